@@ -1,0 +1,1 @@
+"""The ground floor: the vocabulary every room shares. It knows no room above it."""

@@ -1,0 +1,110 @@
+"""Reading and checking ``collections.yml``: the slow half of ``core.config``, off the interactive path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from core.errors import BadInput
+
+TRUST = ("note", "distilled", "session", "article", "browser")
+_COLLECTION_KEYS: dict[str, type | tuple[type, ...]] = {
+    "path": str,
+    "pattern": str,
+    "ignore": list,
+    "context": dict,
+    "update": str,
+    "includeByDefault": bool,
+    "trust": str,
+    "quota": (int, float),
+}
+_SECTIONS = ("collections", "sources", "ask", "telemetry", "global_context", "models", "editor_uri")
+
+
+def parse(path: str) -> dict[str, Any]:
+    """The file as plain JSON-like data. Raises BadInput with the line where it does not hold."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            data = yaml.load(stream, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"{path}:{mark.line + 1}" if mark else path
+        raise BadInput(f"{where}: {error.problem}", f"edit {path}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not YAML: {error}", f"edit {path}") from None
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}", f"check its permissions: ls -l {path}") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        # What PyYAML's constructors stumble over: a date of no calendar, `!!int x`, nesting without end.
+        raise BadInput(f"{path}: a value that YAML cannot hold: {error}", f"edit {path}") from None
+    if not isinstance(data, dict):
+        raise BadInput(f"{path}: expected a mapping with `collections:`", f"edit {path}")
+    for key in data:
+        if key not in _SECTIONS:
+            raise BadInput(f"{path}: unknown key {key!r}", f"known keys: {', '.join(_SECTIONS)}")
+    collections = data.get("collections")
+    if not isinstance(collections, dict) or not collections:
+        raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
+    for name, entry in collections.items():
+        _check_collection(path, name, entry)
+    for section in ("sources", "ask", "telemetry"):
+        if not isinstance(data.get(section) or {}, dict):
+            raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
+    for name, entry in (data.get("sources") or {}).items():
+        _check_source(path, name, entry)
+    _check_ask(path, data.get("ask") or {})
+    plain: dict[str, Any] = _plain(data)
+    return plain
+
+
+def _check_source(path: str, name: object, entry: object) -> None:
+    if entry is None:
+        return
+    if not isinstance(entry, dict):
+        raise BadInput(f"{path}: source {name!r} must be a mapping", f"edit {path}")
+    if not _texts(entry.get("roots") or []):
+        raise BadInput(f"{path}: source {name!r}: roots must be a list of folders", "roots: [~/old/.claude/projects]")
+
+
+def _check_ask(path: str, entry: dict[str, Any]) -> None:
+    timeout = entry.get("timeout_s")
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and 0 < timeout < 1e9):
+        raise BadInput(f"{path}: ask: timeout_s must be a number of seconds above 0", "timeout_s: 10")
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _check_collection(path: str, name: object, entry: object) -> None:
+    if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
+        raise BadInput(f"{path}: {name!r} is no collection name", "use letters, digits, `-` and `_`")
+    if entry is None:
+        return
+    if not isinstance(entry, dict):
+        raise BadInput(f"{path}: collection {name!r} must be a mapping", f"edit {path}")
+    for key, value in entry.items():
+        if key not in _COLLECTION_KEYS:
+            known = ", ".join(_COLLECTION_KEYS)
+            raise BadInput(f"{path}: collection {name!r}: unknown key {key!r}", f"known keys: {known}")
+        if value is not None and not isinstance(value, _COLLECTION_KEYS[key]):
+            raise BadInput(f"{path}: collection {name!r}: {key} has the wrong type", f"edit {path}")
+    if not _texts(entry.get("ignore") or []):
+        raise BadInput(f"{path}: collection {name!r}: ignore must be a list of globs", 'ignore: ["drafts/**"]')
+    if entry.get("trust") not in (None, *TRUST):
+        raise BadInput(f"{path}: collection {name!r}: trust must be one of {', '.join(TRUST)}", f"edit {path}")
+    quota = entry.get("quota")
+    if quota is not None and not 0 < quota <= 1:
+        raise BadInput(f"{path}: collection {name!r}: quota must lie in (0, 1]", f"edit {path}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)

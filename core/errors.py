@@ -1,0 +1,84 @@
+"""Failures as part of the interface: one exception class, one exit code each.
+
+The codes and the ``error`` keys are a contract (docs/exit-codes.md): agents and scripts route on them.
+"""
+
+from __future__ import annotations
+
+OK = 0
+USAGE = 64
+MISSING = 65
+TIMEOUT = 66
+NO_RESULTS = 67
+LOCKED = 70
+REFUSED = 71
+INTERNAL = 99
+
+
+class BrainError(Exception):
+    """A failure the user can act on: what went wrong and, in ``fix``, what to do about it."""
+
+    code = INTERNAL
+    error = "internal"
+
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def envelope(self) -> dict[str, object]:
+        """The JSON form every command prints with ``--json``."""
+        return {
+            "schema": 1,
+            "ok": False,
+            "error": self.error,
+            "message": self.message,
+            "fix": self.fix,
+            "exit_code": self.code,
+        }
+
+
+class BadQuery(BrainError):
+    """The question itself cannot be asked; another spelling of it can."""
+
+    code = USAGE
+    error = "bad_query"
+
+
+class BadInput(BrainError):
+    """An argument, option, file or configuration is not what the command takes."""
+
+    code = USAGE
+    error = "bad_input"
+
+
+class EngineMissing(BrainError):
+    """The index, the engine or the environment is not there, or is not what it claims to be."""
+
+    code = MISSING
+    error = "qmd_missing"
+
+
+class EngineTimeout(BrainError):
+    """The engine was interrupted at the deadline; nothing is known about the answer."""
+
+    code = TIMEOUT
+    error = "qmd_timeout"
+
+
+class LockContention(BrainError):
+    """Another process held the write lock for longer than this one was ready to wait."""
+
+    code = LOCKED
+    error = "lock_contention"
+
+
+class Refused(BrainError):
+    """Policy says no; nothing is broken."""
+
+    code = REFUSED
+    error = "refused"
+
+
+class Internal(BrainError):
+    """A fault of ours or of the machine."""

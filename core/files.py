@@ -1,0 +1,68 @@
+"""Files that are whole or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from os.path import dirname, join
+
+from core.home import PRIVATE_FILE, make_private
+
+
+def write_atomic(path: str, data: bytes) -> os.stat_result:
+    """Replace ``path`` by ``data`` so that a reader, or a crash, sees the old bytes or the new ones.
+
+    The temporary file stands beside its target (a rename does not cross file systems), mode 0600, is synced, then
+    renamed; its name begins with a dot, so that no glob of a collection picks up what a killed process left.
+    Returns the stat of the new file. Raises OSError; the temporary file is then removed.
+    """
+    folder = dirname(path)
+    make_private(folder)
+    temporary = join(folder, f".{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+            status = os.fstat(descriptor)
+        os.rename(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return status
+
+
+def sync_folder(folder: str) -> None:
+    """Make the renames inside ``folder`` durable; file systems that cannot are left to their own timing."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read_or_none(path: str) -> bytes | None:
+    """The bytes of ``path``, or None where there is no such file. Raises other OSErrors."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+
+
+def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
+    """Remove what killed writers left in ``folder``; returns how many files went."""
+    import time
+
+    gone = 0
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") and entry.name.endswith(".tmp"):
+                with contextlib.suppress(OSError):
+                    if time.time() - entry.stat().st_mtime > older_than_s:
+                        os.unlink(entry.path)
+                        gone += 1
+    return gone

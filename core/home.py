@@ -1,0 +1,100 @@
+"""Where the brain lives: one folder, private to its user.
+
+Nothing outside it is written except by explicit install commands. The functions take and return plain strings:
+this module is on the interactive path, where importing ``pathlib`` would cost more than a query.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import abspath, dirname, expanduser, isfile, join
+
+from core.errors import BadInput
+
+PRIVATE_DIR = 0o700
+PRIVATE_FILE = 0o600
+
+_ROOT = dirname(dirname(abspath(__file__)))
+
+
+class Home:
+    """The paths of one brain, derived from its root folder (``BRAIN_HOME``, default ``~/.brain``)."""
+
+    __slots__ = ("inbox", "index", "logs", "root", "state", "usage")
+
+    def __init__(self, root: str, inbox: str = "") -> None:
+        self.root = root
+        self.index = join(root, "index.sqlite")
+        self.state = join(root, "state")
+        self.logs = join(root, "logs")
+        self.usage = join(self.logs, "usage.jsonl")
+        self.inbox = inbox or join(root, "inbox")
+
+    def path(self, *parts: str) -> str:
+        """A path below the root."""
+        return join(self.root, *parts)
+
+    def make(self) -> None:
+        """Create the root, ``state/`` and ``logs/`` where they are missing, mode 0700."""
+        for folder in (self.root, self.state, self.logs):
+            make_private(folder)
+
+
+def resolve(environ: os._Environ[str] | dict[str, str] | None = None) -> Home:
+    """The home that the environment names.
+
+    Raises BadInput where ``BRAIN_HOME`` is relative to nothing, names no user's folder, or is a file.
+    """
+    env = os.environ if environ is None else environ
+    root = _absolute("BRAIN_HOME", env.get("BRAIN_HOME") or "~/.brain")
+    if os.path.exists(root) and not os.path.isdir(root):
+        raise BadInput(f"BRAIN_HOME is a file: {root}", "export BRAIN_HOME=~/.brain")
+    inbox = env.get("BRAIN_INBOX_DIR") or ""
+    return Home(root, _absolute("BRAIN_INBOX_DIR", inbox) if inbox else "")
+
+
+def _absolute(name: str, path: str) -> str:
+    expanded = expanduser(path)
+    if expanded.startswith("~"):
+        raise BadInput(f"{name} names no user's folder: {path}", f"give it whole: export {name}=/path/to/folder")
+    try:
+        return abspath(expanded)
+    except FileNotFoundError:
+        raise BadInput(f"{name} is relative to a folder that is gone: {path}", f"cd, or: export {name}=/path") from None
+
+
+def make_private(folder: str) -> None:
+    """Create ``folder`` and its parents; what is created has mode 0700, what exists is left as it is.
+
+    Raises BadInput where the folder cannot be made.
+    """
+    if os.path.isdir(folder):
+        return
+    parent = dirname(folder)
+    if parent != folder:
+        make_private(parent)
+    try:
+        os.mkdir(folder, PRIVATE_DIR)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise BadInput(f"not a folder: {folder}", f"move it away: mv {folder} {folder}.old") from None
+    except OSError as error:
+        raise BadInput(
+            f"cannot create {folder}: {error.strerror}", "choose a writable place: export BRAIN_HOME=…"
+        ) from None
+
+
+def shipped(name: str) -> str:
+    """The path of a file that ships with the product: in the checkout, or in the installed wheel.
+
+    Raises BadInput where the installation lacks it.
+    """
+    for candidate in (join(_ROOT, name), join(_ROOT, "core", "shipped", name)):
+        if os.path.exists(candidate):
+            return candidate
+    raise BadInput(f"{name} is missing from this installation", "reinstall: pip install --force-reinstall .")
+
+
+def checkout() -> str | None:
+    """The checkout this code runs from, or None where it is an installed wheel."""
+    return _ROOT if isfile(join(_ROOT, "pyproject.toml")) and isfile(join(_ROOT, "brain.py")) else None

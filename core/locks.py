@@ -1,0 +1,54 @@
+"""One writer at a time, across processes: an advisory lock that dies with its holder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from os.path import dirname
+
+from core.errors import LockContention
+from core.home import PRIVATE_FILE, make_private
+
+_POLL_S = 0.05
+
+
+class FileLock:
+    """``with FileLock(path, wait_s=30):`` holds ``flock(LOCK_EX)`` on ``path``.
+
+    The kernel releases it when the process ends, however it ends, so there is no stale lock to clean.
+    Raises LockContention when another process still holds it after ``wait_s`` seconds.
+    """
+
+    __slots__ = ("_descriptor", "path", "wait_s")
+
+    def __init__(self, path: str, wait_s: float) -> None:
+        self.path = path
+        self.wait_s = wait_s
+        self._descriptor = -1
+
+    def __enter__(self) -> FileLock:
+        make_private(dirname(self.path))
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        deadline = time.monotonic() + self.wait_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    os.close(descriptor)
+                    raise LockContention(
+                        f"another brain process is writing (held {self.path} for over {self.wait_s:g} s)",
+                        "wait for it to end, then run the command again; `brain explain` shows what runs",
+                    ) from None
+                time.sleep(_POLL_S)
+            except BaseException:
+                os.close(descriptor)
+                raise
+        self._descriptor = descriptor
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+        self._descriptor = -1

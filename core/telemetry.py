@@ -1,0 +1,71 @@
+"""The behavioural ledger: one JSON row an event in ``logs/usage.jsonl``.
+
+Rows are appended under ``flock(LOCK_EX)``, so that concurrent commands never interleave bytes. The question's text is
+never written here. A failure to write is returned, not raised: telemetry must not fail the command it observes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from core import clock, jsonio
+from core.errors import BrainError
+from core.home import PRIVATE_FILE, Home, make_private
+
+
+def record(home: Home, event: str, surface: str, **fields: object) -> Exception | None:
+    """Append one row; ``fields`` come after ``schema``, ``ts``, ``surface`` and ``event``."""
+    row: dict[str, object] = {"schema": 1, "ts": clock.iso(clock.now()), "surface": surface, "event": event}
+    row.update(fields)
+    try:
+        line = (jsonio.dumps(row) + "\n").encode()
+        make_private(home.logs)
+        descriptor = os.open(home.usage, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            # A row torn by a crash must not swallow this one: begin on a line of our own.
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                line = b"\n" + line
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    except (OSError, BrainError, ValueError, TypeError) as error:
+        return error
+    return None
+
+
+def tail(home: Home, count: int) -> list[dict[str, object]]:
+    """The last ``count`` whole rows, oldest first; torn rows are passed over. Raises OSError, but not where none is."""
+    try:
+        with open(home.usage, "rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            # Rows have no fixed length: where a guess held too few of them, look at more.
+            reach = 4096 * max(1, count)
+            while True:
+                start = max(0, size - reach)
+                stream.seek(start)
+                lines = stream.read(size - start).split(b"\n")
+                rows = _whole(lines if start == 0 else lines[1:], count)
+                if len(rows) >= count or start == 0:
+                    return rows
+                reach *= 4
+    except FileNotFoundError:
+        return []
+
+
+def _whole(lines: list[bytes], count: int) -> list[dict[str, object]]:
+    import json
+
+    rows: list[dict[str, object]] = []
+    for line in reversed(lines):
+        if len(rows) == count:
+            break
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    return rows[::-1]

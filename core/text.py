@@ -1,0 +1,48 @@
+"""Text from outside, made safe to store and to print."""
+
+from __future__ import annotations
+
+import re
+
+# ECMA-48 escape sequences: CSI, OSC (ended by BEL or ST; one that nothing ends must not eat more than its line), and
+# the short ones, such as the character set designation in what `tput sgr0` prints.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-Z\\^-~])")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Marks that reorder or hide what follows (Unicode TR 36): shown text must be the stored text.
+_DECEIVERS = re.compile("[\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def clean(text: str) -> str:
+    """``text`` that is valid UTF-8, with ``\\n`` line ends and without escape sequences or control characters.
+
+    Surrogate pairs are joined, lone surrogates become U+FFFD. Tabs and newlines stay.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = encodable(text)
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return _CONTROLS.sub("", text)
+
+
+def encodable(text: str) -> str:
+    """``text`` that is valid UTF-8: surrogate pairs are joined, lone surrogates become U+FFFD."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """``text`` cleaned, its white space folded to single spaces; cut to ``limit`` characters with an ellipsis."""
+    line = " ".join(clean(text).split())
+    if limit and len(line) > limit:
+        return line[: limit - 1].rstrip() + "…"
+    return line
+
+
+def printable(text: str) -> str:
+    """``text`` for a terminal: cleaned, and without marks that reorder what the reader sees."""
+    return _DECEIVERS.sub("", clean(text))

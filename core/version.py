@@ -1,0 +1,10 @@
+"""Versions that decide when derived data must be made anew.
+
+``VERSION`` is the product's. A bump of ``PARSER`` re-normalises every source, of ``DOCUMENT`` rewrites the
+markdown, of ``INDEX`` rebuilds the tables whose names begin with ``brain_``.
+"""
+
+VERSION = "0.1.0"
+PARSER = 1
+DOCUMENT = 1
+INDEX = 1

@@ -1,0 +1,76 @@
+"""Every test lives in a temporary home; nothing of the user's machine is read or written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = tmp_path / "world"
+    for name in ("user", "claude", "home"):
+        (world / name).mkdir(parents=True, mode=0o700)
+    monkeypatch.setenv("HOME", str(world / "user"))
+    monkeypatch.setenv("BRAIN_HOME", str(world / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(world / "claude"))
+    monkeypatch.setenv("TZ", "UTC")
+    for name in ("BRAIN_INBOX_DIR", "BRAIN_SURFACE", "BRAIN_QMD", "NO_COLOR", "EDITOR", "VISUAL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def home() -> Home:
+    """The home of this test, its folders made."""
+    place = Home(os.environ["BRAIN_HOME"])
+    place.make()
+    return place
+
+
+@pytest.fixture
+def claude_root() -> Path:
+    """The folder that stands for ``~/.claude`` in this test."""
+    return Path(os.environ["CLAUDE_CONFIG_DIR"])
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Real transcripts and question sets kept beside the checkout; tests that need them are skipped without."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("../shared is not beside this checkout")
+    return folder
+
+
+Brain = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def brain() -> Brain:
+    """Run the real program: ``brain("ask", "x", "--json", stdin="", env={}, timeout=60)``."""
+
+    def run(
+        *words: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60, cwd: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
+        return subprocess.run(
+            [sys.executable, "-c", code, str(ROOT), *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            check=False,
+        )
+
+    return run
