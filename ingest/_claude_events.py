@@ -1,0 +1,323 @@
+"""From raw Claude Code records to slim events: what a document needs, and nothing of tool results or images.
+
+A file is read once, as a stream. Its events are held by unit of recall (see ``unit_key``): normally one session or
+one subagent a file; a record always belongs to the session that it names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.text import clean, one_line
+from ingest import _claude_human as human
+from ingest import _claude_vocabulary as vocabulary
+from ingest import toolcalls
+from ingest._claude_outcomes import outcome
+from ingest._claude_values import blocks, instant, mapping, plain, string
+from ingest.units import is_agent
+
+PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = (
+    human.PROMPT,
+    human.COMMAND,
+    human.SUMMARY,
+    human.INTERRUPT,
+    human.TEAMMATE,
+)
+QUEUED, TEXT, THINKING, TOOL, RESULT, RECAP = "queued", "text", "thinking", "tool", "result", "recap"
+
+# One pasted log must not make a document that no index can use, nor a transcript outgrow the machine.
+MAX_BLOCK = 256 * 1024
+MAX_PART = 16 * 1024 * 1024
+
+_SYNTHETIC = "<synthetic>"
+
+
+class Event:
+    """One thing that a document may show.
+
+    ``record`` is the record's uuid ("" where it has none), ``at`` its normalised timestamp, ``message`` the API
+    message it is a piece of, ``call`` a tool call's id, ``chain`` the root of its inline sidechain ("": none).
+    """
+
+    __slots__ = ("at", "call", "chain", "kind", "message", "record", "text")
+
+    def __init__(self, kind: str, text: str, at: str, record: str, message: str, call: str, chain: str) -> None:
+        self.kind = kind
+        self.text = text
+        self.at = at
+        self.record = record
+        self.message = message
+        self.call = call
+        self.chain = chain
+
+
+class Part:
+    """What one file tells of one unit. ``first``/``last`` are the bounds of its conversation's timestamps."""
+
+    __slots__ = (
+        "_chains",
+        "_planless",
+        "ai_title",
+        "branch",
+        "custom_title",
+        "cwd",
+        "digest",
+        "events",
+        "first",
+        "forked_from",
+        "last",
+        "links",
+        "models",
+        "prs",
+        "records",
+        "repeated",
+        "size",
+        "slug",
+        "summaries",
+        "tokens",
+        "truncated",
+        "unit",
+        "uuids",
+        "version",
+    )
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.events: list[Event] = []
+        self.uuids: set[str] = set()
+        self.records = self.repeated = 0
+        self.size = 0
+        self.digest = ""
+        self.truncated = 0
+        self.first = self.last = ""
+        self.cwd = self.branch = self.slug = self.version = ""
+        self.custom_title = self.ai_title = self.forked_from = ""
+        self.summaries: list[tuple[str, str]] = []
+        self.models: set[str] = set()
+        self.tokens: dict[str, int] = {}
+        self.prs: set[str] = set()
+        self.links: dict[str, str] = {}
+        self._chains: dict[str, str] = {}
+        self._planless: set[str] = set()
+
+    def add(self, record: dict[str, Any], unknown: dict[str, int]) -> None:
+        """Take one record in; what is not known is counted in ``unknown``.
+
+        Raises the usual TypeError, ValueError … where a record's shape is none that was ever seen.
+        """
+        self.records += 1
+        uuid = record.get("uuid")
+        if type(uuid) is str and uuid:
+            if uuid in self.uuids:
+                self.repeated += 1
+                return
+            self.uuids.add(uuid)
+        else:
+            uuid = ""
+        kind = record.get("type")
+        if kind == "assistant":
+            self._assistant(record, uuid, self._common(record), unknown)
+        elif kind == "user":
+            self._user(record, uuid, self._common(record), unknown)
+        elif kind in vocabulary.DROPPED:
+            return
+        elif kind == "system":
+            self._system(record, uuid, unknown)
+        elif kind == "attachment":
+            self._attachment(record, uuid, unknown)
+        elif kind == "queue-operation":
+            self._queue(record)
+        elif kind == "summary":
+            self.summaries.append((string(record.get("leafUuid")), string(record.get("summary"))))
+        elif kind == "custom-title":
+            self.custom_title = string(record.get("customTitle") or record.get("title")) or self.custom_title
+        elif kind == "ai-title":
+            self.ai_title = string(record.get("aiTitle") or record.get("title")) or self.ai_title
+        elif kind == "pr-link":
+            self.prs.add(one_line(string(record.get("prUrl")), 300))
+        else:
+            _count(unknown, one_line(kind, 60) if isinstance(kind, str) and kind else "(no type)")
+
+    def _common(self, record: dict[str, Any]) -> str:
+        get = record.get
+        at = instant(get("timestamp"))
+        if at:
+            if not self.first or at < self.first:
+                self.first = at
+            if at > self.last:
+                self.last = at
+        value = get("cwd")
+        if value and not self.cwd and type(value) is str:
+            self.cwd = value
+        value = get("gitBranch")
+        if value and type(value) is str and (value != "HEAD" or not self.branch):
+            self.branch = value
+        value = get("version")
+        if value and type(value) is str:
+            self.version = value
+        value = get("slug")
+        if value and type(value) is str:
+            self.slug = value
+        value = get("forkedFrom")
+        if value and type(value) is dict and not self.forked_from:
+            self.forked_from = string(value.get("sessionId"))
+        return at
+
+    def _put(
+        self, kind: str, text: str, at: str, record: str, message: str = "", call: str = "", chain: str = ""
+    ) -> None:
+        if len(text) > MAX_BLOCK:
+            text = f"{text[:MAX_BLOCK]}\n… ({len(text) - MAX_BLOCK} more characters)"
+        self.size += len(text)
+        if self.size > MAX_PART:
+            self.truncated += 1
+            return
+        self.events.append(Event(kind, text, at, record, message, call, chain))
+
+    def _chain(self, record: dict[str, Any], uuid: str) -> str:
+        """The root of the inline sidechain that the record stands in; subagents of their own have none."""
+        if record.get("isSidechain") is not True or is_agent(self.unit):
+            return ""
+        parent = record.get("parentUuid")
+        root = self._chains.get(parent, "") if isinstance(parent, str) else ""
+        root = root or uuid or "sidechain"
+        if uuid:
+            self._chains[uuid] = root
+        return root
+
+    def _assistant(self, record: dict[str, Any], uuid: str, at: str, unknown: dict[str, int]) -> None:
+        chain = self._chain(record, uuid)
+        message = record.get("message")
+        if not isinstance(message, dict):
+            message = {"content": message}
+        model = message.get("model")
+        if record.get("isApiErrorMessage") or model == _SYNTHETIC:
+            return
+        if type(model) is str and model:
+            self.models.add(model)
+        identity = string(message.get("id"))
+        usage = message.get("usage")
+        if type(usage) is dict:
+            tokens = usage.get("output_tokens")
+            if type(tokens) is int:
+                # The pieces of one streamed message repeat a growing count: the last one stands.
+                self.tokens[identity or uuid] = tokens
+        for block in blocks(message.get("content")):
+            kind = block.get("type")
+            if kind == "tool_use" or kind == "server_tool_use" or kind == "mcp_tool_use":
+                name, call = string(block.get("name")), string(block.get("id"))
+                if name in ("ExitPlanMode", "exit_plan_mode") and not string(mapping(block.get("input")).get("plan")):
+                    self._planless.add(call)
+                self._put(TOOL, toolcalls.call(name, block.get("input")), at, uuid, identity, call, chain)
+                if name == "Task" or name == "Agent":
+                    self._asked(call, mapping(block.get("input")))
+            elif kind == "text":
+                text = clean(string(block.get("text"))).strip()
+                if text and text != "(no content)":
+                    self._put(TEXT, text, at, uuid, identity, "", chain)
+            elif kind == "thinking":
+                text = clean(string(block.get("thinking"))).strip()
+                if text:
+                    self._put(THINKING, text, at, uuid, identity, "", chain)
+            elif kind not in vocabulary.DROPPED_ASSISTANT_BLOCKS:
+                _count(unknown, f"assistant block {one_line(str(kind), 60)}")
+
+    def _asked(self, call: str, given: dict[str, Any]) -> None:
+        """Keep what a subagent was asked for under the call's id, until its result names the agent."""
+        kind = one_line(string(given.get("subagent_type")), 80)
+        task = one_line(string(given.get("description")) or string(given.get("name")), 200)
+        if call:
+            self.links[f"call {call}"] = f"{kind}\t{task}"
+
+    def _user(self, record: dict[str, Any], uuid: str, at: str, unknown: dict[str, int]) -> None:
+        chain = self._chain(record, uuid)
+        message = record.get("message")
+        content = message.get("content") if isinstance(message, dict) else message
+        machine = bool(record.get("isMeta")) or string(mapping(record.get("origin")).get("kind")) == "task-notification"
+        summary = bool(record.get("isCompactSummary"))
+        typed: list[str] = []
+        for block in blocks(content):
+            kind = block.get("type")
+            if kind == "tool_result":
+                self._result(block, record.get("toolUseResult"), at, uuid, chain)
+            elif kind == "text":
+                if machine and not summary:
+                    continue
+                text = string(block.get("text"))
+                found, kept = (SUMMARY, clean(text).strip()) if summary else human.classify(text)
+                if found == PROMPT:
+                    typed.append(kept)
+                elif found:
+                    self._put(found, kept, at, uuid, "", "", chain)
+            elif kind not in vocabulary.DROPPED_USER_BLOCKS:
+                _count(unknown, f"user block {one_line(str(kind), 60)}")
+        if typed:
+            self._put(PROMPT, "\n\n".join(typed), at, uuid, "", "", chain)
+
+    def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str, chain: str) -> None:
+        call = string(block.get("tool_use_id"))
+        found = outcome(block, result, wants_plan=call in self._planless)
+        if found.agent:
+            kind, _, task = self.links.pop(f"call {call}", "\t").partition("\t")
+            kind = kind or found.agent_type
+            self.links[found.agent] = f"{kind}\t{task}"
+        if found.note:
+            self._put(RESULT, found.note, at, uuid, "", call, chain)
+        if found.said:
+            self._put(PROMPT, found.said, at, uuid, "", "", chain)
+
+    def _system(self, record: dict[str, Any], uuid: str, unknown: dict[str, int]) -> None:
+        subtype = record.get("subtype")
+        if subtype is None or subtype in vocabulary.DROPPED_SYSTEM:
+            value = record.get("slug")
+            if value and type(value) is str:
+                self.slug = value
+            return
+        content = string(record.get("content"))
+        if subtype == "away_summary":
+            text = clean(content).strip().removesuffix("(disable recaps in /config)").rstrip()
+            if text:
+                self._put(RECAP, text, self._common(record), uuid)
+        elif subtype == "local_command":
+            found, kept = human.classify(content)
+            if found == COMMAND:
+                self._put(COMMAND, kept, self._common(record), uuid)
+        else:
+            _count(unknown, f"system {one_line(str(subtype), 60)}")
+
+    def _attachment(self, record: dict[str, Any], uuid: str, unknown: dict[str, int]) -> None:
+        attachment = mapping(record.get("attachment"))
+        kind = attachment.get("type")
+        if kind == "queued_command":
+            origin = string(mapping(attachment.get("origin")).get("kind"))
+            if attachment.get("commandMode") == "task-notification" or origin == "task-notification":
+                return
+            if attachment.get("isMeta"):
+                return
+            self._queued(attachment.get("prompt"), self._common(record), uuid, self._chain(record, uuid))
+        elif kind not in vocabulary.DROPPED_ATTACHMENTS:
+            _count(unknown, f"attachment {one_line(str(kind), 60)}")
+
+    def _queue(self, record: dict[str, Any]) -> None:
+        """A prompt typed while the assistant was at work; before 2.1.101 nothing else may record that it was sent."""
+        operation = record.get("operation")
+        at = instant(record.get("timestamp"))
+        if operation == "enqueue":
+            self._queued(record.get("content"), at, "", "")
+        elif operation == "popAll":
+            # Taken back into the input line: what is sent in the end is recorded then.
+            taken = plain(record.get("content"))
+            for event in reversed(self.events):
+                if event.kind == QUEUED and not event.record and (not taken or event.text in taken):
+                    event.text = ""
+
+    def _queued(self, content: Any, at: str, uuid: str, chain: str) -> None:
+        found, kept = human.classify(plain(content))
+        if found == PROMPT and kept.startswith("/") and " " not in kept:
+            found = COMMAND
+        if found in (PROMPT, COMMAND):
+            self._put(QUEUED if found == PROMPT else COMMAND, kept, at, uuid, "", "", chain)
+
+
+def _count(unknown: dict[str, int], what: str) -> None:
+    unknown[what] = unknown.get(what, 0) + 1

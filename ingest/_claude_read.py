@@ -1,0 +1,250 @@
+"""One transcript file → its parts, by unit of recall, and the account of everything in it that was not kept."""
+
+from __future__ import annotations
+
+import os
+import stat
+from os.path import basename
+from typing import Any
+
+from core.document import Failure
+from core.text import clean, one_line
+from ingest import _claude_vocabulary as vocabulary
+from ingest import records
+from ingest._claude_events import Part
+from ingest.units import unit_key
+
+EMPTY = "empty"
+INCOMPLETE = "no complete record yet"
+FOREIGN = "not a Claude Code transcript"
+COMPACTION = "compaction agent"
+SUGGESTION = "prompt suggestion agent"
+
+_TYPES = vocabulary.READ | vocabulary.DROPPED
+_MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
+_PEEK = 256 * 1024
+# Titles and snapshots may precede the first record that names the session; more than this is no preamble.
+_EARLY = 200
+_EARLY_BYTES = 16 * 1024 * 1024
+_MAX_FAILURES = 10
+_BROKEN = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
+
+
+class Reading:
+    """A file as read once: ``parts`` by unit, or ``skipped``/``failed`` with the reason for having none.
+
+    ``consumed`` and ``digest`` describe the prefix that was read (see ``records.Records``); ``unknown`` maps what was
+    not understood to (count, first line); ``failures`` holds at most 100 of ``failed_records``.
+    """
+
+    __slots__ = (
+        "consumed",
+        "digest",
+        "failed",
+        "failed_reasons",
+        "failures",
+        "inode",
+        "mtime_ns",
+        "parts",
+        "path",
+        "recovered",
+        "size",
+        "skipped",
+        "unknown",
+    )
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.parts: dict[str, Part] = {}
+        self.failures: list[Failure] = []
+        self.failed_reasons: dict[str, int] = {}
+        self.failed: Failure | None = None
+        self.skipped = ""
+        self.unknown: dict[str, tuple[int, int]] = {}
+        self.recovered: dict[str, int] = {}
+        self.consumed = self.size = self.mtime_ns = self.inode = 0
+        self.digest = ""
+
+    def fail(self, failure: Failure) -> None:
+        """Count a record that could not be read; the first few are kept as examples."""
+        self.failed_reasons[failure.reason] = self.failed_reasons.get(failure.reason, 0) + 1
+        if len(self.failures) < _MAX_FAILURES:
+            self.failures.append(failure)
+
+
+def read(path: str) -> Reading:
+    """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    reading = Reading(path)
+    agent = agent_of(path)
+    if agent.startswith("acompact-"):
+        reading.skipped = COMPACTION
+    elif agent.startswith("aprompt_suggestion-"):
+        reading.skipped = SUGGESTION
+    try:
+        # O_NONBLOCK: a named pipe in place of the file must not hold the run up.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with open(descriptor, "rb", buffering=256 * 1024) as stream:
+            status = os.fstat(descriptor)
+            reading.size, reading.mtime_ns, reading.inode = status.st_size, status.st_mtime_ns, status.st_ino
+            if not stat.S_ISREG(status.st_mode):
+                reading.skipped = "not a regular file"
+            elif not status.st_size:
+                reading.skipped = EMPTY
+            else:
+                source = records.Records(stream, path)
+                _sort(source, reading, agent)
+                reading.consumed, reading.digest = source.consumed, source.digest()
+                reading.recovered = source.recovered
+                _judge(reading, source)
+    except OSError as error:
+        reading.failed = Failure(path, records.UNREADABLE, error.strerror or str(error))
+    return reading
+
+
+def peek(path: str) -> str:
+    """The unit that the file most probably belongs to, from its first bytes: good enough to group by."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb", buffering=0) as stream:
+            head = stream.read(_PEEK) or b""
+    except OSError:
+        head = b""
+    start = head.find(b'"sessionId"')
+    session = ""
+    if start >= 0:
+        session = (
+            head[start + 11 : start + 300]
+            .lstrip(b" :")
+            .partition(b'"')[2]
+            .partition(b'"')[0]
+            .decode("utf-8", "replace")
+        )
+    return unit_key(session or path, agent_of(path))
+
+
+def agent_of(path: str) -> str:
+    """The agent's id that the file's name gives, or ""."""
+    name = basename(path)
+    if not name.startswith("agent-") or len(name) < len("agent-x.jsonl"):
+        return ""
+    return one_line(os.fsencode(name[6:]).decode("utf-8", "replace").rpartition(".")[0])
+
+
+def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
+    """Hand each record to the part it belongs to: one unit a file, but for the odd file with several sessions."""
+    early: list[tuple[int, dict[str, Any]]] = []
+    fresh: dict[str, int] = {}
+    part: Part | None = None
+    session = agent = None
+    recognised = False
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+            continue
+        line, record = item
+        recognised = recognised or _is_claude(record)
+        named = record.get("sessionId")
+        if type(named) is not str or not named:
+            if part is not None:
+                _add(part, record, line, reading, fresh)
+                continue
+            early.append((line, record))
+            if len(early) > _EARLY or source.consumed > _EARLY_BYTES:
+                if not recognised:
+                    return  # another tool's journal
+                part = _nameless(reading, early, file_agent, fresh)
+            continue
+        who = record.get("agentId") if file_agent or record.get("isSidechain") is True else None
+        if part is None or named != session or who != agent:
+            session, agent = named, who
+            known = one_line(who, 500) if type(who) is str and who else file_agent
+            part = _part(reading, unit_key(_identity(named), known))
+        if early:
+            for earlier in early:
+                _add(part, earlier[1], earlier[0], reading, fresh)
+            early.clear()
+        _add(part, record, line, reading, fresh)
+    if early and recognised:
+        _nameless(reading, early, file_agent, fresh)
+    if not recognised:
+        reading.unknown.clear()
+        reading.parts.clear()
+
+
+def _nameless(
+    reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: dict[str, int]
+) -> Part:
+    """The part of records that name no session (fragments, very old exports): the first of them is its identity."""
+    mark = _fingerprint(early[0][1])
+    stem = clean(os.fsencode(basename(reading.path)).decode("utf-8", "replace")).rpartition(".")[0]
+    part = _part(reading, unit_key(mark, file_agent) if file_agent else unit_key(one_line(f"{stem}-{mark}")))
+    for line, record in early:
+        _add(part, record, line, reading, fresh)
+    early.clear()
+    return part
+
+
+def _fingerprint(record: dict[str, Any]) -> str:
+    import hashlib
+    import json
+
+    try:
+        text = json.dumps(record, sort_keys=True)
+    except RecursionError:
+        text = json.dumps(sorted(record))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _judge(reading: Reading, source: records.Records) -> None:
+    repeated = 0
+    for part in reading.parts.values():
+        part.digest = reading.digest
+        repeated += part.repeated
+    if repeated:
+        reading.recovered["repeated records passed over"] = repeated
+    if reading.skipped:
+        reading.parts.clear()
+    elif not reading.parts:
+        first = reading.failures[0] if reading.failures else None
+        if source.found or (first is not None and source.opens_block):
+            # Well-formed, or one JSON text over many lines: another tool's file, and its faults are not ours.
+            reading.skipped = FOREIGN
+            reading.failures.clear()
+            reading.failed_reasons.clear()
+        elif first is not None:
+            reading.failed = first
+        else:
+            reading.skipped = INCOMPLETE if source.tail else EMPTY
+
+
+def _part(reading: Reading, unit: str) -> Part:
+    part = reading.parts.get(unit)
+    if part is None:
+        part = reading.parts[unit] = Part(unit)
+    return part
+
+
+def _add(part: Part, record: dict[str, Any], line: int, reading: Reading, fresh: dict[str, int]) -> None:
+    try:
+        part.add(record, fresh)
+    except _BROKEN as error:
+        reading.fail(Failure(reading.path, "unreadable record", f"{type(error).__name__}: {error}", line))
+    if fresh:
+        for what, count in fresh.items():
+            seen, first = reading.unknown.get(what, (0, line))
+            reading.unknown[what] = (seen + count, first)
+        fresh.clear()
+
+
+def _is_claude(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    if type(kind) is not str or kind not in _TYPES:
+        return False
+    message = record.get("message")
+    if kind in ("user", "assistant"):
+        return type(message) is dict and ("content" in message or "role" in message)
+    return any(mark in record for mark in _MARKS)
+
+
+def _identity(session: str) -> str:
+    # A tab separates session and agent in a unit's key; surrogates cannot be stored.
+    return one_line(session, 4000)

@@ -1,0 +1,188 @@
+"""From events to turns: copies merged, split messages put together again, machine text kept apart from people's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ingest._claude_events import (
+    COMMAND,
+    INTERRUPT,
+    PROMPT,
+    QUEUED,
+    RECAP,
+    RESULT,
+    SUMMARY,
+    TEAMMATE,
+    TEXT,
+    THINKING,
+    TOOL,
+    Event,
+    Part,
+)
+from ingest._claude_vocabulary import SILENT
+
+USER, ASSISTANT, TASK, SUBAGENT = "user", "assistant", "task", "subagent"
+COMPACTION = "compaction"
+
+
+class Turn:
+    """One section of a document: who, when, the blocks in order and, apart from them, the reasoning.
+
+    A block is (is a list line, text).
+    """
+
+    __slots__ = ("_messages", "at", "role")
+
+    def __init__(self, role: str, at: str) -> None:
+        self.role = role
+        self.at = at
+        self._messages: list[_Message] = []
+
+    def message(self) -> _Message:
+        """A new message of this turn."""
+        message = _Message()
+        self._messages.append(message)
+        return message
+
+    def blocks(self) -> list[tuple[bool, str]]:
+        """What was said and done, in order of the messages."""
+        return [block for message in self._messages for block in message.blocks]
+
+    def reasoning(self) -> list[str]:
+        """What was thought."""
+        return [text for message in self._messages for text in message.reasoning]
+
+
+class _Message:
+    __slots__ = ("blocks", "reasoning")
+
+    def __init__(self) -> None:
+        self.blocks: list[tuple[bool, str]] = []
+        self.reasoning: list[str] = []
+
+
+def merge(parts: list[Part]) -> list[Event]:
+    """The union of the copies' events, deduplicated by record, in one order whatever the order of ``parts``.
+
+    ``parts`` must be sorted by content (longest first). A copy that adds nothing changes nothing; where copies have
+    diverged, what one adds follows the record it followed there, and the whole is put in order of time.
+    """
+    events = list(parts[0].events)
+    if len(parts) == 1:
+        return events
+    seen = set(parts[0].uuids)
+    plain = {(event.kind, event.at, event.text) for event in events if not event.record}
+    grown = False
+    for part in parts[1:]:
+        position = 0
+        where = {event.record: index for index, event in enumerate(events, 1) if event.record}
+        added: list[tuple[int, Event]] = []
+        for event in part.events:
+            if event.record in where:
+                position = where[event.record]
+            elif event.record:
+                if event.record not in seen:
+                    added.append((position, event))
+            elif (event.kind, event.at, event.text) not in plain:
+                plain.add((event.kind, event.at, event.text))
+                added.append((position, event))
+        seen |= part.uuids
+        if added:
+            grown = True
+            events = _insert(events, added)
+    if grown:
+        latest = ""
+        keys: list[str] = []
+        for event in events:
+            latest = event.at or latest
+            keys.append(latest)
+        order = sorted(range(len(events)), key=keys.__getitem__)
+        events = [events[index] for index in order]
+    return events
+
+
+def _insert(events: list[Event], added: list[tuple[int, Event]]) -> list[Event]:
+    merged: list[Event] = []
+    start = 0
+    for position, event in sorted(added, key=lambda item: item[0]):
+        merged += events[start:position]
+        merged.append(event)
+        start = max(start, position)
+    return merged + events[start:]
+
+
+def turns(events: Iterable[Event], *, agent: bool) -> list[Turn]:
+    """The conversation as turns, then each inline sidechain's; ``agent``: the transcript is a subagent's own."""
+    main: list[Event] = []
+    chains: dict[str, list[Event]] = {}
+    outcomes: dict[str, list[str]] = {}
+    sent: set[str] = set()
+    for event in events:
+        if event.kind == RESULT:
+            outcomes.setdefault(event.call, []).append(event.text)
+        elif event.kind == PROMPT:
+            sent.add(_folded(event.text))
+        if event.chain:
+            chains.setdefault(event.chain, []).append(event)
+        else:
+            main.append(event)
+    found = _conversation(main, outcomes, sent, TASK if agent else USER, ASSISTANT)
+    for chain in chains.values():
+        found += _conversation(chain, outcomes, sent, TASK, SUBAGENT)
+    return found
+
+
+def _conversation(
+    events: list[Event], outcomes: dict[str, list[str]], sent: set[str], person: str, machine: str
+) -> list[Turn]:
+    found: list[Turn] = []
+    messages: dict[str, _Message] = {}
+    current: Turn | None = None
+    for event in events:
+        kind = event.kind
+        if kind in (TEXT, TOOL, THINKING):
+            message = messages.get(event.message) if event.message else None
+            if message is None:
+                if current is None or current.role != machine:
+                    current = Turn(machine, event.at)
+                    found.append(current)
+                message = current.message()
+                if event.message:
+                    messages[event.message] = message
+            if kind == THINKING:
+                message.reasoning.append(event.text)
+            elif kind == TEXT:
+                message.blocks.append((False, event.text))
+            else:
+                notes = outcomes.get(event.call) if event.call else None
+                message.blocks.append((True, "\n".join([event.text, *notes]) if notes else event.text))
+        elif kind == INTERRUPT:
+            if current is not None:
+                current.message().blocks.append((True, "- interrupted by the user"))
+        elif kind == COMMAND:
+            if event.text in SILENT:
+                continue
+            if current is None or current.role != COMMAND:
+                current = Turn(COMMAND, event.at)
+                found.append(current)
+            current.message().blocks.append((True, command_lines(event.text)))
+        elif kind != RESULT and event.text:
+            if kind == QUEUED:
+                folded = _folded(event.text)
+                if folded in sent:
+                    continue
+                sent.add(folded)
+            role = {SUMMARY: COMPACTION, RECAP: RECAP, TEAMMATE: TEAMMATE}.get(kind, person)
+            current = Turn(role, event.at)
+            found.append(current)
+            current.message().blocks.append((False, event.text))
+    return found
+
+
+def command_lines(text: str) -> str:
+    """A command that the user typed, as a list line; further lines are indented below it."""
+    return "- " + text.replace("\n", "\n  ")
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())

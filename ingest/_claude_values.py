@@ -1,0 +1,49 @@
+"""Values out of records whose shapes are promised by nobody."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+
+def instant(stamp: object) -> str:
+    """A timestamp as ``YYYY-MM-DDTHH:MM:SS.mmm``, UTC, which sorts as text; "" where it is none."""
+    if type(stamp) is not str or len(stamp) < 10:
+        return ""
+    try:
+        moment = datetime.fromisoformat(stamp)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        elif moment.tzinfo is not UTC:
+            moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return moment.isoformat(timespec="milliseconds")[:23]
+
+
+def blocks(content: Any) -> list[dict[str, Any]]:
+    """A message's content as blocks: a string is one text block, what is neither string nor list is none."""
+    if type(content) is str:
+        return [{"type": "text", "text": content}]
+    if type(content) is not list:
+        return []
+    return [block if type(block) is dict else _odd(block) for block in content]
+
+
+def _odd(block: Any) -> dict[str, Any]:
+    return {"type": "text", "text": block} if type(block) is str else {"type": f"({type(block).__name__})"}
+
+
+def plain(content: Any) -> str:
+    """The text blocks of a content, joined."""
+    return "\n\n".join(string(block.get("text")) for block in blocks(content) if block.get("type") == "text")
+
+
+def string(value: Any) -> str:
+    """``value`` if it is a string, else ""."""
+    return value if type(value) is str else ""
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """``value`` if it is a dict, else an empty one."""
+    return value if type(value) is dict else {}

@@ -1,0 +1,281 @@
+"""The part of a run that reads and writes: files grouped by unit, units composed from all their copies."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from os.path import basename
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from core.document import render
+from core.home import Home
+from ingest import names
+from ingest.corpus import Corpus
+from ingest.ledger import Ledger
+from ingest.state import FileRow, State, UnitRow
+from ingest.units import is_agent
+
+if TYPE_CHECKING:
+    from ingest._claude_events import Part
+    from ingest._claude_read import Reading
+    from ingest.files import SourceFile
+
+_DOCUMENT = "document"
+_BATCH = 128
+_KEPT = "its document is kept"
+
+
+class Normaliser:
+    """Reads the pending files of one source, writes the documents of the units they belong to.
+
+    Files that probably belong together are read together, so that no more than one unit's events are held; a unit
+    that turns out to have files elsewhere is composed at the end, from all of them.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        source: ModuleType,
+        state: State,
+        ledger: Ledger,
+        *,
+        stale: bool,
+        progress: Callable[[int, int, str], None] | None,
+        on_written: Callable[[str, str, bytes, os.stat_result], None] | None,
+    ) -> None:
+        self._source = source
+        self._state = state
+        self._ledger = ledger
+        self._stale = stale
+        self._progress = progress
+        self._on_written = on_written
+        self._corpus = Corpus(home, source.COLLECTION)
+        self._units = state.units(source.NAME)
+        self._members = state.members(source.NAME)
+        self._links = state.links(source.NAME)
+        self._owned: dict[str, set[str]] = {}
+        for unit, paths in self._members.items():
+            for path in paths:
+                self._owned.setdefault(path, set()).add(unit)
+        self._stems: dict[str, set[str]] = {}
+        for unit in self._units:
+            self._stems.setdefault(names.stem(unit).casefold(), set()).add(unit)
+        self._outcome: dict[str, str] = {}
+        self._late: set[str] = set()
+        self._waiting: list[Reading] = []
+        self._rows: list[FileRow] = []
+        self._changed_units: dict[str, UnitRow] = {}
+        self._changed_links: dict[str, str] = {}
+        self._gone: set[str] = set()
+        self._done = 0
+
+    def go(self, new: list[SourceFile], readable: set[str], *, verify: bool) -> None:
+        """Normalise ``new``; restore documents that are missing or, with ``verify``, not as they were written."""
+        self._find_damaged(readable, verify)
+        groups: dict[str, list[str]] = {}
+        for file in new:
+            groups.setdefault(self._source.peek(file.path), []).append(file.path)
+        # Sessions before the agents they started: an agent's document says what its parent asked for.
+        for key in sorted(groups, key=lambda key: (is_agent(key), key)):
+            self._group(groups[key], len(new))
+            if len(self._rows) + len(self._changed_units) >= _BATCH:
+                self._save()
+        self._finish_late()
+        for reading in self._waiting:
+            self._row(reading)
+        self._drop_orphans()
+        self._save()
+        self._rename()
+        self._save()
+
+    def _find_damaged(self, readable: set[str], verify: bool) -> None:
+        there = self._corpus.names()
+        for unit, row in self._units.items():
+            # A run cut short may have learnt of a link and not yet have written the document that shows it.
+            damaged = row.name not in there or self._links.get(unit, "") != row.link
+            damaged = damaged or (verify and self._corpus.digest(row.name) != row.hash)
+            if damaged and not readable.isdisjoint(self._members.get(unit, ())):
+                self._late.add(unit)
+
+    def _group(self, paths: list[str], total: int) -> None:
+        parts: dict[str, list[tuple[Part, int]]] = {}
+        for path in paths:
+            reading: Reading = self._source.read(path)
+            self._ledger.bytes += reading.consumed
+            before = self._owned.get(path, set())
+            if reading.parts:
+                for unit in before - reading.parts.keys():
+                    self._members[unit].discard(path)
+                    self._late.add(unit)
+                for unit, part in reading.parts.items():
+                    self._members.setdefault(unit, set()).add(path)
+                    parts.setdefault(unit, []).append((part, reading.mtime_ns))
+                self._owned[path] = set(reading.parts)
+            elif before:
+                # It had a conversation and now has none: what is remembered of it stays.
+                self._ledger.kept += 1
+                if reading.skipped:
+                    reading.skipped = f"{reading.skipped}, {_KEPT}"
+            reading.parts.clear()
+            self._waiting.append(reading)
+            self._done += 1
+            if self._progress is not None:
+                self._progress(self._done, total, basename(path))
+        for unit in sorted(parts):
+            if len(parts[unit]) == len(self._members[unit]):
+                self._compose(unit, parts.pop(unit), complete=True)
+                self._late.discard(unit)
+            else:
+                self._late.add(unit)
+        settled = [reading for reading in self._waiting if self._settled(reading)]
+        if settled:
+            self._waiting = [reading for reading in self._waiting if not self._settled(reading)]
+            for reading in settled:
+                self._row(reading)
+
+    def _settled(self, reading: Reading) -> bool:
+        owned = self._owned.get(reading.path, ())
+        return not self._late.intersection(owned) and all(unit in self._outcome for unit in owned)
+
+    def _finish_late(self) -> None:
+        # An agent may start agents whose documents then say so: each round can only settle links one level deeper.
+        for _ in range(8):
+            late = sorted(self._late, key=lambda unit: (is_agent(unit), unit))
+            self._late.clear()
+            for unit in late:
+                parts: list[tuple[Part, int]] = []
+                members = sorted(self._members.get(unit, ()))
+                for path in members:
+                    reading = self._source.read(path)
+                    part = reading.parts.get(unit)
+                    if part is not None:
+                        parts.append((part, reading.mtime_ns))
+                if parts:
+                    self._compose(unit, parts, complete=len(parts) == len(members))
+            if not self._late:
+                return
+
+    def _compose(self, unit: str, copies: list[tuple[Part, int]], *, complete: bool) -> None:
+        parts = [part for part, _ in copies]
+        link = self._links.get(unit, "")
+        for agent, said in self._source.links(unit, parts).items():
+            if self._links.get(agent) != said:
+                self._links[agent] = self._changed_links[agent] = said
+                if agent in self._units and self._units[agent].link != said:
+                    self._late.add(agent)
+        known = self._units.get(unit)
+        made = self._source.compose(unit, parts, link, min(mtime for _, mtime in copies))
+        if isinstance(made, str):
+            self._outcome[unit] = made
+            if known is not None and self._stale and complete:
+                self._remove(unit)
+            elif known is not None:
+                self._outcome[unit] = _DOCUMENT
+                self._ledger.kept += 1
+            return
+        self._outcome[unit] = _DOCUMENT
+        records = len(set().union(*(part.uuids for part in parts)))
+        if known is not None and not complete and records < known.records and self._corpus.digest(known.name):
+            # The longest copy is gone from disk: a shorter one must not take its document's place.
+            self._ledger.kept += 1
+            return
+        name = known.name if known is not None else self._name(unit)
+        data = render(*made)
+        written = self._corpus.put(name, data)
+        if written.status is not None:
+            self._ledger.written += 1
+            if self._on_written is not None:
+                self._on_written(self._source.COLLECTION, name, data, written.status)
+        row = UnitRow(unit, name, written.digest, records, link)
+        self._units[unit] = self._changed_units[unit] = row
+
+    def _name(self, unit: str) -> str:
+        group = self._stems.setdefault(names.stem(unit).casefold(), set())
+        group.add(unit)
+        return f"{names.assign(group)[unit]}.md"
+
+    def _row(self, reading: Reading) -> None:
+        """Remember a file that was read, and account for it."""
+        status, reason = "skipped", reading.skipped
+        if reading.failed is not None:
+            status = "unreadable" if reading.failed.reason == "unreadable" else "failed"
+            reason = f"{reading.failed.reason}: {reading.failed.detail}"
+            if reading.path in self._owned:
+                reason += f", {_KEPT}"
+        elif not reason:
+            outcomes = [self._outcome.get(unit, _DOCUMENT) for unit in sorted(self._owned.get(reading.path, ()))]
+            if _DOCUMENT in outcomes:
+                status = "ingested"
+            else:
+                reason = outcomes[0] if outcomes else "no conversation"
+        row = FileRow(
+            reading.path,
+            reading.size,
+            reading.mtime_ns,
+            reading.inode,
+            reading.consumed,
+            reading.digest,
+            status,
+            reason,
+            _notes(reading),
+        )
+        self._rows.append(row)
+        self._ledger.account(row, fresh=True)
+
+    def _drop_orphans(self) -> None:
+        """After a change of the parser: documents of units that their files, read again, no longer hold."""
+        if self._stale:
+            for unit in [unit for unit in self._units if unit not in self._outcome and unit in self._members]:
+                if not self._members[unit]:
+                    self._remove(unit)
+
+    def _remove(self, unit: str) -> None:
+        row = self._units.pop(unit)
+        self._changed_units.pop(unit, None)
+        self._corpus.remove(row.name)
+        self._gone.add(unit)
+        self._ledger.removed += 1
+
+    def _rename(self) -> None:
+        """Give every document the name that the set of units gives it (see ``ingest.names``)."""
+        for unit, stem in names.assign(self._units).items():
+            row = self._units[unit]
+            if row.name == f"{stem}.md":
+                continue
+            moved = self._corpus.rename(row.name, f"{stem}.md")
+            row.name = f"{stem}.md"
+            self._changed_units[unit] = row
+            self._ledger.renamed += 1
+            if moved is not None and self._on_written is not None:
+                self._on_written(self._source.COLLECTION, row.name, *moved)
+
+    def _save(self) -> None:
+        from core.files import sync_folder
+
+        sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
+        self._state.save(
+            self._source.NAME,
+            self._rows,
+            self._changed_units.values(),
+            [(row.path, self._owned.get(row.path, ())) for row in self._rows],
+            self._changed_links.items(),
+            self._gone,
+        )
+        self._rows = []
+        self._changed_units = {}
+        self._changed_links = {}
+        self._gone = set()
+
+
+def _notes(reading: Reading) -> str | None:
+    notes: dict[str, object] = {}
+    if reading.unknown:
+        notes["unknown"] = reading.unknown
+    if reading.recovered:
+        notes["recovered"] = reading.recovered
+    if reading.failed_reasons and reading.failed is None:
+        notes["failed"] = reading.failed_reasons
+        notes["failures"] = [(failure.reason, failure.detail[:200], failure.line) for failure in reading.failures]
+    return json.dumps(notes) if notes else None

@@ -1,0 +1,141 @@
+"""Claude Code: ``<config>/projects/<project>/<session-id>.jsonl``, subagents beside them or in ``subagents/``.
+
+The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``. The format is not
+documented by its vendor and changes; what was seen on versions 1.0.24 to 2.1.237 is handled here and in the modules
+whose names begin with ``_claude``, what was not is counted. A run with nothing new must not pay for the parser,
+which is therefore imported where it is first needed.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import expanduser, isdir, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from core.document import Document, Failure
+    from core.home import Home
+    from ingest._claude_events import Part
+    from ingest._claude_read import Reading
+    from ingest.files import SourceFile
+    from ingest.state import FileRow
+
+NAME = "claude"
+COLLECTION = "brain"
+
+_NOT_TRANSCRIPTS = {"history.jsonl": "prompt history", "journal.jsonl": "workflow journal"}
+_NOT_FOLDERS = {"memory": "memory folder", "tool-results": "tool result"}
+
+
+def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
+    """The folders where this machine keeps transcripts, those that exist.
+
+    ``CLAUDE_CONFIG_DIR`` (one folder, or several separated by commas or the path separator) takes the place of
+    ``~/.claude`` and ``~/.config/claude``; with ``home``, ``sources.claude.roots`` of collections.yml are added.
+    """
+    env = os.environ if environ is None else environ
+    given = (env.get("CLAUDE_CONFIG_DIR") or "").strip()
+    if not given:
+        configs = ["~/.claude", "~/.config/claude"]
+    elif isdir(expanduser(given)):
+        configs = [given]
+    else:
+        configs = [part.strip() for part in given.replace(os.pathsep, ",").split(",") if part.strip()]
+    roots = [join(os.path.abspath(expanduser(config)), "projects") for config in configs]
+    if home is not None:
+        from core.config import load
+
+        configured = (load(home).section("sources").get(NAME) or {}).get("roots") or []
+        roots += [os.path.abspath(expanduser(str(root))) for root in configured]
+    return [root for root in dict.fromkeys(roots) if isdir(root)]
+
+
+def discover(roots: Iterable[str]) -> list[SourceFile]:
+    """Every ``*.jsonl`` below the roots, sorted by path, whatever the layout; folders' symbolic links not followed.
+
+    Files that cannot be transcripts are listed too, with the reason in ``skip``.
+    """
+    from ingest.files import walk
+
+    return walk(roots, ".jsonl", _NOT_TRANSCRIPTS, _NOT_FOLDERS)
+
+
+def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
+    """Those of ``files`` that are new or not what they were when ``known`` was recorded.
+
+    ``trust_stat``: same size, mtime and inode means unchanged; otherwise the bytes must also have the same digest.
+    """
+    from ingest.files import changed
+
+    return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
+
+
+def parse(path: str) -> Iterator[Document | Failure]:
+    """The documents of one file taken alone, then what in it could not be read. Raises nothing.
+
+    A run goes through ``read`` and ``compose`` instead, which put the copies of one session together.
+    """
+    from core.document import Document, Failure
+    from ingest.names import stem
+
+    reading = read(path)
+    for unit, part in reading.parts.items():
+        composed = compose(unit, [part], mtime_ns=reading.mtime_ns)
+        if isinstance(composed, str):
+            yield Failure(path, composed)
+        else:
+            meta, body = composed
+            yield Document(f"{stem(unit)}.md", meta, body)
+    if reading.failed is not None:
+        yield reading.failed
+    elif reading.skipped:
+        yield Failure(path, reading.skipped)
+    yield from (failure for failure in reading.failures if failure is not reading.failed)
+
+
+def stats(home: Home) -> dict[str, object]:
+    """What the last run recorded of this source (see ``ingest.ledger``); empty before the first."""
+    from ingest.ledger import read as ledger
+
+    found = ledger(home).get(NAME)
+    return found if isinstance(found, dict) else {}
+
+
+def peek(path: str) -> str:
+    """The unit a file probably belongs to, cheaply: files of one unit are then read together."""
+    from ingest._claude_read import peek as first_session
+
+    return first_session(path)
+
+
+def read(path: str) -> Reading:
+    """One file as slim events by unit, and the account of what was not kept."""
+    from ingest._claude_read import read as read_file
+
+    return read_file(path)
+
+
+def compose(unit: str, parts: list[Part], link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
+    """(frontmatter, body) of one unit from all its copies, or the reason why it makes no document.
+
+    ``link``: agent type and task, tab-separated, as the parent's call has them; ``mtime_ns`` dates a unit that has
+    no timestamps. The result depends on the set of ``parts`` alone, not on their order.
+    """
+    from ingest._claude_document import compose as document
+
+    return document(unit, parts, link, mtime_ns)
+
+
+def links(unit: str, parts: list[Part]) -> dict[str, str]:
+    """Unit of each subagent that this unit started → its link: agent type and task, tab-separated."""
+    from ingest.units import split_key, unit_key
+
+    session = split_key(unit)[0]
+    found: dict[str, str] = {}
+    for part in sorted(parts, key=lambda part: (len(part.uuids), part.digest)):
+        for agent, link in part.links.items():
+            if not agent.startswith("call "):
+                found[unit_key(session, agent)] = link
+    return found

@@ -1,0 +1,169 @@
+"""The account of a run: every file that was seen ends in exactly one of ingested, unchanged, skipped, failed.
+
+Kept in ``state/ledger/<source>.json`` (the last run's), read by ``explain``. What a file had to say is remembered
+with it, so that a run in which nothing changed still reports what was skipped, failed or not understood.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import join
+
+from core.home import Home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ingest.state import FileRow
+
+_MAX_FAILURES = 50
+
+
+class Ledger:
+    """Counts of one run over one source. ``as_dict()`` is the form that is printed and kept.
+
+    ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: those
+    whose bytes changed. ``failed`` lists the first 50 failures, of files (line 0) and of records.
+    """
+
+    __slots__ = (
+        "bytes",
+        "documents",
+        "failed",
+        "failed_files",
+        "failed_reasons",
+        "failed_records",
+        "finished",
+        "ingested",
+        "kept",
+        "recovered",
+        "removed",
+        "renamed",
+        "seen",
+        "skipped",
+        "source",
+        "unchanged",
+        "unknown",
+        "vanished",
+        "written",
+    )
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.seen = self.ingested = self.unchanged = self.vanished = self.bytes = 0
+        self.documents = self.written = self.renamed = self.removed = self.kept = 0
+        self.failed_files = self.failed_records = self.finished = 0
+        self.skipped: dict[str, int] = {}
+        self.recovered: dict[str, int] = {}
+        self.failed_reasons: dict[str, int] = {}
+        self.failed: list[dict[str, object]] = []
+        self.unknown: dict[str, dict[str, object]] = {}
+
+    def skip(self, reason: str) -> None:
+        """Count a file that makes no document."""
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+    def fail(self, path: str, reason: str, detail: str = "") -> None:
+        """Count a whole file that could not be read."""
+        self.failed_files += 1
+        self._failed(reason, 1)
+        self._example(path, reason, detail, 0)
+
+    def account(self, row: FileRow, *, fresh: bool) -> None:
+        """Count one file by what is known of it; ``fresh``: it was read in this run."""
+        if row.status == "ingested":
+            if fresh:
+                self.ingested += 1
+            else:
+                self.unchanged += 1
+        elif row.status == "skipped":
+            self.skip(row.reason)
+        else:
+            reason, _, detail = row.reason.partition(": ")
+            self.fail(row.path, reason, detail)
+        if row.notes:
+            import json
+
+            self.note(row.path, json.loads(row.notes))
+
+    def note(self, path: str, notes: dict[str, Any]) -> None:
+        """Add what one file had to say: ``unknown``, ``recovered``, ``failed`` with its first ``failures``."""
+        for what, (count, line) in notes.get("unknown", {}).items():
+            entry = self.unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
+            entry["count"] = int(str(entry["count"])) + count
+        for reason, count in notes.get("recovered", {}).items():
+            self.recovered[reason] = self.recovered.get(reason, 0) + count
+        for reason, count in notes.get("failed", {}).items():
+            self.failed_records += count
+            self._failed(reason, count)
+        for reason, detail, line in notes.get("failures", []):
+            self._example(path, reason, detail, line)
+
+    def _failed(self, reason: str, count: int) -> None:
+        self.failed_reasons[reason] = self.failed_reasons.get(reason, 0) + count
+
+    def _example(self, path: str, reason: str, detail: str, line: int) -> None:
+        if len(self.failed) < _MAX_FAILURES:
+            self.failed.append({"path": shown(path), "reason": reason, "detail": detail[:300], "line": line})
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data, JSON-able, keys in a fixed order."""
+        return {
+            "source": self.source,
+            "seen": self.seen,
+            "ingested": self.ingested,
+            "unchanged": self.unchanged,
+            "skipped": dict(sorted(self.skipped.items())),
+            "failed_files": self.failed_files,
+            "failed_records": self.failed_records,
+            "failed_reasons": dict(sorted(self.failed_reasons.items())),
+            "failed": self.failed,
+            "recovered": dict(sorted(self.recovered.items())),
+            "unknown": dict(sorted(self.unknown.items())),
+            "vanished": self.vanished,
+            "documents": self.documents,
+            "written": self.written,
+            "renamed": self.renamed,
+            "removed": self.removed,
+            "kept": self.kept,
+            "bytes": self.bytes,
+            "finished": self.finished,
+        }
+
+    def write(self, home: Home) -> None:
+        """Keep this ledger as the source's last. Raises OSError."""
+        import json
+
+        from core.files import write_atomic
+
+        text = json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
+        write_atomic(join(home.state, "ledger", f"{self.source}.json"), text.encode("utf-8", "replace"))
+
+
+def read(home: Home) -> dict[str, dict[str, object]]:
+    """Source → its last ledger; a file that is not whole JSON is left out."""
+    import json
+
+    folder = join(home.state, "ledger")
+    found: dict[str, dict[str, object]] = {}
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return found
+    for name in names:
+        if not name.endswith(".json"):
+            continue
+        try:
+            with open(join(folder, name), encoding="utf-8") as stream:
+                data = json.load(stream)
+        except (OSError, ValueError):
+            continue
+        if isinstance(data, dict):
+            found[name.removesuffix(".json")] = data
+    return found
+
+
+def shown(path: str) -> str:
+    """A path that any JSON writer and terminal can take, whatever bytes the file's name has."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,128 @@
+"""Has something new appeared? Answered by stat alone, within the time of a question (``ask``, the MCP tools).
+
+The last run leaves in ``state/pulse/<source>`` where it looked and what it saw. A folder whose mtime is the same has
+no new files; the files most recently at work are the ones that may have grown. A session that is resumed after weeks
+in a folder without any new file is missed here, and found by the next run.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import dirname, join
+
+from core import jsonio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from core.home import Home
+    from ingest.files import SourceFile
+
+_FOLDERS = 256
+_FILES = 64
+_SUFFIX = ".jsonl"
+
+
+def write(home: Home, source: str, roots: Sequence[str], files: Iterable[SourceFile], started_ns: int) -> None:
+    """Leave the pulse of a run that began at ``started_ns`` (epoch nanoseconds). Raises OSError."""
+    from core.files import write_atomic
+
+    # A file name that is no UTF-8 cannot be stored in JSON; it is left to the next run.
+    seen = sorted((file for file in files if file.size or file.mtime_ns), key=lambda file: -file.mtime_ns)
+    plain = [file for file in seen if _storable(file.path)]
+    folders: dict[str, int] = {}
+    for folder in [*roots, *(dirname(file.path) for file in plain)]:
+        if len(folders) >= _FOLDERS:
+            break
+        if folder not in folders and _storable(folder):
+            mtime = _mtime(folder)
+            # What changed while the run was looking may have been missed: to be looked at again.
+            folders[folder] = mtime if mtime < started_ns else 0
+    pulse = {
+        "at": started_ns,
+        "roots": [root for root in roots if root in folders],
+        "folders": [[folder, mtime] for folder, mtime in folders.items()],
+        "files": [[file.path, file.size, file.mtime_ns] for file in plain[:_FILES]],
+        "known": sorted({dirname(file.path) for file in plain}),
+    }
+    write_atomic(join(home.state, "pulse", source), jsonio.pack(pulse))
+
+
+def pending(home: Home) -> tuple[int, int | None]:
+    """(files that look new or grown, epoch seconds of the oldest source's last run or None before the first)."""
+    folder = join(home.state, "pulse")
+    try:
+        sources = os.listdir(folder)
+    except OSError:
+        return 0, None
+    count = 0
+    oldest: int | None = None
+    for source in sources:
+        if source.startswith("."):
+            continue
+        try:
+            with open(join(folder, source), "rb") as stream:
+                pulse: Any = jsonio.unpack(stream.read())
+            at: int = pulse["at"]
+            count += len(_news(pulse, at))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # of another version, or torn: as if that source had never run
+        seconds = at // 1_000_000_000
+        oldest = seconds if oldest is None or seconds < oldest else oldest
+    return count, oldest
+
+
+def _news(pulse: Any, at: int) -> set[str]:
+    found: set[str] = set()
+    same: set[str] = set()
+    for path, size, mtime_ns in pulse["files"]:
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        grown = status.st_size != size or status.st_mtime_ns != mtime_ns
+        (found if grown else same).add(path)
+    known: set[str] | None = None
+    for folder, mtime in pulse["folders"]:
+        if _mtime(folder) == mtime:
+            continue
+        fresh = _newer(folder, at, found)
+        if folder in pulse["roots"]:
+            known = set(pulse["known"]) if known is None else known
+            for project in fresh:
+                if project not in known:
+                    _newer(project, at, found)
+    return found - same
+
+
+def _newer(folder: str, at: int, found: set[str]) -> list[str]:
+    """Add the transcripts in ``folder`` written after ``at``; returns its folders changed since then."""
+    folders: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(_SUFFIX):
+                    if entry.stat().st_mtime_ns > at:
+                        found.add(entry.path)
+                elif entry.is_dir(follow_symlinks=False) and entry.stat().st_mtime_ns > at:
+                    folders.append(entry.path)
+    except OSError:
+        return folders
+    return folders
+
+
+def _mtime(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return -1
+
+
+def _storable(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

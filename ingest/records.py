@@ -1,0 +1,171 @@
+"""JSON Lines as they are found on disk: appended to while we read, torn by crashes, sometimes not JSON at all.
+
+Nothing here knows of any source. Whatever the bytes, iterating never raises; what cannot be read is a ``Failure``,
+what could be read only with help is counted in ``recovered``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from core.document import Failure
+
+# One API request is at most 32 MB; more than this in one line is damage, and decoding it takes three times its size.
+MAX_LINE = 48 * 1024 * 1024
+_SNIFF = 8192
+_CHUNK = 1024 * 1024
+
+BINARY = "binary"
+MALFORMED = "malformed line"
+NOT_OBJECT = "not a JSON object"
+TOO_DEEP = "nested too deeply"
+TOO_LONG = "line too long"
+UNREADABLE = "unreadable"
+
+# strict=False: a raw control character inside a string is damage we can live with.
+_decode = json.JSONDecoder(strict=False).raw_decode
+
+
+class Records:
+    """Iterates over one stream: ``(line number, record)`` or ``Failure``; afterwards its fields tell what was read.
+
+    ``consumed``: bytes up to the end of the last complete line; ``digest()``: SHA-256 of exactly those bytes, hex;
+    ``tail``: bytes of a last line that is still being written, left for next time; ``size``: all bytes read;
+    ``recovered``: reason → records that were saved; ``found``: how many records there were; ``opens_block``: the first
+    line is a lone bracket, as in one JSON text printed over many lines.
+    """
+
+    __slots__ = ("_hash", "_limit", "_path", "_stream", "consumed", "found", "opens_block", "recovered", "size", "tail")
+
+    def __init__(self, stream: BinaryIO, path: str, limit: int = MAX_LINE) -> None:
+        self._stream = stream
+        self._path = path
+        self._limit = limit
+        self._hash = hashlib.sha256()
+        self.found = 0
+        self.opens_block = False
+        self.consumed = 0
+        self.size = 0
+        self.tail = 0
+        self.recovered: dict[str, int] = {}
+
+    def digest(self) -> str:
+        """SHA-256 of the ``consumed`` bytes, hexadecimal."""
+        return self._hash.hexdigest()
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]] | Failure]:
+        readline = self._stream.readline
+        limit = self._limit
+        number = 0
+        while True:
+            try:
+                line = readline(limit)
+            except OSError as error:
+                yield self._failure(UNREADABLE, error.strerror or str(error), number + 1)
+                return
+            if not line:
+                return
+            number += 1
+            self.size += len(line)
+            whole = line.endswith(b"\n")
+            if number == 1:
+                self.opens_block = line.strip() in (b"{", b"[")
+                if b"\0" in line[:_SNIFF] and not line.lstrip(b"\0\r\n ").startswith(b"{"):
+                    self._keep(line)
+                    yield self._failure(BINARY, "NUL bytes where a record should be", 1)
+                    return
+            if not whole and len(line) >= limit:
+                yield self._pass_over(line, number)
+                continue
+            try:
+                text = line.decode()
+                record, end = _decode(text)
+                plain = type(record) is dict and (end == len(text) or text[end:].isspace())
+            except (ValueError, RecursionError):
+                plain = False
+            if plain:
+                self.found += 1
+                self._keep(line)
+                yield number, record
+                continue
+            yield from self._repair(line, number, whole)
+
+    def _repair(self, line: bytes, number: int, whole: bool) -> Iterator[tuple[int, dict[str, Any]] | Failure]:
+        text = self._text(line, number)
+        position, count, problem = 0, 0, None
+        while position < len(text) and problem is None:
+            try:
+                record, position = _decode(text, position)
+            except RecursionError:
+                problem = self._failure(TOO_DEEP, "", number)
+            except ValueError as error:
+                if not whole and text[position] == "{":
+                    self.tail = len(line)
+                    return  # still being written: not a failure, and not consumed
+                problem = self._failure(MALFORMED, str(error), number)
+            else:
+                if type(record) is dict:
+                    count += 1
+                    self.found += 1
+                    yield number, record
+                else:
+                    problem = self._failure(NOT_OBJECT, type(record).__name__, number)
+                while position < len(text) and text[position].isspace():
+                    position += 1
+        self._keep(line)
+        if count > 1:
+            self._recover("records joined on one line", count)
+        if problem is not None:
+            yield problem
+
+    def _text(self, line: bytes, number: int) -> str:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            text = line.decode("utf-8", "replace")
+            self._recover("invalid UTF-8 replaced", 1)
+        if number == 1 and text.startswith("\ufeff"):
+            text = text[1:]
+            self._recover("byte order mark removed", 1)
+        if "\0" in text:
+            # Power loss leaves runs of NUL where a block was allocated and never written.
+            text = text.replace("\0", "")
+            self._recover("NUL bytes removed", 1)
+        return text.strip()
+
+    def _pass_over(self, line: bytes, number: int) -> Failure:
+        length = 0
+        while line:
+            length += len(line)
+            self._keep(line)
+            if line.endswith(b"\n"):
+                break
+            line = self._stream.readline(_CHUNK)
+            self.size += len(line)
+        return self._failure(TOO_LONG, f"{length} bytes", number)
+
+    def _keep(self, line: bytes) -> None:
+        self.consumed += len(line)
+        self._hash.update(line)
+
+    def _recover(self, reason: str, count: int) -> None:
+        self.recovered[reason] = self.recovered.get(reason, 0) + count
+
+    def _failure(self, reason: str, detail: str, line: int) -> Failure:
+        return Failure(self._path, reason, detail, line)
+
+
+def prefix_digest(path: str, length: int) -> str | None:
+    """SHA-256 of the first ``length`` bytes of ``path``, hex, or None where the file is shorter. Raises OSError."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while length:
+            block = stream.read(min(length, _CHUNK))
+            if not block:
+                return None
+            digest.update(block)
+            length -= len(block)
+    return digest.hexdigest()

@@ -1,0 +1,130 @@
+"""One run over one source: discover → pending → read → compose → write → remember → account.
+
+Killed at any moment it leaves whole documents and a state that is at worst older than they are; the next run then
+reads those files again, finds the same bytes and writes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from os.path import abspath, join
+from typing import TYPE_CHECKING
+
+from core.errors import BadInput, BrainError
+from core.home import Home
+from core.locks import FileLock
+from ingest import claude, pulse
+from ingest.ledger import Ledger
+from ingest.state import FileRow, State
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from ingest.files import SourceFile
+
+    Progress = Callable[[int, int, str], None]
+    OnWritten = Callable[[str, str, bytes, os.stat_result], None]
+
+SOURCES = {claude.NAME: claude}
+LOCK_WAIT_S = 60.0
+
+
+def run(
+    home: Home,
+    source_name: str,
+    roots: Sequence[str] | None = None,
+    *,
+    trust_stat: bool,
+    rebuild: bool = False,
+    progress: Progress | None = None,
+    on_written: OnWritten | None = None,
+) -> Ledger:
+    """Bring the corpus up to date with one source and return the account of it, which is also kept for ``explain``.
+
+    ``roots``: folders to look below, None for the source's own (where it keeps its files on this machine, and those
+    configured). ``trust_stat``: a file whose size, mtime and inode are as before counts as unchanged; otherwise its
+    bytes, and those of its document, are verified. ``rebuild``: read everything again. ``progress(done, total,
+    what)`` is called for each file read; ``on_written(collection, name, data, status)`` for each document that
+    landed, in this thread, with no database transaction open.
+
+    One run a source at a time: raises LockContention where another holds on for over a minute, BadInput for an
+    unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
+    """
+    source = SOURCES.get(source_name)
+    if source is None:
+        raise BadInput(f"unknown source {source_name!r}", f"known sources: {', '.join(sorted(SOURCES))}")
+    try:
+        standing = source.default_roots(home)
+    except BrainError:
+        standing = source.default_roots()  # an invalid configuration is reported by those who need it
+    places = [abspath(root) for root in roots] if roots else standing
+    started_ns = time.time_ns()
+    ledger = Ledger(source_name)
+    with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
+        state = State(home)
+        try:
+            stale = state.expire(source_name) or rebuild
+            files = source.discover(places)
+            known = state.files(source_name)
+            readable = [file for file in files if not file.skip]
+            new = readable if rebuild else source.pending(files, known, trust_stat=trust_stat)
+            _account_for_the_rest(files, new, known, ledger)
+            rows = _vanished(files, known, places, ledger)
+            if rows:
+                state.save(source_name, files=rows)
+            if new or _damaged(home, source.COLLECTION, state, source_name, trust_stat):
+                from ingest._normalise import Normaliser
+
+                job = Normaliser(home, source, state, ledger, stale=stale, progress=progress, on_written=on_written)
+                job.go(new, {file.path for file in readable}, verify=not trust_stat)
+            ledger.documents = state.count(source_name)
+        finally:
+            state.close()
+        ledger.finished = int(time.time())
+        ledger.write(home)
+        if not roots or (standing and set(standing) <= set(places)):
+            pulse.write(home, source_name, standing, files, started_ns)
+    return ledger
+
+
+def _account_for_the_rest(
+    files: list[SourceFile], new: list[SourceFile], known: dict[str, FileRow], ledger: Ledger
+) -> None:
+    ahead = {file.path for file in new}
+    ledger.seen = len(files)
+    for file in files:
+        if file.skip.startswith("unreadable"):
+            ledger.fail(file.path, "unreadable", file.skip)
+        elif file.skip:
+            ledger.skip(file.skip)
+        elif file.path not in ahead:
+            ledger.account(known[file.path], fresh=False)
+
+
+def _vanished(files: list[SourceFile], known: dict[str, FileRow], places: list[str], ledger: Ledger) -> list[FileRow]:
+    """Count the files below the roots that are gone; returns the rows of those gone since the last run."""
+    found = {file.path for file in files}
+    below = tuple(join(place, "") for place in places)
+    rows: list[FileRow] = []
+    for path, row in known.items():
+        if path not in found and path.startswith(below):
+            # Its document stays: the vendor deletes transcripts after a month, memory does not.
+            ledger.vanished += 1
+            if row.status != "vanished":
+                row.status = "vanished"
+                rows.append(row)
+    return rows
+
+
+def _damaged(home: Home, collection: str, state: State, source: str, trust_stat: bool) -> bool:
+    """Whether a document may have to be restored: some are missing, or their bytes are to be verified."""
+    if not trust_stat:
+        return True
+    from os import listdir
+
+    try:
+        there = set(listdir(home.path(collection)))
+    except OSError:
+        there = set()
+    return not there.issuperset(state.names(source))

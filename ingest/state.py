@@ -1,0 +1,200 @@
+"""What is known of the raw files and of the units they make: ``$BRAIN_HOME/state/sources.sqlite``.
+
+Not derivable from the corpus, and the only place that knows absolute paths of sources. Losing it costs one full read
+of the sources and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import join
+from typing import TYPE_CHECKING
+
+import apsw
+
+from core.home import Home, make_private
+from core.version import DOCUMENT, PARSER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FILE = "sources.sqlite"
+_BUSY_MS = 10_000
+
+# Paths are blobs: a file name need not be UTF-8. ``notes`` is the file's part of the ledger, JSON or NULL.
+_SCHEMA = """
+create table if not exists meta(key text primary key, value text not null) without rowid;
+create table if not exists files(
+  source text not null, path blob not null, size int not null, mtime_ns int not null, inode int not null,
+  consumed int not null, digest text not null, status text not null, reason text not null, notes text,
+  primary key(source, path)) without rowid;
+create table if not exists members(
+  source text not null, unit text not null, path blob not null,
+  primary key(source, unit, path)) without rowid;
+create index if not exists members_path on members(source, path);
+create table if not exists units(
+  source text not null, unit text not null, name text not null, hash text not null, records int not null,
+  link text not null, primary key(source, unit)) without rowid;
+create table if not exists links(
+  source text not null, unit text not null, link text not null, primary key(source, unit)) without rowid;
+"""
+
+
+class FileRow:
+    """What the last run knew of a file. ``status``: ingested, skipped, failed, unreadable or vanished."""
+
+    __slots__ = ("consumed", "digest", "inode", "mtime_ns", "notes", "path", "reason", "size", "status")
+
+    def __init__(
+        self,
+        path: str,
+        size: int,
+        mtime_ns: int,
+        inode: int,
+        consumed: int,
+        digest: str,
+        status: str,
+        reason: str,
+        notes: str | None,
+    ) -> None:
+        self.path = path
+        self.size = size
+        self.mtime_ns = mtime_ns
+        self.inode = inode
+        self.consumed = consumed
+        self.digest = digest
+        self.status = status
+        self.reason = reason
+        self.notes = notes
+
+
+class UnitRow:
+    """A document in the corpus: its file name, the SHA-256 of its bytes, how many records it was made from."""
+
+    __slots__ = ("hash", "link", "name", "records", "unit")
+
+    def __init__(self, unit: str, name: str, digest: str, records: int, link: str) -> None:
+        self.unit = unit
+        self.name = name
+        self.hash = digest
+        self.records = records
+        self.link = link
+
+
+class State:
+    """An open connection; every method that writes is one transaction. Raises apsw.Error where the file is broken."""
+
+    def __init__(self, home: Home) -> None:
+        make_private(home.state)
+        path = join(home.state, FILE)
+        mask = os.umask(0o077)
+        try:
+            self._connection = apsw.Connection(path)
+        finally:
+            os.umask(mask)
+        self._connection.set_busy_timeout(_BUSY_MS)
+        self._connection.execute("pragma journal_mode=wal; pragma synchronous=normal;")
+        if self._connection.pragma("user_version") != 1:
+            with self._connection:
+                self._connection.execute(_SCHEMA + "pragma user_version=1;")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def expire(self, source: str) -> bool:
+        """Make every file of ``source`` be read again if another version of parser or document format made its rows.
+
+        Returns whether that was so. One transaction: a run cut short leaves the rest still to be read.
+        """
+        key = f"versions {source}"
+        row = self._connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        if row is not None and row[0] == _versions():
+            return False
+        with self._connection:
+            self._connection.execute("update files set size = -1 where source = ?", (source,))
+            self._connection.execute("insert or replace into meta values(?, ?)", (key, _versions()))
+        return row is not None
+
+    def files(self, source: str) -> dict[str, FileRow]:
+        """Path → row."""
+        decode = os.fsdecode
+        rows = self._connection.execute(
+            "select path, size, mtime_ns, inode, consumed, digest, status, reason, notes from files where source = ?",
+            (source,),
+        )
+        return {path: FileRow(path, *rest) for blob, *rest in rows if (path := decode(blob))}
+
+    def units(self, source: str) -> dict[str, UnitRow]:
+        """Unit → row, of those that have a document."""
+        rows = self._connection.execute("select unit, name, hash, records, link from units where source = ?", (source,))
+        return {row[0]: UnitRow(*row) for row in rows}
+
+    def names(self, source: str) -> set[str]:
+        """File names of the documents."""
+        return {name for (name,) in self._connection.execute("select name from units where source = ?", (source,))}
+
+    def count(self, source: str) -> int:
+        """How many documents there are."""
+        row = self._connection.execute("select count(*) from units where source = ?", (source,)).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def members(self, source: str) -> dict[str, set[str]]:
+        """Unit → paths of the files that hold records of it."""
+        found: dict[str, set[str]] = {}
+        for unit, blob in self._connection.execute("select unit, path from members where source = ?", (source,)):
+            found.setdefault(unit, set()).add(os.fsdecode(blob))
+        return found
+
+    def links(self, source: str) -> dict[str, str]:
+        """Unit of a subagent → what its parent's call says of it."""
+        return dict(self._connection.execute("select unit, link from links where source = ?", (source,)))
+
+    def save(
+        self,
+        source: str,
+        files: Iterable[FileRow] = (),
+        units: Iterable[UnitRow] = (),
+        members: Iterable[tuple[str, Iterable[str]]] = (),
+        links: Iterable[tuple[str, str]] = (),
+        gone: Iterable[str] = (),
+    ) -> None:
+        """Write a batch: rows replaced, ``members`` (path, its units) replaced path by path, units ``gone`` dropped."""
+        encode = os.fsencode
+        execute = self._connection.executemany
+        with self._connection:
+            execute(
+                "insert or replace into files values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        source,
+                        encode(row.path),
+                        row.size,
+                        row.mtime_ns,
+                        row.inode,
+                        row.consumed,
+                        row.digest,
+                        row.status,
+                        row.reason,
+                        row.notes,
+                    )
+                    for row in files
+                ],
+            )
+            owned = [(encode(path), list(held)) for path, held in members]
+            execute("delete from members where source = ? and path = ?", [(source, path) for path, _ in owned])
+            execute(
+                "insert or replace into members values(?, ?, ?)",
+                [(source, unit, path) for path, held in owned for unit in held],
+            )
+            execute(
+                "insert or replace into units values(?, ?, ?, ?, ?, ?)",
+                [(source, row.unit, row.name, row.hash, row.records, row.link) for row in units],
+            )
+            execute("insert or replace into links values(?, ?, ?)", [(source, unit, link) for unit, link in links])
+            execute("delete from units where source = ? and unit = ?", [(source, unit) for unit in gone])
+
+
+def _versions() -> str:
+    return f"{PARSER}.{DOCUMENT}"

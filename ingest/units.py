@@ -1,0 +1,22 @@
+"""Keys of units of recall: a session, or an agent below the session it worked for.
+
+A key is the session's id, for an agent ``<session>\t<agent>``; neither id holds a tab.
+"""
+
+from __future__ import annotations
+
+
+def unit_key(session: str, agent: str = "") -> str:
+    """The identity of a unit of recall: a session, or an agent below the session it worked for."""
+    return f"{session}\t{agent}" if agent else session
+
+
+def split_key(unit: str) -> tuple[str, str]:
+    """(session, agent) of a ``unit_key``; agent is "" for a session."""
+    session, _, agent = unit.partition("\t")
+    return session, agent
+
+
+def is_agent(unit: str) -> bool:
+    """Whether the unit is a subagent's transcript."""
+    return "\t" in unit
