@@ -1,0 +1,71 @@
+"""What a document's frontmatter says of it: its dates, and the fields that filters test."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from core import clock, jsonio
+
+_MAX_FIELDS = 64
+_MAX_TEXT = 2000
+_MAX_HEAD = 65_536
+
+
+class Facts:
+    """``date`` and ``ended`` in epoch seconds; ``dated`` is False where they are the file's mtime."""
+
+    __slots__ = ("date", "dated", "ended", "fields")
+
+    def __init__(self, date: int, ended: int, dated: bool, fields: dict[str, Any]) -> None:
+        self.date = date
+        self.ended = ended
+        self.dated = dated
+        self.fields = fields
+
+    def packed(self) -> bytes:
+        """The fields as JSONB, as ``brain_facts.fields`` stores them."""
+        return jsonio.pack(self.fields)
+
+
+def read(text: str, mtime: int) -> Facts:
+    """The facts of a markdown text; ``mtime`` (epoch seconds) stands in where it names no date."""
+    fields: dict[str, Any] = {}
+    if text.startswith("---"):
+        from core.document import split  # imports the YAML library, which most texts do without
+
+        meta, _ = split(text[:_MAX_HEAD])
+        fields = {str(key)[:100]: kept for key, value in meta.items() if (kept := _plain(value)) is not None}
+        fields = dict(list(fields.items())[:_MAX_FIELDS])
+    start = _instant(fields.get("date")) or _instant(fields.get("created"))
+    end = _instant(fields.get("ended")) or _instant(fields.get("updated"))
+    # `date_source: mtime` marks a date that is the file's, not the document's own: it still orders, but does not date.
+    dated = (start is not None or end is not None) and fields.get("date_source") != "mtime"
+    first = start if start is not None else end if end is not None else mtime
+    last = end if end is not None else first
+    return Facts(first, max(first, last), dated, fields)
+
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _instant(value: object) -> int | None:
+    if not isinstance(value, str) or not _DATE.match(value):
+        return None
+    return clock.parse_iso(value)
+
+
+def _plain(value: Any) -> Any:
+    """Scalars and flat lists of them; anything nested (or an alias bomb) is not a field to filter by."""
+    if isinstance(value, bool | int):
+        if abs(int(value)) < 2**63:
+            return value
+        # Python refuses to print the longest ones in decimal (sys.set_int_max_str_digits).
+        return (str(value) if value.bit_length() < 10_000 else hex(value))[:_MAX_TEXT]
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, str):
+        return value[:_MAX_TEXT].encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_plain(item) for item in value[:_MAX_FIELDS] if isinstance(item, str | int | float)]
+    return None

@@ -1,0 +1,511 @@
+"""Lexical retrieval: nominate documents and passages by FTS5's BM25, then score the few nominated at three scales.
+
+FTS5 gives its terms an inverse document frequency that is clamped for common ones and differs between documents and
+passages; scoring the nominated rows ourselves uses one unclamped weight for all three scales. No text is read for it:
+an auxiliary function hands out the positions that the index holds (https://sqlite.org/fts5.html#extending_fts5).
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from core.jsonio import unpack
+from qmd import cjk, snippet
+from qmd.schema import SPAN
+from qmd.scoring import K1, SPANS_IN_PASSAGE, TITLE_WEIGHT, best_span, bm25, idf
+from qmd.terms import Analyzer, Terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Boost(Protocol):
+        """What lifts documents by their date: periods to look at, and how well a document matches (0–1)."""
+
+        @property
+        def periods(self) -> list[tuple[int, int]]: ...
+        def match(self, date: int, ended: int) -> float: ...
+
+
+_DOCUMENTS = 30
+_PASSAGES = 60
+_DATED = 500
+# Rows that the nominating terms may match together; the rarest terms come first, and one is always taken.
+_ROW_BUDGET = 12_000
+
+
+class Filters:
+    """Which documents may answer. ``fields`` are (name, "=" or "GLOB", value) over the frontmatter.
+
+    ``since`` and ``until`` (exclusive) are epoch seconds and test overlap with a document's ``date``…``ended``.
+    """
+
+    __slots__ = ("collections", "fields", "since", "until")
+
+    def __init__(
+        self,
+        collections: tuple[str, ...] = (),
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        fields: tuple[tuple[str, str, str], ...] = (),
+    ) -> None:
+        self.collections = collections
+        self.since = since
+        self.until = until
+        self.fields = fields
+
+    def sql(self) -> tuple[str, list[Any]]:
+        """A condition over ``documents d JOIN brain_facts f``, and its bindings."""
+        clauses = ["d.active = 1"]
+        bindings: list[Any] = []
+        if self.collections:
+            clauses.append(f"d.collection IN ({','.join('?' * len(self.collections))})")
+            bindings += self.collections
+        if self.since is not None:
+            clauses.append("f.ended >= ?")
+            bindings.append(self.since)
+        if self.until is not None:
+            clauses.append("f.date < ?")
+            bindings.append(self.until)
+        for name, operator, value in self.fields:
+            clauses.append(f"json_extract(f.fields, ?) {'GLOB' if operator == 'GLOB' else '='} ?")
+            bindings += [f'$."{name}"', value]
+        return " AND ".join(clauses), bindings
+
+
+class Hit:
+    """One answer. ``score`` is 0–1: the share of the evidence that a perfect match would give. ``line`` is 1-based."""
+
+    __slots__ = (
+        "collection", "date", "dated", "document_id", "ended", "fields", "hash", "line", "parts", "path", "score",
+        "snippet", "title",
+    )  # fmt: skip
+
+    def __init__(self, row: tuple[Any, ...], score: float, parts: dict[str, Any]) -> None:
+        self.document_id, self.collection, self.path, self.title, self.hash, self.date, self.ended, dated, packed = row
+        self.dated = bool(dated)
+        self.fields: dict[str, Any] = _fields(packed)
+        self.score = score
+        self.parts = parts
+        self.line = 1
+        self.snippet = ""
+
+
+_COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
+
+
+def document_count(connection: apsw.Connection) -> int:
+    """How many documents the index holds, as the last update counted them."""
+    row = connection.execute("SELECT value FROM brain_state WHERE key = 'documents'").fetchone()
+    return int(row[0]) if row else 0
+
+
+class Scored:
+    """A candidate's score and where its evidence stands (``passage`` is a passage's rowid, 0 for none)."""
+
+    __slots__ = ("date", "document", "passage", "passage_score", "span", "token")
+
+    def __init__(self) -> None:
+        self.document = 0.0
+        self.passage_score = 0.0
+        self.span = 0.0
+        self.date = 0.0
+        self.passage = 0
+        self.token = 0
+
+    @property
+    def lexical(self) -> float:
+        return self.document + self.passage_score + self.span
+
+    def total(self, ceiling: float) -> float:
+        """The score as a share (0–1) of what a perfect match would have."""
+        return min(1.0, (self.lexical + self.date) / ceiling)
+
+    def parts(self) -> dict[str, float]:
+        """The summands, for people."""
+        return {
+            "document": round(self.document, 3),
+            "passage": round(self.passage_score, 3),
+            "span": round(self.span, 3),
+            "date": round(self.date, 3),
+        }
+
+
+class Searcher:
+    """Any number of searches over one connection."""
+
+    # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
+    # a name of its own.
+    _made = 0
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self.analyzer = Analyzer(connection)
+        self.rows: list[tuple[int, float, int, Any]] = []
+        Searcher._made += 1
+        self.function = f"brain_positions_{Searcher._made}"
+        connection.register_fts5_function(self.function, self._collect)
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int,
+        filters: Filters,
+        strict: bool = False,
+        boost: Boost | None = None,
+        drop: str = "",
+    ) -> list[Hit]:
+        """The best ``limit`` documents, best first; equal scores fall in the order they were indexed.
+
+        ``strict`` is qmd's ANDed language. ``boost`` lifts documents by date; ``drop`` is the part of the question
+        that named the date, which is no term where some document has it. Raises apsw.Error.
+        """
+        if strict:
+            return _strict(self.connection, question, limit, filters)
+        ranking = _Search(self, filters)
+        ranking.rank(question, boost, drop)
+        return ranking.hits(limit)
+
+    def explain(
+        self, question: str, document: int, *, filters: Filters, boost: Boost | None = None, drop: str = ""
+    ) -> Explanation:
+        """How ``document`` fares with ``question``, whether or not it would be nominated. Raises apsw.Error."""
+        ranking = _Search(self, filters, document)
+        ranking.rank(question, boost, drop)
+        return ranking.explanation(document)
+
+    def _collect(self, api: apsw.FTS5ExtensionApi, *_: object) -> None:
+        average = api.column_total_size(-1) / max(1, api.row_count)
+        places = [api.phrase_locations(index) for index in range(api.phrase_count)]
+        self.rows.append((api.rowid, api.column_size(-1) / max(1.0, average), api.row_count, places))
+
+
+class Explanation:
+    """Why a document ranks where it does.
+
+    ``rank`` is 1-based among the ``candidates`` that were scored; ``nominated`` is False for a document that was
+    scored only because it was asked about. ``terms`` has a row a term: its name, the passages that have it, its weight
+    and how often the document has it.
+    """
+
+    __slots__ = ("candidates", "nominated", "parts", "rank", "score", "terms")
+
+    def __init__(self) -> None:
+        self.rank = 0
+        self.candidates = 0
+        self.nominated = False
+        self.score = 0.0
+        self.parts: dict[str, float] = {}
+        self.terms: list[dict[str, Any]] = []
+
+
+class _Search:
+    """One ranked search; ``watched`` is a document that is scored even where it is not nominated."""
+
+    def __init__(self, searcher: Searcher, filters: Filters, watched: int = 0) -> None:
+        self._watched = watched
+        self._watched_counts: list[float] = []
+        self._nominated = True
+        self._scored: dict[int, Scored] = {}
+        self._ceiling = 1.0
+        self._terms = Terms()
+        self._weights: list[float] = []
+        self._frequencies: list[float] = []
+        self._connection = searcher.connection
+        self._analyzer = searcher.analyzer
+        self._positions = searcher.rows
+        self._function = searcher.function
+        self._filters = filters
+        self._only_documents, self._only_passages, self._bindings = self._restriction()
+
+    def rank(self, question: str, boost: Boost | None, drop: str) -> None:
+        """Nominate and score."""
+        dated = self._dated(boost) if boost is not None else {}
+        self._terms = self._analyzer.analyze(question, drop if dated else "")
+        self._score(dated)
+        if dated:
+            top = max((candidate.lexical for candidate in self._scored.values()), default=0.0) or 1.0
+            for document, match in dated.items():
+                self._scored.setdefault(document, Scored()).date = match * top
+
+    def hits(self, limit: int) -> list[Hit]:
+        """The best ``limit`` documents that the filters let through."""
+        condition, bindings = self._filters.sql()
+        ranked = self._ranked()
+        found: list[Hit] = []
+        # Documents that the filters leave out were not nominated, except through a content they share.
+        for start in range(0, len(ranked), limit):
+            window = ranked[start : start + limit]
+            rows = {
+                row[0]: row
+                for row in self._connection.execute(
+                    f"SELECT {_COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+                    f" WHERE d.id IN ({','.join(map(str, window))}) AND {condition}",
+                    bindings,
+                )
+            }
+            found += [
+                Hit(rows[document], self._scored[document].total(self._ceiling), self._scored[document].parts())
+                for document in window
+                if document in rows
+            ]
+            if len(found) >= limit:
+                break
+        del found[limit:]
+        for hit in found:
+            self._show(hit, self._scored[hit.document_id])
+        return found
+
+    def explanation(self, document: int) -> Explanation:
+        """What is known of the watched document after ``rank``."""
+        result = Explanation()
+        ranked = self._ranked()
+        result.candidates = len(ranked)
+        result.nominated = self._nominated
+        if document in ranked:
+            result.rank = ranked.index(document) + 1
+            result.score = self._scored[document].total(self._ceiling)
+            result.parts = self._scored[document].parts()
+        counts = self._watched_counts or [0.0] * len(self._terms.count)
+        for index, name in enumerate(self._terms.names):
+            result.terms.append(
+                {
+                    "term": name,
+                    "passages": int(self._frequencies[index]) if self._frequencies else 0,
+                    "weight": round(self._weights[index], 3) if self._weights else 0.0,
+                    "in_document": int(counts[index]),
+                }
+            )
+        return result
+
+    def _ranked(self) -> list[int]:
+        found = [document for document, candidate in self._scored.items() if candidate.lexical + candidate.date > 0]
+        return sorted(found, key=lambda each: (-(self._scored[each].lexical + self._scored[each].date), each))
+
+    def _restriction(self) -> tuple[str, str, list[Any]]:
+        """The filters as conditions on the rowids of documents_fts and of brain_passages; none where all may answer."""
+        filters = self._filters
+        if filters.since is None and filters.until is None and not filters.fields and self._all_collections():
+            return "", "", []
+        condition, bindings = filters.sql()
+        source = f"FROM documents d JOIN brain_facts f ON f.document_id = d.id WHERE {condition}"
+        # The unary plus keeps SQLite from running the match once for each id.
+        documents = f" AND +rowid IN (SELECT d.id {source})"
+        contents = (
+            f" AND +(rowid / {SPAN}) IN (SELECT c.id FROM brain_contents c WHERE c.hash IN (SELECT d.hash {source}))"
+        )
+        return documents, contents, bindings
+
+    def _all_collections(self) -> bool:
+        known = {name for (name,) in self._connection.execute("SELECT name FROM store_collections")}
+        return not self._filters.collections or known.issubset(self._filters.collections)
+
+    def _dated(self, boost: Boost) -> dict[int, float]:
+        """How well documents' dates match, the best of them at 1; at most 500, the best and newest."""
+        condition, bindings = self._filters.sql()
+        found: dict[int, tuple[float, int]] = {}
+        for since, until in boost.periods:
+            for document, date, ended in self._connection.execute(
+                "SELECT d.id, f.date, f.ended FROM brain_facts f JOIN documents d ON d.id = f.document_id"
+                f" WHERE f.ended >= ? AND f.date < ? AND f.dated = 1 AND {condition}"
+                f" ORDER BY f.ended DESC LIMIT {_DATED}",
+                (since, until, *bindings),
+            ):
+                match = boost.match(date, ended)
+                if match > 0:
+                    found[document] = (match, ended)
+        best = sorted(found.items(), key=lambda item: item[1], reverse=True)[:_DATED]
+        full = best[0][1][0] if best else 1.0
+        return {document: match / full for document, (match, _) in best}
+
+    def _score(self, dated: dict[int, float]) -> None:
+        terms = self._terms
+        known = [self._frequency(stems) for stems in terms.stems]
+        live = [index for index, frequency in enumerate(known) if frequency] or list(range(len(known)))
+        if not live:
+            return
+        nominating, match = self._expressions(terms, known, live)
+        skip = match[1]
+        passages = self._nominate("brain_passages", nominating, _PASSAGES, self._only_passages)
+        documents = self._nominate("documents_fts", nominating, _DOCUMENTS, self._only_documents)
+        if 0 < len(dated) < _DATED:
+            among = ",".join(map(str, dated))
+            documents |= self._nominate(
+                "documents_fts", nominating, _DOCUMENTS, f" AND +rowid IN ({among})", bound=False
+            )
+            passages |= self._nominate(
+                "brain_passages",
+                nominating,
+                _PASSAGES,
+                f" AND +(rowid / {SPAN}) IN (SELECT c.id FROM brain_contents c JOIN documents d ON d.hash = c.hash"
+                f" WHERE d.id IN ({among}))",
+                bound=False,
+            )
+        homes = self._homes({rowid // SPAN for rowid in passages})
+        documents.update(document for at in homes.values() for document in at)
+        if self._watched:
+            self._nominated = self._watched in documents or self._watched in dated
+            documents.add(self._watched)
+            own = self._passages_of(self._watched)
+            passages |= own
+            homes.update(self._homes({rowid // SPAN for rowid in own}))
+
+        rows = self._locate("brain_passages", match[0], passages)
+        total = rows[0][2] if rows else 1
+        frequencies = [0.0] * len(terms.count)
+        for term, frequency in zip(terms.term, known, strict=True):
+            frequencies[term] += frequency
+        weights = [count * idf(total, f) for count, f in zip(terms.count, frequencies, strict=True)]
+        narrow = [count * idf(total * SPANS_IN_PASSAGE, f) for count, f in zip(terms.count, frequencies, strict=True)]
+        of_phrase = [terms.term[index] for index in live]
+        self._weights, self._frequencies = weights, frequencies
+        self._ceiling = (K1 + 1) * (2 * sum(weights) + sum(narrow)) or 1.0
+        scored = self._scored
+        for rowid, length, _, places in rows:
+            matches = sorted(
+                (position, term)
+                for term, columns in zip(of_phrase, places[skip:], strict=True)
+                for position in columns[0]
+            )
+            counts = [0.0] * len(terms.count)
+            for _, term in matches:
+                counts[term] += 1
+            for term, columns in zip(of_phrase, places[skip:], strict=True):
+                counts[term] += len(columns[1])
+            whole = bm25(counts, weights, length)
+            span, token, _ = best_span(matches, narrow)
+            for document in homes.get(rowid // SPAN, ()):
+                candidate = scored.setdefault(document, Scored())
+                if whole + span > candidate.passage_score + candidate.span or not candidate.passage:
+                    candidate.passage, candidate.token = rowid, token
+                candidate.passage_score = max(candidate.passage_score, whole)
+                candidate.span = max(candidate.span, span)
+        for document, length, _, places in self._locate("documents_fts", match[0], documents):
+            counts = [0.0] * len(terms.count)
+            for term, (_, title, body) in zip(of_phrase, places[skip:], strict=True):
+                counts[term] += TITLE_WEIGHT * len(title) + len(body)
+            scored.setdefault(document, Scored()).document = bm25(counts, weights, length)
+            if document == self._watched:
+                self._watched_counts = counts
+
+    def _frequency(self, stems: list[str]) -> int:
+        """How many passages have a phrase: for several words, at most as many as have the rarest."""
+        return min(
+            self._connection.execute("SELECT doc FROM brain_terms WHERE term = ?", (stem,)).get or 0 for stem in stems
+        )
+
+    def _expressions(self, terms: Terms, known: list[int], live: list[int]) -> tuple[str, tuple[str, int]]:
+        """The nominating expression; the full one, with how many of its first phrases only steer."""
+        rare: list[int] = []
+        spent = 0
+        for index in sorted(live, key=known.__getitem__):
+            if rare and spent + known[index] > _ROW_BUDGET:
+                break
+            rare.append(index)
+            spent += known[index]
+        nominating = " OR ".join(terms.phrases[index] for index in rare)
+        full = " OR ".join(terms.phrases[index] for index in live)
+        if len(rare) == len(live):
+            return nominating, (full, 0)
+        return nominating, (f"({nominating}) AND ({full})", len(rare))
+
+    def _nominate(self, table: str, match: str, depth: int, only: str, bound: bool = True) -> set[int]:
+        # filepath does not count; a passage's inner words count half of its body.
+        weights = f"0, {TITLE_WEIGHT}, 1" if table == "documents_fts" else "1, 0.5"
+        return {
+            rowid
+            for (rowid,) in self._connection.execute(
+                f"SELECT rowid FROM {table} WHERE {table} MATCH ?{only}"
+                f" ORDER BY bm25({table}, {weights}) LIMIT {depth}",
+                (match, *(self._bindings if only and bound else ())),
+            )
+        }
+
+    def _locate(self, table: str, match: str, ids: set[int]) -> list[tuple[int, float, int, Any]]:
+        """(rowid, length relative to the average, rows of the table, positions by phrase and column)."""
+        if not ids:
+            return []
+        self._positions.clear()
+        among = ",".join(map(str, ids))
+        self._connection.execute(
+            f"SELECT {self._function}({table}) FROM {table} WHERE {table} MATCH ? AND +rowid IN ({among})", (match,)
+        ).fetchall()
+        rows = list(self._positions)
+        self._positions.clear()
+        return rows
+
+    def _homes(self, contents: set[int]) -> dict[int, list[int]]:
+        """The active documents that have each content."""
+        homes: dict[int, list[int]] = {}
+        for content, document in self._connection.execute(
+            "SELECT c.id, d.id FROM brain_contents c JOIN documents d ON d.hash = c.hash AND d.active = 1"
+            f" WHERE c.id IN ({','.join(map(str, contents))})"
+        ):
+            homes.setdefault(content, []).append(document)
+        return homes
+
+    def _passages_of(self, document: int) -> set[int]:
+        row = self._connection.execute(
+            "SELECT c.id, length(c.starts) / 4 FROM brain_contents c JOIN documents d ON d.hash = c.hash"
+            " WHERE d.id = ?",
+            (document,),
+        ).fetchone()
+        return set(range(row[0] * SPAN, row[0] * SPAN + row[1])) if row else set()
+
+    def _show(self, hit: Hit, candidate: Scored) -> None:
+        row = self._connection.execute(
+            "SELECT c.doc, b.id, b.starts FROM content c JOIN brain_contents b ON b.hash = c.hash WHERE c.hash = ?",
+            (hit.hash,),
+        ).fetchone()
+        if row is None:
+            return
+        text, content, packed = row
+        bounds = memoryview(packed).cast("I")
+        if not bounds:
+            hit.snippet = snippet.around(text, 0, len(text), 0)[1]
+            return
+        seq = candidate.passage % SPAN if candidate.passage // SPAN == content else -1
+        if not 0 <= seq < len(bounds) - 1:
+            hit.line, hit.snippet = snippet.around(
+                text, bounds[0], bounds[-1], bounds[0] + snippet.find_any(text[bounds[0] :], self._terms.names)
+            )
+            return
+        passage = text[bounds[seq] : bounds[seq + 1]]
+        if cjk.has_cjk(passage):
+            offset = snippet.find_any(passage, [name.replace(" ", "") for name in self._terms.names])
+        else:
+            offset = snippet.locate(self._analyzer, passage, candidate.token)
+        hit.line, hit.snippet = snippet.around(text, bounds[seq], bounds[seq + 1], bounds[seq] + offset)
+
+
+def _strict(connection: apsw.Connection, question: str, limit: int, filters: Filters) -> list[Hit]:
+    from qmd.strict import match_expression
+
+    match = match_expression(question)
+    if match is None:
+        return []
+    condition, bindings = filters.sql()
+    rows: list[Any] = connection.execute(
+        f"SELECT {_COLUMNS}, bm25(documents_fts, 1.5, 4.0, 1.0) AS score, c.doc"
+        " FROM documents_fts JOIN documents d ON d.id = documents_fts.rowid"
+        " JOIN brain_facts f ON f.document_id = d.id JOIN content c ON c.hash = d.hash"
+        f" WHERE documents_fts MATCH ? AND {condition} ORDER BY score, d.id LIMIT ?",
+        (match, *bindings, limit),
+    ).fetchall()
+    words = [word for word in question.replace('"', " ").split() if not word.startswith("-")]
+    hits = []
+    columns: list[Any]
+    score: float
+    text: str
+    for *columns, score, text in rows:
+        hit = Hit(tuple(columns), -score / (1 - score), {"bm25": round(-score, 3), "match": match})
+        hit.line, hit.snippet = snippet.around(text, 0, len(text), snippet.find_any(text, words))
+        hits.append(hit)
+    return hits
+
+
+def _fields(packed: bytes) -> dict[str, Any]:
+    value = unpack(packed)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,145 @@
+"""Opening the index: the right pragmas, and SQLite's failures as ours."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import apsw
+
+from core.errors import EngineMissing, EngineTimeout, Internal, LockContention
+from core.version import INDEX
+
+_FIX = "brain index"
+_REBUILD = "delete it, then: brain index --rebuild"
+# VM steps between two looks at the clock: about a millisecond of a scan.
+_STEPS = 20_000
+
+# How many documents there are, for readers with no time to count; run at the end of every change.
+COUNT = "INSERT OR REPLACE INTO brain_state SELECT 'documents', count(*) FROM documents WHERE active = 1"
+
+
+def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.Connection:
+    """The index at ``path``; ``write`` creates it and its tables where they are missing.
+
+    ``busy_ms`` is how long a statement waits for another process's lock.
+    Raises EngineMissing where there is no index or the file is none, LockContention where a writer holds it too long.
+    """
+    if not write and not os.path.exists(path):
+        raise EngineMissing(f"there is no index yet at {path}", _FIX)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise EngineMissing(f"{path} is not a file", "move it away, then: brain index")
+    try:
+        connection = _connect(path, write)
+    except apsw.Error as error:
+        raise translate(error, path) from None
+    except PermissionError as error:
+        raise EngineMissing(f"cannot create the index {path}: {error.strerror}", f"check: ls -ld {path}") from None
+    try:
+        connection.set_busy_timeout(busy_ms)
+        if write:
+            _prepare_for_writing(connection)
+        else:
+            connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000; PRAGMA mmap_size=268435456").fetchall()
+            _check_version(connection, path)
+    except apsw.Error as error:
+        connection.close()
+        raise translate(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: str, write: bool) -> apsw.Connection:
+    if write:
+        # The umask does not make the index private; creating it before SQLite does, does. SQLite gives its -wal and
+        # -shm the mode of the database.
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    try:
+        return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.CantOpenError:
+        return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _prepare_for_writing(connection: apsw.Connection) -> None:
+    from qmd import schema
+
+    # apsw stops at the first row a statement gives, and some pragmas give one: fetchall runs them all.
+    connection.execute("PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA journal_mode=WAL").fetchall()
+    # Bulk inserts sort terms in memory and spill seldom; a checkpoint a transaction keeps the WAL short.
+    connection.execute("PRAGMA cache_size=-64000; PRAGMA wal_autocheckpoint=4000; PRAGMA temp_store=MEMORY").fetchall()
+    schema.ensure(connection)
+
+
+def _check_version(connection: apsw.Connection, path: str) -> None:
+    try:
+        row = connection.execute("SELECT value FROM brain_state WHERE key = 'index_version'").fetchone()
+    except apsw.SQLError:
+        raise EngineMissing(f"{path} has no brain tables", _FIX) from None
+    if row is None or row[0] != INDEX:
+        raise EngineMissing(f"the index {path} is of another version", _FIX)
+
+
+def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | LockContention | Internal:
+    """The exception of ours that says what SQLite's means to the user."""
+    if isinstance(error, apsw.NotADBError):
+        return EngineMissing(f"{path} is not a database", _REBUILD)
+    if isinstance(error, apsw.CorruptError):
+        return EngineMissing(f"the index {path} is damaged: {error}", _REBUILD)
+    if isinstance(error, apsw.CantOpenError):
+        return EngineMissing(f"cannot open the index {path}: {error}", f"check its permissions: ls -l {path}")
+    if isinstance(error, apsw.ReadOnlyError):
+        return EngineMissing(f"the index {path} may not be written to", f"check its permissions: ls -l {path}")
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return LockContention("another process is writing to the index", "wait a moment, then run the command again")
+    if isinstance(error, apsw.InterruptError):
+        return EngineTimeout("the index did not answer in time", "ask again with a longer --timeout, or fewer words")
+    if isinstance(error, apsw.FullError):
+        return Internal("the disk is full", "free some space, then run the command again")
+    return Internal(f"SQLite: {error}", f"brain explain; if the index is damaged, {_REBUILD}")
+
+
+class Deadline:
+    """``with Deadline(connection, seconds):`` interrupts whatever statement runs when the time is up.
+
+    The interrupted statement raises apsw.InterruptError (https://sqlite.org/c3ref/progress_handler.html).
+    """
+
+    __slots__ = ("_at", "_connection")
+
+    def __init__(self, connection: apsw.Connection, seconds: float) -> None:
+        self._connection = connection
+        self._at = time.monotonic() + seconds
+
+    def __enter__(self) -> Deadline:
+        self._connection.set_progress_handler(self.passed, _STEPS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.set_progress_handler(None)
+
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self._at
+
+
+class Transaction:
+    """``with Transaction(connection):`` is one write transaction; inside an open one it joins it."""
+
+    __slots__ = ("_connection", "_outer")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._outer = connection.in_transaction
+
+    def __enter__(self) -> Transaction:
+        if not self._outer:
+            self._connection.execute("BEGIN IMMEDIATE")
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if not self._outer:
+            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")

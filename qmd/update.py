@@ -1,0 +1,223 @@
+"""Bringing the lexical index up to date with the files of its collections.
+
+A file is read again when its size, mtime or inode changed, or when its mtime is so close to the moment it was last
+read that a change could hide behind the same stat (the racy-clean rule of git's index).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import count
+
+import apsw
+
+from core import clock
+from core.jsonio import dumps
+from qmd.store import COUNT, Transaction
+from qmd.walk import Entry, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from qmd.walk import Folder
+
+    Progress = Callable[[int, int, str], None]
+
+# Two writes within one tick of the file system's clock leave one mtime. Ticks are a few ms; whole seconds betray a
+# file system that stores no fractions (FAT: 2 s).
+TICK_NS = 20_000_000
+COARSE_TICK_NS = 2_000_000_000
+
+
+class Changes:
+    """What an update did to one collection. ``failed`` holds (path, why); ``missing`` says the folder is not there."""
+
+    __slots__ = ("added", "failed", "missing", "removed", "unchanged", "updated")
+
+    def __init__(self) -> None:
+        self.added = 0
+        self.updated = 0
+        self.unchanged = 0
+        self.removed = 0
+        self.missing = False
+        self.failed: list[tuple[str, str]] = []
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; at most 20 failures are listed, all are counted."""
+        return {
+            "added": self.added,
+            "updated": self.updated,
+            "unchanged": self.unchanged,
+            "removed": self.removed,
+            "missing": self.missing,
+            "failed": len(self.failed),
+            "failures": [{"path": path, "reason": reason} for path, reason in self.failed[:20]],
+        }
+
+
+def update(
+    connection: apsw.Connection,
+    collections: Iterable[Folder],
+    *,
+    trust_stat: bool = True,
+    progress: Progress | None = None,
+) -> dict[str, Changes]:
+    """Walk each collection and index what changed; ``trust_stat=False`` reads and hashes every file.
+
+    A collection whose folder is missing keeps its documents. Raises what ``qmd.store.translate`` explains.
+    """
+    result = {folder.name: _update_one(connection, folder, trust_stat, progress) for folder in collections}
+    if _is_foreign(connection):
+        from qmd import writer
+
+        writer.heal(connection)
+    _count(connection)
+    return result
+
+
+def register(connection: apsw.Connection, collections: Iterable[Any]) -> None:
+    """Write the collections into ``store_collections``, where qmd looks for them; rows of others' go."""
+    wanted = {
+        folder.name: (
+            folder.name,
+            folder.path,
+            folder.pattern,
+            dumps(list(folder.ignore)) if folder.ignore else None,
+            int(folder.include_by_default),
+            folder.update or None,
+            dumps(folder.context) if folder.context else None,
+        )
+        for folder in collections
+    }
+    stored = {row[0]: row for row in connection.execute("SELECT * FROM store_collections")}
+    if stored == wanted:
+        return
+    with Transaction(connection):
+        connection.execute("DELETE FROM store_collections")
+        connection.executemany("INSERT INTO store_collections VALUES(?, ?, ?, ?, ?, ?, ?)", list(wanted.values()))
+
+
+def is_clean(status: os.stat_result, size: int, mtime_ns: int, inode: int, checked_ns: int) -> bool:
+    """Whether a file is surely the one that was read at ``checked_ns``."""
+    if (status.st_size, status.st_mtime_ns, status.st_ino) != (size, mtime_ns, inode):
+        return False
+    tick = COARSE_TICK_NS if mtime_ns % 1_000_000_000 == 0 else TICK_NS
+    return checked_ns - mtime_ns > tick
+
+
+def _update_one(connection: apsw.Connection, folder: Folder, trust_stat: bool, progress: Progress | None) -> Changes:
+    changes = Changes()
+    known = {
+        path: (identity, digest, title, active, size, mtime_ns, inode, checked_ns)
+        for path, identity, digest, title, active, size, mtime_ns, inode, checked_ns in connection.execute(
+            "SELECT d.path, d.id, d.hash, d.title, d.active, f.size, f.mtime_ns, f.inode, f.checked_ns"
+            " FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id WHERE d.collection = ?",
+            (folder.name,),
+        )
+    }
+    started = clock.now()
+    try:
+        entries = list(walk(folder, lambda path, error: changes.failed.append((path, error.strerror or str(error)))))
+    except OSError:
+        changes.missing = True
+        return changes
+    seen: set[str] = set()
+    pending: list[Entry] = []
+    for entry in entries:
+        seen.add(entry.relative)
+        row = known.get(entry.relative)
+        if trust_stat and row and row[3] and row[4] is not None and is_clean(entry.status, *row[4:]):
+            changes.unchanged += 1
+        else:
+            pending.append(entry)
+    # A folder that could not be listed says nothing about the files in it.
+    vanished = [row for path, row in known.items() if path not in seen and row[3]] if not changes.failed else []
+    if pending or vanished:
+        _apply(connection, folder.name, pending, known, vanished, changes, progress)
+    with Transaction(connection):
+        connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (f"updated:{folder.name}", started))
+    return changes
+
+
+def _apply(
+    connection: apsw.Connection,
+    collection: str,
+    pending: list[Entry],
+    known: dict[str, tuple[Any, ...]],
+    vanished: list[tuple[Any, ...]],
+    changes: Changes,
+    progress: Progress | None,
+) -> None:
+    # Imported here: most runs find nothing to do, and pay for no hash, YAML or regular expression.
+    from qmd.writer import Batch, deactivate
+
+    batch = Batch(connection)
+    for done, entry in enumerate(pending, 1):
+        with batch:
+            _refresh(connection, collection, entry, known.get(entry.relative), changes)
+        if progress:
+            progress(done, len(pending), collection)
+    for row in vanished:
+        with batch:
+            changes.removed += deactivate(connection, row[:4])
+    batch.end()
+
+
+def _refresh(
+    connection: apsw.Connection, collection: str, entry: Entry, row: tuple[Any, ...] | None, changes: Changes
+) -> None:
+    from qmd import writer
+
+    checked = time.time_ns()
+    try:
+        data, status = _read_stable(entry)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        changes.failed.append((entry.path, error.strerror or str(error)))
+        return
+    text = data.decode("utf-8", "replace")
+    if not text or text.isspace():
+        changes.removed += writer.deactivate(connection, row[:4] if row else None)
+        return
+    existed = bool(row and row[3])
+    if writer.index(connection, collection, entry.relative, text, status, checked, row[:4] if row else None):
+        if existed:
+            changes.updated += 1
+        else:
+            changes.added += 1
+    else:
+        changes.unchanged += 1
+
+
+def _read_stable(entry: Entry) -> tuple[bytes, os.stat_result]:
+    """The bytes of a file and the stat that goes with them; a file that changes while being read is read again."""
+    for attempt in count():
+        # O_NOFOLLOW and O_NONBLOCK: what was a regular file a moment ago may be a symlink or a fifo now.
+        descriptor = os.open(entry.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb") as stream:
+            before = os.fstat(descriptor)
+            data = stream.read()
+            after = os.fstat(descriptor)
+        same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(data) == after.st_size
+        if same or attempt == 3:
+            return data, after
+    raise AssertionError("unreachable")
+
+
+def _is_foreign(connection: apsw.Connection) -> bool:
+    """Whether another program has written documents that our tables do not know."""
+    found = connection.execute(
+        "SELECT 1 FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
+        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash) LIMIT 1"
+    )
+    return found.fetchone() is not None
+
+
+def _count(connection: apsw.Connection) -> None:
+    """Note how many documents there are, for readers with no time to count."""
+    with Transaction(connection):
+        connection.execute(COUNT)
