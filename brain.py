@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""brain: a local-first second brain. Arguments to one call, its output, its exit code; nothing else lives here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+_START = time.perf_counter()
+# Set for the interpreter of the checkout's environment by the one that starts it.
+_STARTED = "_BRAIN_STARTED"
+
+# One line each: the command's module in cli/, imported only when it is the one asked for.
+COMMANDS = {
+    "init": "set the home up",
+    "index": "bring sources and collections into the index",
+    "ask": "ask your memory a question",
+    "recent": "what happened lately, newest first",
+    "inbox": "note a decision, an idea, a preference",
+    "explain": "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
+    "show": "print a hit's document or passage",
+    "export": "write hits or a collection out",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns its exit code (docs/exit-codes.md)."""
+    words = sys.argv[1:] if argv is None else argv
+    if not words or words[0] in ("-h", "--help", "help"):
+        return _overview(words)
+    if words[0] in ("-V", "--version"):
+        from core.version import VERSION
+
+        sys.stdout.write(f"brain {VERSION}\n")
+        return 0
+    return _run(words[0], words[1:])
+
+
+def _run(name: str, argv: list[str]) -> int:
+    from core import errors
+
+    context = None
+    code = errors.INTERNAL
+    try:
+        if name not in COMMANDS:
+            raise errors.BadInput(f"unknown command {name!r}", _nearest(name))
+        command = getattr(__import__(f"cli.{name}"), name)
+        from cli.context import Context
+        from cli.spec import parse
+
+        context = Context()
+        args = parse(command.COMMAND, argv)
+        if args.help:
+            from cli.help import text
+
+            sys.stdout.write(text(command.COMMAND))
+            code = errors.OK
+        else:
+            code = command.run(args, context)
+    except errors.BrainError as error:
+        code = _report(error, argv)
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        # The reader has gone (`| head`): not our failure, and nothing is left to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:
+        code = _report(_internal(error, context), argv)
+    finally:
+        if context is not None and name in COMMANDS:
+            from core import telemetry
+
+            latency = round((time.perf_counter() - _START) * 1000, 1)
+            telemetry.record(context.home, name, context.surface, latency_ms=latency, exit_code=code, **context.fields)
+    return code
+
+
+def _report(error: BaseException, argv: list[str]) -> int:
+    from core.errors import BrainError, Internal
+
+    failure = error if isinstance(error, BrainError) else Internal(str(error))
+    before_dashes = argv[: argv.index("--")] if "--" in argv else argv
+    try:
+        if "--json" in before_dashes:
+            import json
+
+            sys.stdout.write(json.dumps(failure.envelope()) + "\n")
+            sys.stdout.flush()
+        else:
+            from core.text import printable
+
+            fix = f"fix: {failure.fix}\n" if failure.fix else ""
+            sys.stderr.write(printable("brain: " + failure.message.replace("\n", " ") + "\n" + fix))
+    except OSError:
+        return failure.code  # nobody can be told (a full disk, a reader that has gone); the exit code still tells
+    return failure.code
+
+
+def _internal(error: Exception, context: object) -> BaseException:
+    """The unexpected: its trace goes to ``logs/crash.log``, one line to the user."""
+    import traceback
+
+    from core.errors import Internal
+
+    home = getattr(context, "home", None)
+    fix = "run it again; if it persists, report the trace"
+    if home is not None:
+        log = os.path.join(home.logs, "crash.log")
+        try:
+            os.makedirs(home.logs, 0o700, exist_ok=True)
+            descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write("".join(traceback.format_exception(error)) + "\n")
+            fix = f"the trace is in {log}"
+        except OSError as failure:
+            fix = f"the trace could not be kept ({failure.strerror})"
+    return Internal(f"{type(error).__name__}: {error}", fix)
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f"did you mean `brain {near[0]}`?" if near else "brain --help"
+
+
+def _overview(words: list[str]) -> int:
+    if len(words) > 1 and not words[1].startswith("-"):
+        return _run(words[1], ["--help"])
+    lines = ["usage: brain COMMAND [options]", "", "A second brain that answers from your own sessions and notes.", ""]
+    lines += [f"  {name:<10} {summary}" for name, summary in COMMANDS.items()]
+    lines += ["", "`brain COMMAND --help` shows options and examples.", ""]
+    sys.stdout.write("\n".join(lines))
+    return 0
+
+
+def _in_its_environment() -> None:
+    """Go on under the checkout's ``.venv`` when another interpreter was called; end with 65 where there is none."""
+    root = os.path.dirname(os.path.realpath(__file__))
+    if not os.path.isfile(os.path.join(root, "pyproject.toml")):
+        return  # installed: the interpreter that found it is the one it was installed for
+    own = os.path.join(root, ".venv")
+    again = os.environ.pop(_STARTED, None)
+    if os.path.realpath(sys.prefix) == os.path.realpath(own):
+        return
+    from core.errors import EngineMissing
+
+    failure = EngineMissing(f"{root} has no environment yet", f"make venv  (in {root})")
+    python = os.path.join(own, "bin", "python")
+    if again:  # its interpreter does not know that it is one, and would start itself for ever
+        failure = EngineMissing(f"{own} is damaged", f"rm -r .venv && make venv  (in {root})")
+    elif os.access(python, os.X_OK):
+        os.environ[_STARTED] = "1"
+        try:
+            os.execv(python, [python, os.path.join(root, "brain.py"), *sys.argv[1:]])
+        except OSError as error:
+            failure = EngineMissing(f"cannot run {python}: {error.strerror}", f"rm -r .venv && make venv  (in {root})")
+    sys.exit(_report(failure, sys.argv[1:]))
+
+
+def entry() -> None:
+    """The ``brain`` command: ``main``, without the interpreter's slow farewell."""
+    # Python has no stream object where the caller closed the descriptor (`>&-`).
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
+    try:
+        code = main()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = 0
+    except OSError as error:
+        code = _report(error, [])
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _in_its_environment()
+    entry()

@@ -1,0 +1,90 @@
+"""An ``ask`` envelope for people: plain text in a pipe, rich text on a terminal."""
+
+from __future__ import annotations
+
+from cli.context import Context, write
+from core.clock import iso, parse_iso
+from core.text import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def render(envelope: dict[str, Any], context: Context) -> None:
+    """Print the hits, or say that nothing matches and what to try."""
+    if context.rich:
+        _rich(envelope)
+    else:
+        write(plain(envelope))
+
+
+def plain(envelope: dict[str, Any]) -> str:
+    """The envelope as text without any styling."""
+    lines: list[str] = []
+    for hit in envelope["hits"]:
+        lines += [f"{hit['rank']}. {printable(hit['title'])}", f"   {_about(hit)}", f"   {_where(hit)}"]
+        lines += [f"   | {line}" for line in _snippet(hit)]
+        if "warning" in hit:
+            lines.append(f"   ! {hit['warning']}")
+        if "explain" in hit:
+            lines.append(f"   = {_explained(hit['explain'])}")
+        lines.append("")
+    lines += _footer(envelope)
+    return "\n".join(lines) + "\n"
+
+
+def _rich(envelope: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for hit in envelope["hits"]:
+        heading = Text(f"{hit['rank']}. ", style="bold")
+        heading.append(printable(hit["title"]), style="bold cyan")
+        console.print(heading, overflow="ellipsis", no_wrap=True)
+        console.print(Text(f"   {_about(hit)}", style="green" if not hit["stale"] else "yellow"))
+        console.print(Text(f"   {_where(hit)}", style="dim"), overflow="fold")
+        for line in _snippet(hit):
+            console.print(Text(f"   │ {line}"), overflow="ellipsis", no_wrap=True)
+        if "warning" in hit:
+            console.print(Text(f"   ! {hit['warning']}", style="yellow"))
+        if "explain" in hit:
+            console.print(Text(f"   = {_explained(hit['explain'])}", style="dim"))
+        console.print()
+    for line in _footer(envelope):
+        console.print(Text(line, style="dim"))
+
+
+def _about(hit: dict[str, Any]) -> str:
+    parts = [hit["age"], hit["source"] or hit["collection"], hit["trust"]]
+    if hit["project"]:
+        parts.append(printable(hit["project"]))
+    return " · ".join(dict.fromkeys(parts)) + f" · score {hit['score']:.2f}"
+
+
+def _where(hit: dict[str, Any]) -> str:
+    return f"{printable(hit['uri'])}:{hit['line']}  {hit['docid']}"
+
+
+def _snippet(hit: dict[str, Any]) -> list[str]:
+    return [line for raw in hit["snippet"].splitlines() if (line := printable(raw).rstrip())]
+
+
+def _explained(parts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in parts.items())
+
+
+def _footer(envelope: dict[str, Any]) -> list[str]:
+    lines = []
+    if not envelope["hits"]:
+        lines.append("Nothing in memory matches. Try fewer or other words, or `brain explain` to see what is indexed.")
+    lexical = envelope["freshness"]["lexical"]
+    if lexical["pending"]:
+        as_of = parse_iso(lexical["as_of"]) if lexical["as_of"] else None
+        since = f" since {iso(as_of)}" if as_of else ""
+        lines.append(f"{lexical['pending']} new or grown transcripts{since} are not indexed yet: brain ask --refresh …")
+    count = len(envelope["hits"])
+    hits = "1 hit" if count == 1 else f"{count} hits"
+    lines.append(f"{hits} in {envelope['took_ms']:.0f} ms ({envelope['route']['reason']})")
+    return lines

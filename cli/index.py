@@ -1,0 +1,90 @@
+"""``brain index``: sources into the corpus, the corpus into the index."""
+
+from __future__ import annotations
+
+import os
+
+from cli.context import Context, write
+from cli.spec import Args, Command, Option
+from core import config
+from core.errors import OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+# Of failures, so many are shown; --json has more, and the counts have all.
+_SHOWN = 5
+
+COMMAND = Command(
+    "index",
+    "bring sources and collections into the index",
+    description=(
+        "Normalise new and grown transcripts into markdown, then bring every collection's lexical index up to date.\n"
+        "What is unchanged costs a stat (--new) or a hash of the file (the default)."
+    ),
+    options=(
+        Option("--source", metavar="SOURCE", help="only this source (claude)"),
+        Option("--from", metavar="DIR", many=True, help="read the transcripts below DIR, not the tool's own"),
+        Option("--new", help="trust size, mtime and inode: an unchanged stat is an unchanged file"),
+        Option("--queue", help="append what changed to the distillation queue"),
+        Option("--rebuild", help="normalise and index everything anew"),
+    ),
+    examples=(
+        "brain index",
+        "brain index --new --queue",
+        "brain index --source claude --from ~/old-machine/.claude --json",
+    ),
+)
+
+
+def run(args: Args, context: Context) -> int:
+    """Index, and print the ledger."""
+    from cli.progress import Bar
+    from runtime.indexing import index
+
+    roots = [os.path.abspath(os.path.expanduser(root)) for root in getattr(args, "from")]
+    with Bar() as bar:
+        report = index(
+            context.home,
+            config.load(context.home),
+            source=args.source,
+            roots=roots or None,
+            trust_stat=args.new,
+            rebuild=args.rebuild,
+            enqueue=args.queue,
+            progress=bar,
+        )
+    for key, field in (("seen", "n_seen"), ("ingested", "n_ingested"), ("failed_files", "n_failed")):
+        context.fields[field] = sum(ledger[key] for ledger in report["sources"].values())
+    if args.json:
+        context.emit(report)
+    else:
+        from core.text import printable
+
+        write("\n".join(_lines(report, printable)) + "\n")
+    return OK
+
+
+def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[str]:
+    for name, ledger in report["sources"].items():
+        yield (
+            f"{name}: {ledger['seen']} files seen, {ledger['ingested']} ingested, {ledger['unchanged']} unchanged,"
+            f" {sum(ledger['skipped'].values())} skipped, {ledger['failed_files']} failed"
+        )
+        for reason, count in ledger["skipped"].items():
+            yield f"  skipped: {count} × {reason}"
+        for failure in ledger["failed"][:_SHOWN]:
+            where = f"{failure['path']}:{failure['line']}" if failure["line"] else failure["path"]
+            yield f"  failed: {printable(where)}: {failure['reason']}"
+        for kind, seen in ledger["unknown"].items():
+            yield f"  unknown record: {printable(kind)} ({seen['count']} ×)"
+    for name, change in report["collections"].items():
+        if change["added"] or change["updated"] or change["removed"]:
+            yield f"{name}: {change['added']} added, {change['updated']} updated, {change['removed']} removed"
+        for failure in change["failures"][:_SHOWN]:
+            yield f"  failed: {printable(failure['path'])}: {failure['reason']}"
+    if report["queued"]:
+        yield f"queue: {report['queued']} documents await distillation"
+    yield f"done in {report['took_ms'] / 1000:.1f} s"

@@ -1,0 +1,129 @@
+"""``brain init``: from nothing to a first answer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from os.path import abspath, basename, dirname, expanduser, join, relpath
+from typing import TYPE_CHECKING, Any
+
+from cli.context import Context, write
+from cli.spec import Args, Command, Option
+from core.errors import OK
+from core.text import printable
+from runtime.init import setup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COMMAND = Command(
+    "init",
+    "set the home up",
+    description=(
+        "Make the home, index this machine's Claude Code sessions, or the demo set where there are none, and ask a\n"
+        "first question. Running it again changes nothing that is there."
+    ),
+    options=(
+        Option("--demo", help="index the demo set, whatever this machine has"),
+        Option("--from", metavar="DIR", help="index the transcripts below DIR instead of this machine's"),
+        Option("--no-index", help="make the home and look, but index nothing"),
+        Option("--config", help="write the default collections.yml into the home, to be edited; never over one"),
+    ),
+    examples=(
+        "brain init",
+        "brain init --demo",
+        "brain init --from ~/old-machine/.claude/projects --json",
+        "brain init --config --no-index",
+    ),
+)
+
+
+def run(args: Args, context: Context) -> int:
+    """Set up, show the first answer, and say what to type next."""
+    from cli.progress import Bar
+
+    given = getattr(args, "from")
+    with Bar() as bar:
+        report = setup(
+            context.home,
+            demo=args.demo,
+            folder=abspath(expanduser(given)) if given else None,
+            index=not args.no_index,
+            write_config=args.config,
+            progress=bar,
+        )
+    context.fields.update(demo=report["demo"], n_sessions=report["sessions"])
+    if args.json:
+        context.emit(report)
+        return OK
+    write("\n".join(_state(report)) + "\n")
+    command = _command()
+    if report["answer"]:
+        write(f'\n$ {command} ask "{printable(report["question"])}"\n')
+        _show(report["answer"], context)
+    write("\n".join(_next(report, command)) + "\n")
+    return OK
+
+
+def _state(report: dict[str, Any]) -> Iterator[str]:
+    yield f"home     {printable(report['home'])}"
+    if report["config_written"]:
+        yield f"config   written, to be edited: {printable(report['config'])}"
+    if report["demo"]:
+        yield "source   the demo set: invented sessions of an invented project, not yours"
+    else:
+        yield f"source   {_many(report['sessions'], 'Claude Code session')}"
+    if report["demo_left"]:
+        yield f"demo     left: its {report['demo_left']} documents are gone"
+    if report["index"]:
+        ledgers = report["index"]["sources"].values()
+        ingested = sum(ledger["ingested"] for ledger in ledgers)
+        failed = sum(ledger["failed_files"] for ledger in ledgers)
+        trouble = f", {_many(failed, 'file')} failed (`brain explain` says why)" if failed else ""
+        seconds = report["index"]["took_ms"] / 1000
+        yield f"indexed  {_many(ingested, 'new or grown file')} in {seconds:.1f} s{trouble}"
+
+
+def _show(answer: dict[str, Any], context: Context) -> None:
+    if answer["ok"]:
+        from cli.ask_output import render
+
+        render(answer, context)
+    else:
+        write(f"{printable(answer['message'])}\nfix: {printable(answer['fix'])}\n")
+
+
+def _next(report: dict[str, Any], command: str) -> Iterator[str]:
+    yield ""
+    yield "Next:"
+    if not report["index"]:
+        yield f"  {command} index"
+    if report["demo"]:
+        yield f'  {command} ask "did we reject redis, and why"'
+        yield f"  {command} recent --since 2026-03-01"
+    else:
+        yield f'  {command} ask "what did I decide about …"'
+        yield f"  {command} recent --since 7d"
+    yield f'  {command} inbox --type decision "what was decided, and why"'
+    yield f"  {command} explain"
+    if report["demo"]:
+        yield ""
+        yield f"This is the demo set. `{command} init` replaces it as soon as this machine has Claude Code sessions;"
+        yield f"`{command} init --from DIR` takes a folder of them."
+
+
+def _command() -> str:
+    """How to type this command from here: ``brain`` where the shell finds it, else its path."""
+    own = join(dirname(sys.executable), "brain")
+    found = shutil.which("brain")
+    if found and (os.path.realpath(found) == os.path.realpath(own) or not os.path.exists(own)):
+        return "brain"
+    if not os.path.exists(own):
+        return basename(own)
+    near = relpath(own)
+    return own if near.startswith("..") else near
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

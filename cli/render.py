@@ -1,0 +1,94 @@
+"""Lines of styled text: ``rich`` on a terminal, plain in a pipe, the same words in both.
+
+A line is a list of (text, style) pieces; styles are rich's ("bold cyan", "dim", ""). Texts from documents are made
+printable here, so that no caller can forget it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cli.context import Context, write
+from core.text import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Line = Sequence[tuple[str, str]]
+
+_DEFAULT_WIDTH = 80
+
+
+def width() -> int | None:
+    """The terminal's columns; None where stdout is none, and nothing need be cut."""
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _DEFAULT_WIDTH
+    except (OSError, ValueError):
+        return _DEFAULT_WIDTH
+
+
+def cells(text: str) -> int:
+    """How many terminal columns ``text`` takes: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def fit(text: str, columns: int) -> str:
+    """``text`` cut to ``columns`` terminal columns, with an ellipsis where something went."""
+    if cells(text) <= columns:
+        return text
+    if columns < 1:
+        return ""
+    kept = text
+    while kept and cells(kept) > columns - 1:
+        kept = kept[: max(0, min(len(kept) - 1, columns - 1))]
+    return kept.rstrip() + "…"
+
+
+def show(context: Context, lines: Iterable[Line], *, cut: bool = False) -> None:
+    """Print the lines; ``cut`` shortens each to the terminal's width instead of letting it wrap."""
+    columns = width() if cut else None
+    clean = [[(printable(text), style) for text, style in line] for line in lines]
+    if columns is not None:
+        clean = [_shortened(line, columns) for line in clean]
+    if context.rich:
+        write(_styled(clean))
+    else:
+        write("".join("".join(text for text, _ in line).rstrip() + "\n" for line in clean))
+
+
+def _shortened(line: list[tuple[str, str]], columns: int) -> list[tuple[str, str]]:
+    result: list[tuple[str, str]] = []
+    left = columns
+    for text, style in line:
+        shorter = fit(text, left)
+        result.append((shorter, style))
+        left -= cells(shorter)
+        if shorter != text:
+            break
+    return result
+
+
+def _styled(lines: list[list[tuple[str, str]]]) -> str:
+    """The lines with escape sequences for the terminal's colours (https://rich.readthedocs.io/en/stable/text.html)."""
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    # Rendered into a string: what the locale cannot encode is then escaped by write(), not an error inside rich.
+    console = Console(file=io.StringIO(), force_terminal=True, highlight=False, markup=False, emoji=False)
+    for line in lines:
+        console.print(Text.assemble(*line), soft_wrap=True)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()

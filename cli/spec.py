@@ -1,0 +1,185 @@
+"""What a command accepts, as data, and the parser that reads it.
+
+The parser is ours because ``argparse`` imports ``re`` and ``gettext``, a quarter of the time ``ask`` may take. Help is
+argparse's, built from the same table (``cli.help``).
+"""
+
+from __future__ import annotations
+
+from core.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+class Option:
+    """One option: ``flags`` as typed, ``metavar`` empty for a switch, ``many`` where it may be repeated.
+
+    ``convert`` turns the text into its value and raises ValueError with what was expected.
+    """
+
+    __slots__ = ("choices", "convert", "default", "dest", "flags", "help", "many", "metavar")
+
+    def __init__(
+        self,
+        *flags: str,
+        help: str,
+        metavar: str = "",
+        default: object = None,
+        many: bool = False,
+        choices: tuple[str, ...] = (),
+        convert: Callable[[str], object] = str,
+    ) -> None:
+        self.flags = flags
+        self.dest = max(flags, key=len).lstrip("-").replace("-", "_")
+        self.help = help
+        self.metavar = metavar
+        self.default = default
+        self.many = many
+        self.choices = choices
+        self.convert = convert
+
+
+class Command:
+    """One command: its options, its positional arguments (``words``: name and help, empty for none), its examples."""
+
+    __slots__ = ("description", "examples", "name", "options", "summary", "words", "words_help")
+
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        *,
+        description: str = "",
+        words: str = "",
+        words_help: str = "",
+        options: Sequence[Option] = (),
+        examples: Sequence[str] = (),
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.description = description
+        self.words = words
+        self.words_help = words_help
+        self.options = (*options, JSON, HELP)
+        self.examples = tuple(examples)
+
+
+class Args:
+    """Parsed arguments: options as attributes, positional ones in ``words``, in order.
+
+    ``dashes`` is how many of ``words`` stood before a ``--`` (all of them where there was none), ``literal`` whether
+    there was one.
+    """
+
+    words: list[str]
+    dashes: int
+    literal: bool
+    json: bool
+    help: bool
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+JSON = Option("--json", help="print one JSON object on stdout, and nothing else")
+HELP = Option("-h", "--help", help="show this help")
+
+
+def whole(text: str) -> int:
+    """A positive whole number, of at most nine digits. Raises ValueError otherwise."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
+        raise ValueError("a whole number above 0")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds. Raises ValueError otherwise."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise ValueError("a number of seconds above 0")
+    return value
+
+
+def parse(command: Command, argv: Sequence[str]) -> Args:
+    """The arguments of ``command``; options and words may stand in any order, ``--`` ends the options.
+
+    Raises BadInput on an unknown option, a missing or wrong value, or words where none are taken.
+    """
+    args = Args()
+    by_flag: dict[str, Option] = {}
+    for option in command.options:
+        setattr(args, option.dest, [] if option.many else option.default if option.metavar else False)
+        for flag in option.flags:
+            by_flag[flag] = option
+    words: list[str] = []
+    args.words = words
+    args.literal = False
+    args.dashes = -1
+    index = 0
+    while index < len(argv):
+        given = argv[index]
+        index += 1
+        if given == "--":
+            args.literal = True
+            args.dashes = len(words)
+            words.extend(argv[index:])
+            break
+        if given == "-" or not given.startswith("-"):
+            words.append(given)
+            continue
+        if given.startswith("--"):
+            flag, equals, value = given.partition("=")
+        else:
+            flag, equals, value = given[:2], given[2:], given[2:].removeprefix("=")
+        found = by_flag.get(flag)
+        if found is None:
+            raise BadInput(f"unknown option {flag}", _hint(command, flag, by_flag))
+        if not found.metavar:
+            if equals:
+                raise BadInput(f"{flag} takes no value", _usage(command))
+            setattr(args, found.dest, True)
+            continue
+        if not equals:
+            # A value may begin with a dash, but an option is not the value of another: that one's was forgotten.
+            if index >= len(argv) or argv[index] == "--" or argv[index].partition("=")[0] in by_flag:
+                raise BadInput(f"{flag} needs a value ({found.metavar})", _usage(command))
+            value = argv[index]
+            index += 1
+        _store(args, command, found, flag, value)
+    if args.dashes < 0:
+        args.dashes = len(words)
+    if words and not command.words and not args.help:
+        raise BadInput(f"`brain {command.name}` takes no arguments: {words[0]!r}", _usage(command))
+    return args
+
+
+def _store(args: Args, command: Command, option: Option, flag: str, text: str) -> None:
+    if option.choices and text not in option.choices:
+        raise BadInput(f"{flag}: {text!r} is not one of {', '.join(option.choices)}", _usage(command))
+    try:
+        value = option.convert(text)
+    except ValueError as error:
+        raise BadInput(f"{flag}: expected {error}, got {text!r}", _usage(command)) from None
+    if option.many:
+        getattr(args, option.dest).append(value)
+    else:
+        setattr(args, option.dest, value)
+
+
+def _usage(command: Command) -> str:
+    return f"brain {command.name} --help"
+
+
+def _hint(command: Command, flag: str, known: dict[str, Option]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(flag, known, n=1)
+    if near:
+        return f"did you mean {near[0]}? (words that begin with a dash go after --)"
+    return f"{_usage(command)} (words that begin with a dash go after --)"

@@ -1,0 +1,1 @@
+"""What the surfaces do: validation, routing, freshness and age, envelopes, inbox rules."""

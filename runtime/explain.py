@@ -1,0 +1,107 @@
+"""What the brain knows of its own state, each part gathered in isolation.
+
+A part that cannot be gathered is ``{"error": …, "fix": …}`` in its place and a line of ``problems``; it hides no other.
+What is not known is None, never a guess.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BrainError
+from runtime import explain_corpus, explain_machine, explain_surfaces
+from runtime.explain_problems import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.home import Home
+
+    Part = dict[str, Any] | list[dict[str, Any]]
+
+
+def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The whole report, as ``brain explain --json`` prints it. Raises nothing."""
+    found: dict[str, Any] = {"schema": 1, "ok": True, "surface": surface}
+    found["version"] = explain_machine.product()
+    found["interpreter"] = _part(explain_machine.interpreter)
+    found["home"] = _part(lambda: explain_machine.place(home, environ))
+    found["inbox"] = _part(lambda: explain_machine.notes(home, environ))
+    found["engine"] = _part(lambda: explain_machine.engine(environ))
+    found["config"] = {
+        **_dict(_part(lambda: explain_machine.config_file(home))),
+        **_dict(_part(lambda: explain_machine.configuration(home))),
+    }
+    _corpus(home, found)
+    found["ledger"] = _part(lambda: explain_machine.ledger(home))
+    found["transcripts"] = _part(lambda: explain_machine.transcripts(home))
+    found["telemetry"] = _part(lambda: explain_machine.usage(home))
+    found["schedule"] = _part(explain_surfaces.schedule)
+    found["hooks"] = _part(lambda: explain_surfaces.hooks(environ))
+    found["skills"] = _part(lambda: explain_surfaces.skills(environ))
+    found["doctor"] = _part(lambda: explain_surfaces.doctor(home))
+    found["disk"] = _part(lambda: explain_machine.disk(home, _corpus_bytes(found["collections"])))
+    found["problems"] = problems(found)
+    encodable: dict[str, Any] = _encodable(found)
+    return encodable
+
+
+def _corpus(home: Home, found: dict[str, Any]) -> None:
+    """The index, then the collections, which are walked whether the index can be read or not."""
+    known: explain_corpus.Known | None = None
+
+    def index() -> Part:
+        nonlocal known
+        known = explain_corpus.read(home)
+        return explain_corpus.index(home, known)
+
+    def collections() -> Part:
+        from core.config import load
+
+        return explain_corpus.collections(load(home), known)
+
+    found["index"] = _part(index)
+    if "error" in found["index"]:
+        found["index"] = {"path": home.index, **found["index"]}
+    found["semantic"] = _part(lambda: explain_corpus.semantic(known))
+    found["collections"] = _part(collections)
+
+
+def _corpus_bytes(collections: Part) -> int | None:
+    if isinstance(collections, dict):
+        return None
+    return sum(entry.get("bytes") or 0 for entry in collections)
+
+
+def _part(gather: Callable[[], Part]) -> Part:
+    try:
+        return gather()
+    except BrainError as error:
+        return {"error": error.message, "fix": error.fix}
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        return {"error": f"{error.strerror or error}{where}", "fix": _permissions(error)}
+    except Exception as error:  # noqa: BLE001 - one part's failure is a finding of the report, not its end
+        return {"error": f"{type(error).__name__}: {error}", "fix": ""}
+
+
+def _permissions(error: OSError) -> str:
+    return f"check its permissions: ls -ld {error.filename}" if isinstance(error, PermissionError) else ""
+
+
+def _dict(part: Part) -> dict[str, Any]:
+    assert isinstance(part, dict)
+    return part if "error" not in part else {"valid": False, **part}
+
+
+def _encodable(value: Any) -> Any:
+    """``value`` with file names that are not UTF-8 shown as ``\\xNN``, so that it can be printed and sent."""
+    if isinstance(value, str):
+        return (
+            value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        )
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    return value

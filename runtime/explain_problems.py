@@ -1,0 +1,141 @@
+"""Everything wrong that a report shows, each with what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOAD = {"launchd": "launchctl load -w {file}", "systemd": "systemctl --user enable --now {name}.timer"}
+SEVERITIES = ("error", "warning", "notice")
+
+
+def problems(found: dict[str, Any]) -> list[dict[str, str]]:
+    """The problems of a report, worst first: severity (``error`` ``warning`` ``notice``), part, message, fix.
+
+    An error keeps a command from doing its work, a warning harms privacy or the truth of answers, a notice is work
+    that waits.
+    """
+    listed = [
+        *_failed(found),
+        *_installation(found),
+        *_index(found),
+        *_corpus(found),
+        *_sources(found),
+        *_surfaces(found),
+    ]
+    return sorted(listed, key=lambda problem: SEVERITIES.index(problem["severity"]))
+
+
+def _problem(severity: str, part: str, message: str, fix: str) -> dict[str, str]:
+    return {"severity": severity, "part": part, "message": message, "fix": fix}
+
+
+def _failed(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Parts, and entries of parts, that could not be gathered."""
+    broken_config = "error" in found["config"]
+    for name, part in found.items():
+        if isinstance(part, dict) and "error" in part:
+            if name == "collections" and broken_config:
+                continue  # the same failure, reported as the configuration's
+            yield _problem("error", name, part["error"], part.get("fix", ""))
+    for entry in _entries(found["collections"]):
+        if "error" in entry:
+            yield _problem("error", "collections", f"{entry['name']}: {entry['error']}", entry["fix"])
+
+
+def _installation(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    home = found["home"]
+    if home.get("exists") is False:
+        yield _problem("notice", "home", f"{home['path']} does not exist yet", "brain init")
+    for name, wanted in (("home", 0o700), ("telemetry", 0o600)):
+        part = found[name]
+        mode = part.get("mode")
+        if mode and int(mode, 8) & 0o077:
+            message = f"{part['path']} has mode {mode}: others on this machine may read it"
+            yield _problem("warning", name, message, f"chmod {wanted:o} {part['path']}")
+    engine = found["engine"]
+    if "error" not in engine and engine["resolved"] is None:
+        message = f"BRAIN_QMD names {engine['setting']}, which is no executable"
+        yield _problem("error", "engine", message, "unset BRAIN_QMD, or name one that runs")
+    if "error" not in engine and engine["fts5"] is None:
+        yield _problem("error", "engine", "this SQLite has no FTS5", "reinstall apsw from PyPI: pip install -U apsw")
+    if "error" in engine.get("sqlite_vec", {}):
+        message = f"sqlite-vec is installed but does not load: {engine['sqlite_vec']['error']}"
+        yield _problem("warning", "engine", message, "pip install -U sqlite-vec")
+
+
+def _index(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    index = found["index"]
+    if index.get("exists") is False:
+        yield _problem("error", "index", f"there is no index yet at {index['path']}", "brain index")
+    if "error" in index or "error" in found["config"]:
+        return
+    strays = {
+        name: count for name, count in index["by_collection"].items() if name not in found["config"]["collections"]
+    }
+    for name, count in strays.items():
+        message = f"{count} documents of collection {name}, which {found['config']['path']} does not name"
+        yield _problem("notice", "index", message, f"name {name} there, or make the index anew: brain index --rebuild")
+
+
+def _corpus(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for entry in _entries(found["collections"]):
+        if "error" in entry:
+            continue
+        name, path = entry["name"], entry["path"]
+        if not entry["exists"] and entry["documents"]:
+            message = f"{name}: {path} is missing; its {entry['documents']} documents still answer"
+            yield _problem(
+                "warning", "collections", message, f"bring {path} back, or correct its path in {_config(found)}"
+            )
+        if entry["unreadable"]:
+            message = f"{name}: {entry['unreadable']} files or folders below {path} cannot be read"
+            yield _problem("warning", "collections", message, f"check their permissions: ls -lR {path}")
+        if entry["pending"] and found["index"].get("exists"):
+            yield _problem(
+                "notice", "collections", f"{name}: {entry['pending']} files wait to be indexed", "brain index"
+            )
+
+
+def _sources(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    waiting = found["transcripts"].get("waiting")
+    if waiting is None and "error" not in found["transcripts"]:
+        yield _problem("notice", "transcripts", "no transcripts have been read yet", "brain index")
+    elif waiting:
+        yield _problem("notice", "transcripts", f"{waiting} transcripts are new or have grown", "brain index --new")
+    for name, counted in found["ledger"].items() if "error" not in found["ledger"] else ():
+        files, records = counted.get("failed_files", 0), counted.get("failed_records", 0)
+        if files or records:
+            message = f"{name}: {files} files and {records} records could not be read"
+            yield _problem("notice", "ledger", message, "brain explain --json lists them under ledger")
+
+
+def _surfaces(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for broken in found["hooks"].get("broken", ()):
+        yield _problem("warning", "hooks", f"{broken['file']}: {broken['error']}", f"edit {broken['file']}")
+    for skill in found["skills"].get("skills", ()):
+        if "error" in skill:
+            yield _problem("warning", "skills", f"{skill['path']}: {skill['error']}", f"edit {skill['path']}")
+    for job in found["schedule"].get("jobs", ()):
+        if "error" in job:
+            yield _problem("warning", "schedule", f"{job['file']}: {job['error']}", f"remove {job['file']}")
+        elif job["loaded"] is False:
+            yield _problem(
+                "warning",
+                "schedule",
+                f"{job['name']} is installed but not loaded",
+                _LOAD[job["scheduler"]].format(**job),
+            )
+        elif job["last_exit"]:
+            message = f"{job['name']} ended with {job['last_exit']} when it last ran"
+            yield _problem("warning", "schedule", message, "run it by hand and read what it says")
+
+
+def _entries(part: Any) -> list[dict[str, Any]]:
+    return part if isinstance(part, list) else []
+
+
+def _config(found: dict[str, Any]) -> str:
+    return str(found["config"].get("path", "collections.yml"))

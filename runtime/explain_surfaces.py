@@ -1,0 +1,193 @@
+"""What ``explain`` says of the surfaces around the brain: skills, hooks, scheduled jobs, the doctor's last lines.
+
+Each is looked up where it would be installed, so that "not installed" is a finding.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import plistlib
+import shlex
+import subprocess
+from glob import escape, glob
+from itertools import pairwise
+from os.path import basename, dirname, expanduser, isfile, join
+from typing import TYPE_CHECKING, Any
+
+from core.document import split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from core.home import Home
+
+_TIMEOUT_S = 3
+_DOCTOR_LINES = 5
+_TAIL_BYTES = 8192
+
+
+def claude_folder(environ: Mapping[str, str]) -> str:
+    """Where Claude Code keeps its settings and skills."""
+    return expanduser(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude")
+
+
+def skills(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The installed ``brain-*`` skills with their scopes: the globs of ``paths`` in their frontmatter, [] for none."""
+    roots = [join(claude_folder(environ), "skills"), expanduser("~/.agents/skills")]
+    found = [
+        _skill(path)
+        for root in roots
+        for path in sorted(glob(join(escape(root), "brain-*", "SKILL.md")))
+        if isfile(path)
+    ]
+    return {"installed": bool(found), "looked_in": roots, "skills": found}
+
+
+def hooks(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The ``brain hook …`` commands in the settings of the user and of the project one stands in, by event."""
+    files = [join(claude_folder(environ), "settings.json")]
+    with contextlib.suppress(FileNotFoundError):  # a working folder that is gone has no settings
+        files += [join(os.getcwd(), ".claude", name) for name in ("settings.json", "settings.local.json")]
+    found: list[dict[str, str]] = []
+    broken: list[dict[str, str]] = []
+    for path in files:
+        try:
+            with open(path, encoding="utf-8") as stream:
+                settings = json.load(stream)
+            found += [{"event": event, "command": command, "file": path} for event, command in _commands(settings)]
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError, RecursionError) as error:
+            broken.append({"file": path, "error": str(error)})
+    return {"installed": bool(found), "looked_in": files, "hooks": found, "broken": broken}
+
+
+def schedule() -> dict[str, Any]:
+    """The scheduled jobs of whichever scheduler has any: launchd agents, systemd user timers, crontab lines.
+
+    A job's ``loaded`` and ``last_exit`` are the scheduler's own word, None where it does not answer.
+    """
+    agents = expanduser("~/Library/LaunchAgents")
+    units = join(expanduser(os.environ.get("XDG_CONFIG_HOME") or "~/.config"), "systemd", "user")
+    plists = sorted(glob(join(escape(agents), "com.brain.*.plist")))
+    timers = sorted(glob(join(escape(units), "brain-*.timer")))
+    jobs = [*_launchd(plists), *_systemd(timers), *_crontab()]
+    return {"installed": bool(jobs), "looked_in": [agents, units, "crontab -l"], "jobs": jobs}
+
+
+def doctor(home: Home) -> dict[str, Any]:
+    """The last lines of the doctor's log, oldest first."""
+    path = join(home.logs, "doctor.log")
+    try:
+        with open(path, "rb") as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, stream.tell() - _TAIL_BYTES))
+            lines = stream.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return {"installed": False, "looked_in": [path]}
+    return {"installed": True, "path": path, "last": lines[-_DOCTOR_LINES:]}
+
+
+def _skill(path: str) -> dict[str, Any]:
+    skill: dict[str, Any] = {"name": basename(dirname(path)), "path": path}
+    try:
+        with open(path, encoding="utf-8") as stream:
+            meta, _ = split(stream.read())
+    except (OSError, ValueError) as error:
+        return {**skill, "error": str(error)}
+    if not meta:
+        return {**skill, "error": "its frontmatter is missing or not YAML"}
+    paths = meta.get("paths") or []
+    return {**skill, "scopes": _globs(paths) if isinstance(paths, str) else [str(glob) for glob in paths]}
+
+
+def _globs(text: str) -> list[str]:
+    """The globs of a comma string; commas inside braces separate alternatives, not globs."""
+    globs = [""]
+    depth = 0
+    for character in text:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth <= 0:
+            globs.append("")
+        else:
+            globs[-1] += character
+    return [stripped for glob in globs if (stripped := glob.strip())]
+
+
+def _commands(settings: Any) -> Iterator[tuple[str, str]]:
+    """(event, command) of each hook of ours; settings of another shape than documented have none."""
+    events = settings.get("hooks") if isinstance(settings, dict) else None
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            for entry in entries if isinstance(entries, list) else ():
+                words = _words(entry) if isinstance(entry, dict) else []
+                if any(basename(word) in ("brain", "brain.py") and after == "hook" for word, after in pairwise(words)):
+                    yield str(event), shlex.join(words)
+
+
+def _words(entry: dict[str, Any]) -> list[str]:
+    command = str(entry.get("command") or "")
+    arguments = entry.get("args")
+    if isinstance(arguments, list):
+        return [command, *map(str, arguments)]
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _launchd(plists: list[str]) -> Iterator[dict[str, Any]]:
+    # `launchctl list` prints PID, last exit status and label of each loaded job, tab-separated (launchctl(1)).
+    listing = _ask(["launchctl", "list"]) if plists else None
+    loaded = {row[2]: row[1] for line in (listing or "").splitlines() if len(row := line.split("\t")) == 3}
+    for path in plists:
+        try:
+            with open(path, "rb") as stream:
+                label = str(plistlib.load(stream)["Label"])
+        except (OSError, ValueError, KeyError, TypeError, plistlib.InvalidFileException) as error:
+            yield {"name": basename(path), "scheduler": "launchd", "file": path, "error": f"not a job: {error}"}
+            continue
+        yield _job(label, "launchd", path, None if listing is None else label in loaded, loaded.get(label))
+
+
+def _systemd(timers: list[str]) -> Iterator[dict[str, Any]]:
+    for path in timers:
+        name = basename(path).removesuffix(".timer")
+        show = ["systemctl", "--user", "show"]
+        timer = _ask([*show, "--property=ActiveState", f"{name}.timer"])
+        service = _ask([*show, "--property=ExecMainStatus", f"{name}.service"])
+        active = None if timer is None else timer.strip() == "ActiveState=active"
+        yield _job(name, "systemd", path, active, (service or "").strip().removeprefix("ExecMainStatus="))
+
+
+def _crontab() -> Iterator[dict[str, Any]]:
+    for line in (_ask(["crontab", "-l"]) or "").splitlines():
+        text = line.strip()
+        words = text.split()
+        if not text.startswith("#") and any(basename(word) in ("brain", "brain.py", "doctor.sh") for word in words):
+            yield _job(text, "cron", "crontab -l", True, None)
+
+
+def _job(name: str, scheduler: str, file: str, loaded: bool | None, last_exit: str | None) -> dict[str, Any]:
+    number = last_exit if last_exit and last_exit.lstrip("-").isdigit() else None
+    return {
+        "name": name,
+        "scheduler": scheduler,
+        "file": file,
+        "loaded": loaded,
+        "last_exit": None if number is None else int(number),
+    }
+
+
+def _ask(command: list[str]) -> str | None:
+    """What a scheduler's own tool prints, or None where there is no such tool or it does not answer."""
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed words and file names, no shell
+            command, capture_output=True, timeout=_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None

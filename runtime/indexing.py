@@ -1,0 +1,237 @@
+"""Sources into the corpus, the corpus into the index: the path behind ``brain index`` and every capture."""
+
+from __future__ import annotations
+
+import os
+import time
+from os.path import join, relpath
+
+import apsw
+
+import ingest.run
+from core import clock
+from core.errors import BadInput
+from core.locks import FileLock
+from qmd.store import open_index, translate
+from qmd.update import register, update
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import queue
+    import threading
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from core.config import Config
+    from core.home import Home
+    from ingest.ledger import Ledger
+    from qmd.update import Changes
+
+    Progress = Callable[[int, int, str], None]
+
+SOURCES = ("claude",)
+_LOCK_WAIT_S = 60
+_BUSY_MS = 30_000
+
+
+def index(
+    home: Home,
+    config: Config,
+    *,
+    source: str | None = None,
+    roots: Sequence[str] | None = None,
+    trust_stat: bool = False,
+    rebuild: bool = False,
+    enqueue: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Normalise what is new in the sources, then bring every collection's lexical index up to date.
+
+    ``roots`` replaces the source's own folders; ``trust_stat`` takes an unchanged stat for an unchanged file;
+    ``rebuild`` makes documents and index anew, in one transaction, so that a reader sees the old or the new one.
+    Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
+    """
+    started = time.perf_counter()
+    sources = _sources(source, roots)
+    home.make()
+    with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S):
+        if rebuild:
+            _clear_unreadable(home.index)
+        connection = _open(home)
+        try:
+            if rebuild:
+                from qmd import schema
+
+                connection.execute("BEGIN IMMEDIATE")
+                schema.clear(connection)
+            register(connection, config.collections.values())
+            ledgers, written = _ingest(home, connection, sources, roots, trust_stat, rebuild, progress)
+            changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
+            if rebuild:
+                connection.execute("COMMIT")
+            connection.execute("PRAGMA optimize")
+        except apsw.Error as error:
+            raise translate(error, home.index) from error
+        finally:
+            connection.close()
+        queued = _enqueue(home, written) if enqueue and written else 0
+    return _envelope(ledgers, changes, queued, started)
+
+
+def index_file(home: Home, config: Config, collection: str, path: str) -> None:
+    """Index one markdown file of the corpus at once. Raises BadInput, LockContention and EngineMissing."""
+    folder = config.collections.get(collection)
+    if folder is None:
+        raise BadInput(f"there is no collection {collection!r}", f"add it to {config.path}")
+    from qmd.writer import put
+
+    with open(path, "rb") as stream:
+        data = stream.read()
+        status = os.fstat(stream.fileno())
+    connection = _open(home)
+    try:
+        put(connection, collection, relpath(path, folder.path), data, status)
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+
+
+def _sources(source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
+    if source is not None and source not in SOURCES:
+        raise BadInput(f"unknown source {source!r}", f"sources of this version: {', '.join(SOURCES)}")
+    for root in roots or ():
+        if not os.path.isdir(root):
+            raise BadInput(f"not a folder: {root}", "brain index --from DIR takes a folder of transcripts")
+    return (source,) if source else SOURCES
+
+
+def _open(home: Home) -> apsw.Connection:
+    return open_index(home.index, write=True, busy_ms=_BUSY_MS)
+
+
+def _clear_unreadable(path: str) -> None:
+    """Remove an index that SQLite cannot read. The write-ahead log goes first: it must never meet a newer database."""
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.CantOpenError:
+        return
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("PRAGMA quick_check(1)").fetchall()
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except (apsw.NotADBError, apsw.CorruptError):
+        connection.close()
+        for name in (f"{path}-wal", f"{path}-shm", path):
+            if os.path.exists(name):
+                os.unlink(name)
+    finally:
+        connection.close()
+
+
+def _ingest(
+    home: Home,
+    connection: apsw.Connection,
+    sources: Sequence[str],
+    roots: Sequence[str] | None,
+    trust_stat: bool,
+    rebuild: bool,
+    progress: Progress | None,
+) -> tuple[dict[str, Ledger], list[tuple[str, str]]]:
+    written: list[tuple[str, str]] = []
+    ledgers: dict[str, Ledger] = {}
+    with _Indexer(connection) as indexer:
+
+        def on_written(collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
+            written.append((collection, relative))
+            indexer.put(collection, relative, data, status)
+
+        for name in sources:
+            ledgers[name] = ingest.run.run(
+                home,
+                name,
+                roots,
+                trust_stat=trust_stat,
+                rebuild=rebuild,
+                progress=progress,
+                on_written=on_written,
+            )
+    return ledgers, written
+
+
+def _enqueue(home: Home, written: list[tuple[str, str]]) -> int:
+    from runtime import pending_queue
+
+    return pending_queue.append(home, written)
+
+
+class _Indexer:
+    """Indexes documents on a thread of its own while the sources are parsed.
+
+    SQLite works without Python's lock, so the two share two cores. The queue is short: parsing waits for the index
+    rather than filling memory. What fails there is raised by ``put`` or at the end of the ``with``. The thread starts
+    with the first document: most runs have none.
+    """
+
+    _WAITING = 8
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._waiting: queue.Queue[tuple[str, str, bytes, os.stat_result] | None] | None = None
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+
+    def __enter__(self) -> _Indexer:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._waiting is not None and self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+        if self._failure is not None and kind is None:
+            raise self._failure
+
+    def put(self, collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
+        """Index a document soon."""
+        if self._failure is not None:
+            raise self._failure
+        if self._waiting is None:
+            import queue
+            import threading
+
+            self._waiting = queue.Queue(self._WAITING)
+            self._thread = threading.Thread(target=self._work, args=(self._waiting,), name="indexer", daemon=True)
+            self._thread.start()
+        self._waiting.put((collection, relative, data, status))
+
+    def _work(self, waiting: queue.Queue[tuple[str, str, bytes, os.stat_result] | None]) -> None:
+        from qmd.writer import Batch, put
+
+        batch = Batch(self._connection)
+        while (item := waiting.get()) is not None:
+            if self._failure is not None:
+                continue  # the queue is emptied, so that the other side never waits for ever
+            try:
+                with batch:
+                    put(self._connection, *item)
+                if waiting.empty():
+                    batch.end()
+            except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
+                self._failure = error
+        if self._failure is None:
+            try:
+                batch.end()
+            except BaseException as error:  # noqa: BLE001  # as above
+                self._failure = error
+
+
+def _envelope(ledgers: dict[str, Ledger], changes: dict[str, Changes], queued: int, started: float) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "ok": True,
+        "took_ms": round((time.perf_counter() - started) * 1000, 1),
+        "as_of": clock.iso(clock.now()),
+        "sources": {name: ledger.as_dict() for name, ledger in ledgers.items()},
+        "collections": {name: change.as_dict() for name, change in changes.items()},
+        "queued": queued,
+    }

@@ -1,0 +1,173 @@
+"""``brain init``: a home, something in it, and a first question, whatever the machine has."""
+
+from __future__ import annotations
+
+import os
+from os.path import basename, join
+from typing import TYPE_CHECKING, Any
+
+from core import config as configuration
+from core.errors import BadInput, BrainError
+from core.files import write_atomic
+from core.home import shipped
+
+if TYPE_CHECKING:
+    from core.config import Config
+    from core.home import Home
+    from runtime.indexing import Progress
+
+DEMO_QUESTION = "why did the permission hook fail"
+_SOURCE = "claude"
+_COLLECTION = "brain"
+_LOCK_WAIT_S = 60
+_TITLE_WORDS = 8
+_HITS = 2
+
+
+def setup(
+    home: Home,
+    *,
+    demo: bool = False,
+    folder: str | None = None,
+    index: bool = True,
+    write_config: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Make the home, index what there is to index, ask a first question; running it again changes nothing.
+
+    Sessions come from ``folder``, else from this machine, else, into a brain that holds nothing yet, from the demo set;
+    ``demo`` takes the demo set whatever there is. ``index`` False stops after looking. Returns the envelope of
+    ``brain init --json``. Raises BadInput, LockContention and EngineMissing.
+    """
+    if demo and folder:
+        raise BadInput("--demo and --from name two different sources", "give one of them")
+    if folder and not os.path.isdir(folder):
+        raise BadInput(f"not a folder: {folder}", "brain init --from ~/old-machine/.claude/projects")
+    home.make()
+    written = _write_config(home) if write_config else False
+    config = configuration.load(home)
+    sessions = 0 if demo else _sessions(home, folder)
+    use_demo = demo or not (sessions or folder or _holds_sessions(home))
+    report: dict[str, Any] = {
+        "schema": 1,
+        "ok": True,
+        "home": home.root,
+        "config": config.path,
+        "config_written": written,
+        "sessions": sessions,
+        "demo": use_demo,
+        "demo_left": 0,
+        "index": None,
+        "question": None,
+        "answer": None,
+    }
+    if index:
+        _fill(home, config, report, folder, progress)
+    return report
+
+
+def _fill(home: Home, config: Config, report: dict[str, Any], folder: str | None, progress: Progress | None) -> None:
+    from runtime.indexing import index
+
+    if report["sessions"]:
+        report["demo_left"] = _leave_demo(home)
+    roots = [shipped("demo")] if report["demo"] else [folder] if folder else None
+    report["index"] = index(home, config, source=_SOURCE, roots=roots, progress=progress)
+    question = DEMO_QUESTION if report["demo"] else _question(home, config)
+    if question:
+        report["question"] = question
+        report["answer"] = _answer(home, config, question)
+
+
+def _write_config(home: Home) -> bool:
+    """Put the shipped configuration into the home, to be edited; one that is there stays as it is."""
+    path = home.path(configuration.FILE)
+    if os.path.exists(path):
+        return False
+    with open(shipped(configuration.FILE), "rb") as stream:
+        write_atomic(path, stream.read())
+    return True
+
+
+def _sessions(home: Home, folder: str | None) -> int:
+    """How many transcripts there are to index, subagents' not counted."""
+    from ingest.claude import default_roots, discover
+
+    found = discover([folder] if folder else default_roots(home))
+    return sum(not file.skip and not basename(file.path).startswith("agent-") for file in found)
+
+
+def _documents(home: Home) -> list[str]:
+    """The sessions that the brain holds, as paths of markdown files."""
+    folder = home.path(_COLLECTION)
+    try:
+        return [join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".md")]
+    except FileNotFoundError:
+        return []
+
+
+def _stem(path: str) -> str:
+    """A transcript's file name without its folder and ``.jsonl``."""
+    return basename(path).removesuffix(".jsonl")
+
+
+def _demo_names() -> set[str]:
+    return {
+        f"{_stem(name)}.md" for _, _, names in os.walk(shipped("demo")) for name in names if name.endswith(".jsonl")
+    }
+
+
+def _holds_sessions(home: Home) -> bool:
+    """Whether the brain holds sessions other than the demo set's."""
+    demo = _demo_names()
+    return any(basename(path) not in demo for path in _documents(home))
+
+
+def _leave_demo(home: Home) -> int:
+    """Take the demo set out of a brain that has sessions of its own; returns how many documents went.
+
+    What is known of it in ``state/`` goes too: a document that is missing for no known reason would be looked for at
+    every run. Its files count as unread again, so that ``--demo`` can bring it back.
+    """
+    demo = _demo_names()
+    leaving = [path for path in _documents(home) if basename(path) in demo]
+    if not leaving:
+        return 0
+    from core.locks import FileLock
+    from ingest.state import State
+
+    with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S):
+        state = State(home)
+        try:
+            rows = [row for path, row in state.files(_SOURCE).items() if f"{_stem(path)}.md" in demo]
+            for row in rows:
+                row.size = -1
+            gone = [unit for unit, row in state.units(_SOURCE).items() if row.name in demo]
+            state.save(_SOURCE, files=rows, gone=gone)
+        finally:
+            state.close()
+        for path in leaving:
+            os.unlink(path)
+    return len(leaving)
+
+
+def _question(home: Home, config: Config) -> str | None:
+    """The words of the newest session's title: something this memory must be able to answer."""
+    from core import clock
+    from runtime.recent import recent
+
+    newest = recent(home, config, since=0, now=clock.now(), collections=(_COLLECTION,), limit=1)["items"]
+    title = newest[0]["title"] if newest else ""
+    kept = "".join(mark if mark.isalnum() or mark in "-_./'" else " " for mark in title)
+    return " ".join(kept.split()[:_TITLE_WORDS]) or None
+
+
+def _answer(home: Home, config: Config, question: str) -> dict[str, Any]:
+    """The envelope of the first question; one that could not be answered does not undo what was set up."""
+    from runtime.ask import Asker, Request
+
+    try:
+        with Asker(home, config) as asker:
+            return asker.ask(question, Request(limit=_HITS, literal=True))
+    except BrainError as error:
+        return error.envelope()

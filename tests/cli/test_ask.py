@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from tests.conftest import Brain
+from tests.runtime.index_fixture import Shelf
+
+
+@pytest.fixture
+def shelf(home: Home) -> Shelf:
+    shelf = Shelf(home)
+    shelf.put("inbox", "a.md", "we chose sqlite over a server; run `git commit --no-verify`", title="Storage")
+    return shelf
+
+
+def test_json_is_one_object_and_nothing_else(shelf: Shelf, brain: Brain) -> None:
+    done = brain("ask", "which", "storage", "did", "we", "choose?", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["hits"][0]["uri"] == "qmd://inbox/a.md"
+
+
+def test_text_names_title_age_uri_and_line_without_colour_in_a_pipe(shelf: Shelf, brain: Brain) -> None:
+    done = brain("ask", "sqlite")
+    assert done.returncode == 0
+    assert "1. Storage" in done.stdout
+    assert "qmd://inbox/a.md:" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (["zzyzx"], 67, "no_results"),
+        ([""], 64, "bad_query"),
+        (["a;b"], 64, "bad_query"),
+        (["x" * 2001], 64, "bad_query"),
+        (["x", "-c", "nope"], 64, "bad_input"),
+        (["x", "-n", "0"], 64, "bad_input"),
+        (["x", "--timeout", "soon"], 64, "bad_input"),
+        (["x", "--since", "someday"], 64, "bad_input"),
+        (["x", "--since", "2026-05-02", "--until", "2026-05-01"], 64, "bad_input"),
+        (["x", "--since", "2026-05-02", "--since-days", "3"], 64, "bad_input"),
+        (["--no-verify"], 64, "bad_input"),
+    ],
+)
+def test_every_outcome_has_its_code_and_key(
+    shelf: Shelf, brain: Brain, words: list[str], code: int, error: str
+) -> None:
+    done = brain("ask", *words, "--json")
+    assert done.returncode == code
+    envelope = json.loads(done.stdout)
+    assert envelope["error"] == error
+    plain = brain("ask", *words)
+    assert plain.returncode == code
+    if code == 64:
+        assert plain.stdout == ""
+        assert "fix: " in plain.stderr
+        assert envelope["exit_code"] == 64
+
+
+def test_words_after_dashes_are_the_question(shelf: Shelf, brain: Brain) -> None:
+    done = brain("ask", "--json", "--", "--no-verify")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["query"] == "--no-verify"
+
+
+def test_literal_permits_what_a_shell_would_act_on(shelf: Shelf, brain: Brain) -> None:
+    assert brain("ask", "--literal", "`git commit --no-verify`; sqlite").returncode == 0
+
+
+def test_a_batch_answers_line_for_line_and_ends_with_0(shelf: Shelf, brain: Brain, tmp_path: Path) -> None:
+    lines = "sqlite\n\nzzyzx\n`sqlite`;\nsqlite\u2028storage\r\n"
+    done = brain("ask", "--batch", "-", stdin=lines)
+    assert done.returncode == 0
+    envelopes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [envelope.get("error") for envelope in envelopes] == [None, "bad_query", "no_results", None, None]
+    file = tmp_path / "questions.txt"
+    file.write_text("sqlite", encoding="utf-8")
+    assert len(brain("ask", "--batch", str(file)).stdout.splitlines()) == 1
+    assert brain("ask", "--batch", str(tmp_path / "none")).returncode == 64
+    assert brain("ask", "--batch", str(file), "word").returncode == 64
+
+
+def test_telemetry_has_one_row_with_uris_and_never_the_question(shelf: Shelf, brain: Brain) -> None:
+    brain("ask", "sqlite", env={"BRAIN_SURFACE": "claude-code"})
+    (line,) = Path(shelf.home.usage).read_text().splitlines()
+    row = json.loads(line)
+    assert {key: row[key] for key in ("schema", "surface", "event", "query_len", "n_hits", "exit_code", "hits")} == {
+        "schema": 1,
+        "surface": "claude-code",
+        "event": "ask",
+        "query_len": 6,
+        "n_hits": 1,
+        "exit_code": 0,
+        "hits": ["qmd://inbox/a.md"],
+    }
+    assert "sqlite" not in line
+    assert Path(shelf.home.usage).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_hostile_title_cannot_drive_the_terminal(shelf: Shelf, brain: Brain) -> None:
+    shelf.put("inbox", "b.md", "pelican \x1b]0;owned\x07 \x9b31m", title="x \u202eevil\x1b[2J")
+    done = brain("ask", "pelican")
+    assert "\x1b" not in done.stdout
+    assert "\x9b" not in done.stdout
+    assert "\u202e" not in done.stdout
+
+
+def test_explain_adds_the_summands(shelf: Shelf, brain: Brain) -> None:
+    hit = json.loads(brain("ask", "sqlite", "--explain", "--json").stdout)["hits"][0]
+    assert set(hit["explain"]) == {"document", "passage", "span", "date"}

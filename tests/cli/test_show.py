@@ -1,0 +1,76 @@
+"""``brain show``, the program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from subprocess import CompletedProcess
+
+import pytest
+
+from core import clock
+from core.home import Home
+from tests.runtime.index_fixture import Shelf
+
+Brain = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def shelf(home: Home) -> Shelf:
+    shelf = Shelf(home)
+    body = "\n".join(f"line {number}" for number in range(1, 31)) + "\nred \x1b[31malert\x1b[0m"
+    shelf.put("brain", "s1.md", body, session_id="s1", source="claude", project="/u/x/api", date=clock.now())
+    return shelf
+
+
+def test_a_document_under_a_header_of_its_facts(shelf: Shelf, brain: Brain) -> None:
+    done = brain("show", "s1")
+    assert done.returncode == 0
+    head, _, body = done.stdout.partition("\n\n")
+    assert head.startswith("qmd://brain/s1.md  #")
+    assert "claude  /u/x/api" in head
+    assert head.endswith("claude --resume s1")
+    assert body.startswith("# s1\n")
+    assert "session_id" not in done.stdout
+    assert "red alert" in done.stdout, "escape sequences of a document never reach the terminal"
+    assert "\x1b" not in done.stdout
+
+
+def test_a_passage_has_its_lines_numbered(shelf: Shelf, brain: Brain) -> None:
+    whole = brain("show", "s1", "--full").stdout.splitlines()
+    assert whole[0] == "---"
+    number = whole.index("line 20") + 1
+    done = brain("show", f"qmd://brain/s1.md:{number}", "--context", "1")
+    assert done.stdout.splitlines()[-3:] == [
+        f"  {number - 1}  line 19",
+        f"> {number}  line 20",
+        f"  {number + 1}  line 21",
+    ]
+    assert brain("show", "s1", "--line", str(number), "--context", "0").stdout.endswith(f"> {number}  line 20\n")
+
+
+def test_json_is_one_object_with_the_text(shelf: Shelf, brain: Brain) -> None:
+    done = brain("show", "s1:2", "--context=0", "--json")
+    envelope = json.loads(done.stdout)
+    assert (envelope["ok"], envelope["line"], envelope["text"]) == (True, 2, "session_id: s1")
+    assert (envelope["collection"], envelope["source"], envelope["trust"]) == ("brain", "claude", "session")
+
+
+def test_nothing_of_that_name_exits_67(shelf: Shelf, brain: Brain) -> None:
+    done = brain("show", "s7", "--json")
+    envelope = json.loads(done.stdout)
+    assert (done.returncode, envelope["ok"], envelope["error"]) == (67, True, "no_results")
+
+
+def test_open_needs_an_editor(shelf: Shelf, brain: Brain) -> None:
+    done = brain("show", "s1", "--open")
+    assert (done.returncode, done.stderr) == (64, "brain: neither VISUAL nor EDITOR is set\nfix: export EDITOR=vi\n")
+    done = brain("show", "s1:7", "--open", env={"EDITOR": "echo opened"})
+    assert (done.returncode, done.stdout) == (0, f"opened {shelf.config.collections['brain'].path}/s1.md\n")
+
+
+def test_bad_input_says_what_to_write(shelf: Shelf, brain: Brain) -> None:
+    for words in ([], ["s1", "s2"], ["s1", "--line", "0"], ["s1:999"], ["s1", "--open", "--json"]):
+        done = brain("show", *words)
+        assert done.returncode == 64
+        assert "fix" in done.stderr + done.stdout

@@ -1,0 +1,49 @@
+"""A small index of real documents, written through the same door as the product's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+from core import clock
+from core.config import Config, load
+from core.document import render
+from core.home import Home
+from qmd.store import open_index
+from qmd.writer import put
+
+
+class Shelf:
+    """Documents in the collections of a home: ``shelf.put("brain", "a.md", body, date=…, session_id=…)``."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.config: Config = load(home)
+        open_index(home.index, write=True).close()
+
+    def put(
+        self, collection: str, path: str, body: str = "text", *, date: int = 0, ended: int = 0, **meta: object
+    ) -> Path:
+        """Write and index one document; ``date`` and ``ended`` are epoch seconds, 0 leaves them out."""
+        times = {"date": clock.iso(date) if date else None, "ended": clock.iso(ended) if ended else None}
+        title = str(meta.get("title") or path.rpartition("/")[2].removesuffix(".md"))
+        data = render({**meta, **times}, f"# {title}\n\n{body}")
+        file = Path(self.config.collections[collection].path, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        connection = open_index(self.home.index, write=True)
+        try:
+            put(connection, collection, path, data, os.stat(file))
+        finally:
+            connection.close()
+        return file
+
+    def sql(self, statement: str, *bindings: str | int) -> list[tuple[object, ...]]:
+        """Run one statement as another program with the same database could."""
+        connection = apsw.Connection(self.home.index)
+        try:
+            return list(connection.execute(statement, bindings))
+        finally:
+            connection.close()

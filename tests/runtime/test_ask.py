@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from core import clock
+from core.config import load
+from core.errors import BadInput, BadQuery, EngineMissing
+from core.home import Home
+from runtime.ask import Asker, Request, batch, exit_code, project_glob
+from tests.runtime.index_fixture import Shelf
+
+DAY = 86_400
+
+
+@pytest.fixture
+def shelf(home: Home) -> Shelf:
+    return Shelf(home)
+
+
+def _ask(shelf: Shelf, question: str, **given: object) -> dict[str, object]:
+    with Asker(shelf.home, shelf.config) as asker:
+        return asker.ask(question, Request(**given))
+
+
+def _hits(envelope: dict[str, object]) -> list[dict[str, object]]:
+    hits = envelope["hits"]
+    assert isinstance(hits, list)
+    return hits
+
+
+def test_the_envelope_is_the_contract(shelf: Shelf) -> None:
+    begun = clock.now() - 3 * DAY
+    file = shelf.put(
+        "brain", "s1.md", "the walrus", date=begun, ended=begun + 60, source="claude", session_id="s1",
+        project="/p/api", title="Walrus",
+    )  # fmt: skip
+    envelope = _ask(shelf, "walrus")
+    assert {key: envelope[key] for key in ("schema", "ok", "query")} == {"schema": 1, "ok": True, "query": "walrus"}
+    assert "error" not in envelope
+    assert envelope["freshness"] == {
+        "lexical": {"fresh": True, "pending": 0, "as_of": None},
+        "semantic": {"fresh": False, "pending": 1, "as_of": None},
+    }
+    hit = _hits(envelope)[0]
+    line = file.read_text().splitlines()[int(str(hit["line"])) - 1]
+    assert "walrus" in line.lower()
+    expected = {
+        "rank": 1,
+        "uri": "qmd://brain/s1.md",
+        "path": str(file),
+        "collection": "brain",
+        "source": "claude",
+        "title": "Walrus",
+        "date": clock.iso(begun),
+        "age_days": 3,
+        "age": "3 days ago",
+        "stale": True,
+        "warning": "3 days old: verify before you act on it",
+        "trust": "session",
+        "project": "/p/api",
+        "resume": "claude --resume s1",
+    }
+    assert {key: hit[key] for key in expected} == expected
+    assert str(hit["docid"]).startswith("#")
+
+
+@pytest.mark.parametrize(
+    ("days", "age", "warned"), [(0, "today", False), (1, "yesterday", False), (2, "2 days ago", True)]
+)
+def test_the_warning_appears_only_past_one_day(shelf: Shelf, days: int, age: str, warned: bool) -> None:
+    shelf.put("inbox", "a.md", "walrus", date=clock.now() - days * DAY)
+    hit = _hits(_ask(shelf, "walrus"))[0]
+    assert hit["age"] == age
+    assert ("warning" in hit) is warned
+
+
+def test_age_is_the_documents_own_and_says_so_where_it_is_the_files(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus")
+    assert _hits(_ask(shelf, "walrus"))[0]["date_source"] == "mtime"
+
+
+def test_nothing_found_is_a_valid_answer_and_not_an_error(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus")
+    envelope = _ask(shelf, "zzyzx")
+    assert (envelope["ok"], envelope["error"], envelope["hits"]) == (True, "no_results", [])
+    assert exit_code(envelope) == 67
+    assert exit_code(_ask(shelf, "walrus")) == 0
+
+
+def test_a_date_in_the_question_lifts_its_documents_and_the_reason_says_so(shelf: Shelf) -> None:
+    now = clock.now()
+    for days in (2, 21, 90):
+        shelf.put("brain", f"d{days}.md", "the auth flow was decided", date=now - days * DAY, session_id=str(days))
+    envelope = _ask(shelf, "what did we decide about the auth flow three weeks ago?")
+    assert _hits(envelope)[0]["uri"] == "qmd://brain/d21.md"
+    route = envelope["route"]
+    assert isinstance(route, dict)
+    assert "three weeks ago" in route["reason"]
+
+
+def test_an_exact_operator_bounds_and_an_explicit_option_wins(shelf: Shelf) -> None:
+    for day in ("2026-03-01", "2026-05-01"):
+        at = clock.parse_iso(day)
+        assert at is not None
+        shelf.put("brain", f"{day}.md", "walrus", date=at)
+    assert [hit["uri"] for hit in _hits(_ask(shelf, "walrus since 2026-04-01"))] == ["qmd://brain/2026-05-01.md"]
+    march = clock.parse_iso("2026-03-01") or 0
+    only = _hits(_ask(shelf, "walrus since 2026-04-01", since=march, until=march + DAY))
+    assert [hit["uri"] for hit in only] == ["qmd://brain/2026-03-01.md"]
+
+
+def test_filters_by_collection_source_and_project(shelf: Shelf) -> None:
+    shelf.put("brain", "a.md", "walrus", source="claude", project="/home/me/api")
+    shelf.put("inbox", "b.md", "walrus", source="note", project="/home/me/web/api-docs")
+
+    def uris(**given: object) -> list[object]:
+        return [hit["uri"] for hit in _hits(_ask(shelf, "walrus", **given))]
+
+    assert uris(collections=["inbox"]) == ["qmd://inbox/b.md"]
+    assert uris(source="claude") == ["qmd://brain/a.md"]
+    assert uris(project="api") == ["qmd://brain/a.md"]
+    assert uris(project="*/web/*") == ["qmd://inbox/b.md"]
+    with pytest.raises(BadInput, match="no collection"):
+        uris(collections=["nope"])
+
+
+@pytest.mark.parametrize(("given", "glob"), [("api", "*/api"), ("/work/api/", "/work/api"), ("*x*", "*x*"), ("/", "/")])
+def test_a_bare_project_name_means_any_folder_of_that_name(given: str, glob: str) -> None:
+    assert project_glob(given) == glob
+
+
+def test_collections_that_are_not_asked_by_default_are_asked_by_name(home: Home) -> None:
+    Path(home.path("collections.yml")).write_text("collections:\n  inbox: {}\n  code: {includeByDefault: false}\n")
+    shelf = Shelf(home)
+    shelf.put("code", "f.md", "walrus")
+    shelf.put("inbox", "n.md", "penguin")
+    from qmd.store import open_index
+    from qmd.update import register
+
+    connection = open_index(home.index, write=True)
+    register(connection, shelf.config.collections.values())
+    connection.close()
+    assert _hits(_ask(shelf, "walrus")) == []
+    assert len(_hits(_ask(shelf, "walrus", collections=["code"]))) == 1
+
+
+def test_without_an_index_the_engine_is_missing(home: Home) -> None:
+    with pytest.raises(EngineMissing) as caught, Asker(home, load(home)):
+        raise AssertionError("opened")
+    assert (caught.value.code, caught.value.fix) == (65, "brain index")
+
+
+def test_in_a_batch_one_bad_question_leaves_the_others_alone(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus")
+    with Asker(shelf.home, shelf.config) as asker:
+        first, second, third = batch(asker, ["walrus", "", "walrus; `x`"], Request(literal=True))
+    assert (first["ok"], third["ok"]) == (True, True)
+    assert (second["ok"], second["error"], second["exit_code"]) == (False, "bad_query", 64)
+
+
+def test_bad_questions_are_refused_before_anything_is_opened(shelf: Shelf) -> None:
+    with pytest.raises(BadQuery):
+        _ask(shelf, "echo $(id)")
+
+
+def test_a_thousand_questions_leave_no_file_open_and_stay_quick(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus")
+    started = time.perf_counter()
+    with Asker(shelf.home, shelf.config) as asker:
+        first = asker.ask("walrus", Request())
+        alone = time.perf_counter() - started
+        for _ in range(300):
+            assert asker.ask("walrus", Request())["hits"] == first["hits"]
+    assert time.perf_counter() - started < 300 * max(alone, 0.05)

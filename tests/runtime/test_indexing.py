@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from core.config import load
+from core.errors import BadInput, LockContention
+from core.home import Home
+from qmd.store import open_index
+from runtime import indexing, pending_queue
+from runtime.ask import Asker, Request
+from runtime.indexing import index, index_file
+from tests.ingest.transcripts import Script, lines, save, text
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    folder = tmp_path / "projects"
+    for name, words in (("one", "the walrus decision"), ("two", "a penguin failure")):
+        script = Script(name)
+        save(folder / "-p" / f"{name}.jsonl", script.user(words), script.assistant(text("Noted.")))
+    return folder
+
+
+def _grow(folder: Path, words: str) -> None:
+    with (folder / "-p" / "one.jsonl").open("ab") as stream:
+        stream.write(lines(Script("one", prefix="later").user(words)))
+
+
+def _answers(home: Home, question: str) -> list[str]:
+    with Asker(home, load(home)) as asker:
+        return [hit["uri"] for hit in asker.ask(question, Request())["hits"]]
+
+
+def _run(home: Home, folder: Path, **given: Any) -> dict[str, Any]:
+    return index(home, load(home), roots=[str(folder)], **given)
+
+
+def test_transcripts_become_markdown_index_and_answers(home: Home, sessions: Path) -> None:
+    report = _run(home, sessions)
+    assert (report["ok"], report["sources"]["claude"]["ingested"]) == (True, 2)
+    assert sorted(os.listdir(home.path("brain"))) == ["one.md", "two.md"]
+    assert _answers(home, "walrus") == ["qmd://brain/one.md"]
+
+
+def test_a_second_run_changes_nothing_and_writes_nothing(home: Home, sessions: Path) -> None:
+    _run(home, sessions)
+    before = {path.name: path.stat().st_mtime_ns for path in Path(home.path("brain")).iterdir()}
+    for trust in (True, False):
+        report = _run(home, sessions, trust_stat=trust)
+        assert report["sources"]["claude"]["unchanged"] == 2
+        assert report["collections"]["brain"]["unchanged"] == 2
+    assert {path.name: path.stat().st_mtime_ns for path in Path(home.path("brain")).iterdir()} == before
+
+
+def test_a_grown_session_is_found_by_its_new_words(home: Home, sessions: Path) -> None:
+    _run(home, sessions)
+    _grow(sessions, "now about a pelican")
+    _run(home, sessions, trust_stat=True)
+    assert _answers(home, "pelican") == ["qmd://brain/one.md"]
+    assert _answers(home, "walrus") == ["qmd://brain/one.md"]
+
+
+def test_other_collections_are_brought_up_to_date_too(home: Home, sessions: Path) -> None:
+    wiki = Path(home.path("kb-wiki"))
+    wiki.mkdir()
+    (wiki / "page.md").write_text("# Ostrich\n\nabout ostriches")
+    _run(home, sessions)
+    assert _answers(home, "ostrich") == ["qmd://kb-wiki/page.md"]
+    (wiki / "page.md").unlink()
+    _run(home, sessions, trust_stat=True)
+    assert _answers(home, "ostrich") == []
+
+
+def test_the_queue_gets_what_changed_once(home: Home, sessions: Path) -> None:
+    assert _run(home, sessions)["queued"] == 0
+    assert _run(home, sessions, rebuild=True, enqueue=True)["queued"] == 0, "the same bytes are no change"
+    _grow(sessions, "more")
+    assert _run(home, sessions, trust_stat=True, enqueue=True)["queued"] == 1
+    assert [row["path"] for row in pending_queue.read(home)] == ["one.md"]
+    assert pending_queue.append(home, [("brain", "one.md"), ("brain", "one.md"), ("brain", "two.md")]) == 1
+
+
+def test_rebuild_makes_the_same_documents_and_the_same_answers(home: Home, sessions: Path) -> None:
+    _run(home, sessions)
+    before = {path.name: path.read_bytes() for path in Path(home.path("brain")).iterdir()}
+    _run(home, sessions, rebuild=True)
+    assert {path.name: path.read_bytes() for path in Path(home.path("brain")).iterdir()} == before
+    assert _answers(home, "walrus") == ["qmd://brain/one.md"]
+
+
+@pytest.mark.parametrize("junk", [b"", b"no database at all, only text", b"SQLite format 3\x00" + b"\xff" * 4000])
+def test_rebuild_cures_an_index_that_is_none(home: Home, sessions: Path, junk: bytes) -> None:
+    _run(home, sessions)
+    Path(home.index).write_bytes(junk)
+    Path(f"{home.index}-wal").write_bytes(b"stale")
+    _run(home, sessions, rebuild=True)
+    assert _answers(home, "walrus") == ["qmd://brain/one.md"]
+
+
+def test_an_interrupted_rebuild_leaves_the_old_index(
+    home: Home, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _run(home, sessions)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the machine went down")
+
+    monkeypatch.setattr(indexing, "update", fail)
+    with pytest.raises(RuntimeError):
+        _run(home, sessions, rebuild=True)
+    assert _answers(home, "walrus") == ["qmd://brain/one.md"]
+
+
+def test_what_fails_while_indexing_is_raised_and_nothing_hangs(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        save(tmp_path / "many" / f"s{number}.jsonl", Script(f"s{number}").user("walrus"))
+    import qmd.writer
+
+    def full(*_: object) -> bool:
+        raise apsw.FullError("database or disk is full")
+
+    monkeypatch.setattr(qmd.writer, "put", full)
+    with pytest.raises(Exception, match="disk is full"):
+        _run(home, tmp_path / "many")
+
+
+def test_a_second_indexer_waits_and_then_gives_up_with_70(
+    home: Home, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.locks import FileLock
+
+    monkeypatch.setattr(indexing, "_LOCK_WAIT_S", 0.2)
+    with FileLock(os.path.join(home.state, "index.lock"), 1), pytest.raises(LockContention) as caught:
+        _run(home, sessions)
+    assert caught.value.code == 70
+
+
+@pytest.mark.parametrize("given", [{"source": "nope"}, {"roots": ["/does/not/exist"]}])
+def test_unknown_sources_and_folders_are_bad_input(home: Home, given: dict[str, object]) -> None:
+    with pytest.raises(BadInput) as caught:
+        index(home, load(home), **given)  # type: ignore[arg-type]
+    assert caught.value.fix
+
+
+def test_one_file_is_indexed_at_once(home: Home) -> None:
+    path = Path(home.inbox) / "2026" / "a.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Note\n\nthe pelican")
+    index_file(home, load(home), "inbox", str(path))
+    assert _answers(home, "pelican") == ["qmd://inbox/2026/a.md"]
+    with pytest.raises(BadInput):
+        index_file(home, load(home), "nope", str(path))
+
+
+def test_the_index_and_all_around_it_are_private(home: Home, sessions: Path) -> None:
+    old = os.umask(0o022)
+    try:
+        _run(home, sessions)
+    finally:
+        os.umask(old)
+    for folder, folders, files in os.walk(home.root):
+        for name in [*folders, *files]:
+            assert os.stat(os.path.join(folder, name)).st_mode & 0o077 == 0, name
+
+
+def test_the_report_names_every_collection_and_when(home: Home, sessions: Path) -> None:
+    report = index(home, load(home), roots=[str(sessions)])
+    assert set(report["collections"]) == set(load(home).collections)
+    assert report["as_of"].endswith("Z")
+    connection = open_index(home.index)
+    assert connection.execute("SELECT count(*) FROM store_collections").get == len(report["collections"])
+    connection.close()
