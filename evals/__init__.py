@@ -1,0 +1,1 @@
+"""Retrieval evaluation: datasets, metrics, and the questions asked through the product itself."""
