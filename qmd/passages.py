@@ -11,7 +11,8 @@ _LONGEST_LINE = 300
 # Text without spaces (minified code, CJK) counts a word every so many characters.
 _CHARACTERS_A_WORD = 24
 
-_HUMP = re.compile(r"[a-z0-9][A-Z]")
+# A capital after a small letter (getUser), or the last of several before small ones (HTTPServer).
+_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|[A-Z][a-z][a-z])")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MAX_IDENTIFIER = 100
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import apsw
 
-from core.jsonio import unpack
 from qmd import cjk, snippet
+from qmd.answers import Explanation, Filters, Hit, Scored
 from qmd.schema import SPAN
 from qmd.scoring import K1, SPANS_IN_PASSAGE, TITLE_WEIGHT, best_span, bm25, idf
 from qmd.terms import Analyzer, Terms
@@ -34,64 +34,6 @@ _DATED = 500
 _ROW_BUDGET = 12_000
 
 
-class Filters:
-    """Which documents may answer. ``fields`` are (name, "=" or "GLOB", value) over the frontmatter.
-
-    ``since`` and ``until`` (exclusive) are epoch seconds and test overlap with a document's ``date``…``ended``.
-    """
-
-    __slots__ = ("collections", "fields", "since", "until")
-
-    def __init__(
-        self,
-        collections: tuple[str, ...] = (),
-        *,
-        since: int | None = None,
-        until: int | None = None,
-        fields: tuple[tuple[str, str, str], ...] = (),
-    ) -> None:
-        self.collections = collections
-        self.since = since
-        self.until = until
-        self.fields = fields
-
-    def sql(self) -> tuple[str, list[Any]]:
-        """A condition over ``documents d JOIN brain_facts f``, and its bindings."""
-        clauses = ["d.active = 1"]
-        bindings: list[Any] = []
-        if self.collections:
-            clauses.append(f"d.collection IN ({','.join('?' * len(self.collections))})")
-            bindings += self.collections
-        if self.since is not None:
-            clauses.append("f.ended >= ?")
-            bindings.append(self.since)
-        if self.until is not None:
-            clauses.append("f.date < ?")
-            bindings.append(self.until)
-        for name, operator, value in self.fields:
-            clauses.append(f"json_extract(f.fields, ?) {'GLOB' if operator == 'GLOB' else '='} ?")
-            bindings += [f'$."{name}"', value]
-        return " AND ".join(clauses), bindings
-
-
-class Hit:
-    """One answer. ``score`` is 0–1: the share of the evidence that a perfect match would give. ``line`` is 1-based."""
-
-    __slots__ = (
-        "collection", "date", "dated", "document_id", "ended", "fields", "hash", "line", "parts", "path", "score",
-        "snippet", "title",
-    )  # fmt: skip
-
-    def __init__(self, row: tuple[Any, ...], score: float, parts: dict[str, Any]) -> None:
-        self.document_id, self.collection, self.path, self.title, self.hash, self.date, self.ended, dated, packed = row
-        self.dated = bool(dated)
-        self.fields: dict[str, Any] = _fields(packed)
-        self.score = score
-        self.parts = parts
-        self.line = 1
-        self.snippet = ""
-
-
 _COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
 
 
@@ -99,37 +41,6 @@ def document_count(connection: apsw.Connection) -> int:
     """How many documents the index holds, as the last update counted them."""
     row = connection.execute("SELECT value FROM brain_state WHERE key = 'documents'").fetchone()
     return int(row[0]) if row else 0
-
-
-class Scored:
-    """A candidate's score and where its evidence stands (``passage`` is a passage's rowid, 0 for none)."""
-
-    __slots__ = ("date", "document", "passage", "passage_score", "span", "token")
-
-    def __init__(self) -> None:
-        self.document = 0.0
-        self.passage_score = 0.0
-        self.span = 0.0
-        self.date = 0.0
-        self.passage = 0
-        self.token = 0
-
-    @property
-    def lexical(self) -> float:
-        return self.document + self.passage_score + self.span
-
-    def total(self, ceiling: float) -> float:
-        """The score as a share (0–1) of what a perfect match would have."""
-        return min(1.0, (self.lexical + self.date) / ceiling)
-
-    def parts(self) -> dict[str, float]:
-        """The summands, for people."""
-        return {
-            "document": round(self.document, 3),
-            "passage": round(self.passage_score, 3),
-            "span": round(self.span, 3),
-            "date": round(self.date, 3),
-        }
 
 
 class Searcher:
@@ -180,25 +91,6 @@ class Searcher:
         average = api.column_total_size(-1) / max(1, api.row_count)
         places = [api.phrase_locations(index) for index in range(api.phrase_count)]
         self.rows.append((api.rowid, api.column_size(-1) / max(1.0, average), api.row_count, places))
-
-
-class Explanation:
-    """Why a document ranks where it does.
-
-    ``rank`` is 1-based among the ``candidates`` that were scored; ``nominated`` is False for a document that was
-    scored only because it was asked about. ``terms`` has a row a term: its name, the passages that have it, its weight
-    and how often the document has it.
-    """
-
-    __slots__ = ("candidates", "nominated", "parts", "rank", "score", "terms")
-
-    def __init__(self) -> None:
-        self.rank = 0
-        self.candidates = 0
-        self.nominated = False
-        self.score = 0.0
-        self.parts: dict[str, float] = {}
-        self.terms: list[dict[str, Any]] = []
 
 
 class _Search:
@@ -504,8 +396,3 @@ def _strict(connection: apsw.Connection, question: str, limit: int, filters: Fil
         hit.line, hit.snippet = snippet.around(text, 0, len(text), snippet.find_any(text, words))
         hits.append(hit)
     return hits
-
-
-def _fields(packed: bytes) -> dict[str, Any]:
-    value = unpack(packed)
-    return value if isinstance(value, dict) else {}

@@ -157,7 +157,8 @@ class Analyzer:
                 run += character
                 continue
             for first, second in zip(run, run[1:], strict=False):  # noqa: RUF007  # itertools is one import more
-                self._add_phrase(terms, index, [first, second], [first, second], 1.0)
+                if len(terms.count) < 2 * _MOST_TERMS:
+                    self._add_phrase(terms, index, [first, second], [first, second], 1.0)
             run = ""
 
     def _irregular(self) -> dict[str, list[tuple[str, str]]]:

@@ -15,6 +15,7 @@ from core import clock
 from core.errors import NO_RESULTS, OK, BadInput, BrainError, EngineTimeout
 from ingest import pulse
 from qmd import search, store
+from qmd.answers import Filters, Hit
 from runtime import age, dates
 from runtime.hits import docid, resume, uri
 from runtime.query import validate
@@ -86,7 +87,8 @@ class Asker:
         # Waiting for a lock counts against the deadline too; a checkpoint holds readers up for milliseconds.
         self._connection.set_busy_timeout(min(2000, int(timeout * 1000)))
         try:
-            with store.Deadline(self._connection, timeout):
+            # One transaction: what is nominated, scored and shown is one state of the index.
+            with self._connection, store.Deadline(self._connection, timeout):
                 hits = self._searcher.search(
                     question,
                     limit=request.limit,
@@ -115,7 +117,7 @@ class Asker:
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
 
-    def _filters(self, request: Request) -> search.Filters:
+    def _filters(self, request: Request) -> Filters:
         known = self._config.collections
         for name in request.collections:
             if name not in known:
@@ -126,7 +128,7 @@ class Asker:
             fields.append(("source", "=", request.source))
         if request.project:
             fields.append(("project", "GLOB", project_glob(request.project)))
-        return search.Filters(names, since=request.since, until=request.until, fields=tuple(fields))
+        return Filters(names, since=request.since, until=request.until, fields=tuple(fields))
 
     def _fresh(self) -> dict[str, Any]:
         if self._freshness is None:
@@ -139,7 +141,7 @@ class Asker:
             }
         return self._freshness
 
-    def _hit(self, rank: int, hit: search.Hit, now: int, explain: bool) -> dict[str, Any]:
+    def _hit(self, rank: int, hit: Hit, now: int, explain: bool) -> dict[str, Any]:
         days, label = age.label(hit.date, now)
         folder: Collection | None = self._config.collections.get(hit.collection)
         result: dict[str, Any] = {
@@ -205,9 +207,9 @@ def date_boost(question: str, now: int) -> tuple[Any, Any]:
     return DateBoost(span), span
 
 
-def default_filters(config: Config) -> search.Filters:
+def default_filters(config: Config) -> Filters:
     """Every collection that is asked without being named."""
-    return search.Filters(tuple(name for name, folder in config.collections.items() if folder.include_by_default))
+    return Filters(tuple(name for name, folder in config.collections.items() if folder.include_by_default))
 
 
 def _reason(request: Request, span: Any) -> str:

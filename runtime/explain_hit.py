@@ -11,6 +11,7 @@ from core import clock
 from core.config import Config
 from core.home import Home
 from qmd import search, store
+from qmd.answers import Explanation, Filters, Hit
 from runtime.ask import DEFAULT_LIMIT, date_boost, default_filters
 from runtime.hits import NotFound, Row, docid, resolve, uri
 from runtime.query import validate
@@ -44,7 +45,7 @@ def _explained(connection: apsw.Connection, config: Config, row: Row, question: 
     filters = default_filters(config)
     boost, span = date_boost(question, clock.now())
     phrase = span.phrase if span else ""
-    found = searcher.explain(question, row.id, filters=search.Filters(), boost=boost, drop=phrase)
+    found = searcher.explain(question, row.id, filters=Filters(), boost=boost, drop=phrase)
     hits = searcher.search(question, limit=max(_ABOVE, found.rank), filters=filters, boost=boost, drop=phrase)
     place = next((rank for rank, hit in enumerate(hits, 1) if hit.document_id == row.id), 0)
     envelope: dict[str, Any] = {
@@ -73,10 +74,10 @@ def _explained(connection: apsw.Connection, config: Config, row: Row, question: 
 def _verdict(
     config: Config,
     row: Row,
-    found: search.Explanation,
+    found: Explanation,
     place: int,
-    hits: list[search.Hit],
-    filters: search.Filters,
+    hits: list[Hit],
+    filters: Filters,
 ) -> tuple[str, str]:
     if row.collection not in filters.collections:
         known = row.collection in config.collections

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qmd.search import Filters, Hit, Searcher, document_count
+from qmd.answers import Filters, Hit
+from qmd.search import Searcher, document_count
 from qmd.store import open_index
 from qmd.update import register, update
 from tests.qmd.corpus import Folder, indexed, run, write
