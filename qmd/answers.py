@@ -58,9 +58,10 @@ class Hit:
     )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...], score: float, parts: dict[str, Any]) -> None:
-        self.document_id, self.collection, self.path, self.title, self.hash, self.date, self.ended, dated, packed = row
+        self.document_id, self.collection, self.path, title, self.hash, self.date, self.ended, dated, packed = row
         self.dated = bool(dated)
         self.fields: dict[str, Any] = _fields(packed)
+        self.title = title_of(self.fields, title)
         self.score = score
         self.parts = parts
         self.line = 1
@@ -115,6 +116,12 @@ class Explanation:
         self.score = 0.0
         self.parts: dict[str, float] = {}
         self.terms: list[dict[str, Any]] = []
+
+
+def title_of(fields: dict[str, Any], otherwise: str) -> str:
+    """A document's title: its frontmatter's own, else the one that qmd's rules find in it."""
+    own = fields.get("title")
+    return own if isinstance(own, str) and own.strip() else otherwise
 
 
 def _fields(packed: bytes) -> dict[str, Any]:

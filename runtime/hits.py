@@ -7,6 +7,7 @@ from os.path import isabs, join
 
 from core.errors import NO_RESULTS, BadInput, BrainError
 from core.jsonio import unpack
+from qmd.answers import title_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,13 +52,13 @@ class Row:
         self.id: int = row[0]
         self.collection: str = row[1]
         self.path: str = row[2]
-        self.title: str = row[3]
         self.hash: str = row[4]
         self.date: int = row[5]
         self.ended: int = row[6]
         self.dated = bool(row[7])
         fields = unpack(row[8])
         self.fields: dict[str, Any] = fields if isinstance(fields, dict) else {}
+        self.title: str = title_of(self.fields, row[3])
         folder = config.collections.get(self.collection)
         self.file = join(folder.path, self.path) if folder else None
         self.line = line

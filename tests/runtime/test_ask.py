@@ -175,3 +175,13 @@ def test_a_thousand_questions_leave_no_file_open_and_stay_quick(shelf: Shelf) ->
         for _ in range(300):
             assert asker.ask("walrus", Request())["hits"] == first["hits"]
     assert time.perf_counter() - started < 300 * max(alone, 0.05)
+
+
+def test_a_note_is_called_by_its_own_title(shelf: Shelf) -> None:
+    file = Path(shelf.config.collections["inbox"].path, "n.md")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("---\ntitle: Why sqlite\n---\n\nthe pelican\n")
+    from runtime.indexing import index_file
+
+    index_file(shelf.home, shelf.config, "inbox", str(file))
+    assert _hits(_ask(shelf, "pelican"))[0]["title"] == "Why sqlite"
