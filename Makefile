@@ -1,0 +1,60 @@
+# The environment and what runs in it. Plain sh and GNU make 3.81, which is what macOS has.
+SHELL = /bin/sh
+VENV = .venv
+BIN = $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: help run venv dev test long bench lock clean
+
+help:
+	@echo 'make run     set everything up and ask a first question'
+	@echo 'make venv    just the environment: $(BIN)/brain works after it'
+	@echo 'make test    tests, ruff, types, import contracts'
+	@echo 'make long    the tests that take more than a few seconds'
+	@echo 'make bench   the figures, each beside its floor'
+	@echo 'make lock    pin the newest dependencies'
+	@echo 'make clean   remove the environment and the caches'
+	@echo 'PYTHON=/path/to/python3.12 chooses the interpreter of a new environment.'
+
+run: venv
+	@$(BIN)/brain init
+
+venv:
+	@sh bin/environment run
+
+dev:
+	@sh bin/environment dev
+
+# All of them run, whatever fails, so that one round shows everything.
+test: dev
+	@passed=; failed=; \
+	check() { \
+	  name=$$1; shift; echo "== $$name"; \
+	  if "$$@"; then passed="$$passed $$name"; else failed="$$failed $$name"; fi; \
+	}; \
+	check ruff $(BIN)/python -m ruff check; \
+	check format $(BIN)/python -m ruff format --check; \
+	check types $(BIN)/python -m mypy; \
+	check imports $(BIN)/lint-imports; \
+	check tests $(BIN)/python -m pytest -n $(JOBS) -m 'not long'; \
+	echo "== passed:$${passed:- none}; failed:$${failed:- none}"; \
+	test -z "$$failed"
+
+# One at a time: some of them measure.
+long: dev
+	@$(BIN)/python -m pytest -m long
+
+bench: dev
+	@$(BIN)/python -m bench
+
+lock: dev
+	@test -x build/uv/bin/uv || { $(BIN)/python -m venv build/uv && build/uv/bin/pip install --quiet 'uv>=0.13,<1'; }
+	@compile() { \
+	  UV_CUSTOM_COMPILE_COMMAND='make lock' build/uv/bin/uv pip compile --quiet --upgrade --universal \
+	    --python-version 3.11 --generate-hashes --no-annotate pyproject.toml "$$@"; \
+	}; \
+	compile --extra dev --output-file requirements-dev.lock && \
+	compile --extra build --constraints requirements-dev.lock --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

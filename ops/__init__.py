@@ -1,0 +1,1 @@
+"""Installation and operation of the brain on a machine."""
