@@ -9,7 +9,6 @@ import time
 import apsw
 
 from core import clock
-from core.jsonio import dumps
 from qmd import cjk, facts, passages, titles
 from qmd.schema import SPAN
 from qmd.store import COUNT, Transaction
@@ -20,42 +19,80 @@ if TYPE_CHECKING:
     from typing import Any
 
 # A transaction ends after so many seconds, so that other writers get their turn and a killed run keeps its work.
-_BATCH_S = 0.5
+_BATCH_S = 2.0
 
 # What is known of a path: (id, hash, title, active), or None.
 _KNOWN = "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?"
 
 
 class Batch:
-    """``with batch:`` around each document; a transaction spans those of half a second.
+    """``with batch:`` around each document; a transaction spans those of two seconds.
 
-    Inside a transaction that was open before, it neither begins nor commits one.
+    Inside a transaction that was open before, it neither begins nor commits one. Triggers are off from the first
+    document to ``end``: see ``Untriggered``.
     """
 
-    __slots__ = ("_begun", "_connection", "_outer")
+    __slots__ = ("_begun", "_connection", "_outer", "_untriggered")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._begun = 0.0
         self._outer = connection.in_transaction
+        self._untriggered: Untriggered | None = None
 
     def __enter__(self) -> None:
+        if self._untriggered is None:
+            self._untriggered = Untriggered(self._connection)
+            self._untriggered.__enter__()
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
             self._begun = time.monotonic()
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if self._outer:
-            return
         if kind is not None:
-            self._connection.execute("ROLLBACK")
-        elif time.monotonic() - self._begun > _BATCH_S:
-            self.end()
+            if not self._outer:
+                self._connection.execute("ROLLBACK")
+            self._triggers_again()
+        elif not self._outer and time.monotonic() - self._begun > _BATCH_S:
+            self._commit()
 
     def end(self) -> None:
         """Commit what is open."""
+        self._commit()
+        self._triggers_again()
+
+    def _commit(self) -> None:
         if self._connection.in_transaction and not self._outer:
             self._connection.execute("COMMIT")
+
+    def _triggers_again(self) -> None:
+        if self._untriggered is not None:
+            self._untriggered.__exit__()
+            self._untriggered = None
+
+
+class Untriggered:
+    """``with Untriggered(connection):`` runs without the triggers that mirror ``documents`` into ``documents_fts``.
+
+    A statement with a trigger opens a savepoint, and at a savepoint FTS5 writes out all that it holds in memory: twice
+    the time for a large update. Whoever writes so mirrors the rows itself, as ``index`` and ``deactivate`` do.
+    """
+
+    __slots__ = ("_connection", "_were")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._were = 1
+
+    def __enter__(self) -> Untriggered:
+        self._were = self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
+        if self._were:
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._were:
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
 
 
 def put(connection: apsw.Connection, collection: str, relative: str, data: bytes, status: os.stat_result) -> bool:
@@ -65,23 +102,25 @@ def put(connection: apsw.Connection, collection: str, relative: str, data: bytes
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
     text = data.decode("utf-8", "replace")
-    with Transaction(connection):
+    alone = not connection.in_transaction
+    with Transaction(connection), Untriggered(connection):
         known = connection.execute(_KNOWN, (collection, relative)).fetchone()
         if not text or text.isspace():
             changed = deactivate(connection, known)
         else:
             changed = index(connection, collection, relative, text, status, checked, known)
-        if changed and (not known or not known[3]):
+        if changed and alone:
             connection.execute(COUNT)
         return changed
 
 
 def drop(connection: apsw.Connection, collection: str, relative: str) -> bool:
     """Take one file out of the index; returns whether it was there."""
-    with Transaction(connection):
+    alone = not connection.in_transaction
+    with Transaction(connection), Untriggered(connection):
         known = connection.execute(_KNOWN, (collection, relative)).fetchone()
         gone = deactivate(connection, known)
-        if gone:
+        if gone and alone:
             connection.execute(COUNT)
         return gone
 
@@ -95,7 +134,7 @@ def index(
     checked_ns: int,
     known: tuple[Any, ...] | None,
 ) -> bool:
-    """Index one text inside the caller's transaction; returns whether anything changed.
+    """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
 
     ``checked_ns`` is when the file was read, ``known`` the row that the index has of the path.
     """
@@ -118,15 +157,29 @@ def index(
                 "UPDATE documents SET title = ?, hash = ?, modified_at = ?, active = 1 WHERE id = ?",
                 (title, digest, modified, identity),
             )
-        _normalize_fts(connection, identity, f"{collection}/{relative}", title, text)
+            connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
+        connection.execute(
+            "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
+            (identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), cjk.normalize(text)),
+        )
         if known and known[1] != digest:
             _release(connection, known[1])
     changed |= derive(connection, identity, digest, text, int(status.st_mtime))
-    connection.execute(
-        "INSERT OR REPLACE INTO brain_files VALUES(?, ?, ?, ?, ?)",
-        (identity, status.st_size, status.st_mtime_ns, status.st_ino, checked_ns),
+    stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
+    _upsert(
+        connection,
+        "UPDATE brain_files SET size = ?, mtime_ns = ?, inode = ?, checked_ns = ? WHERE document_id = ?",
+        "INSERT INTO brain_files(size, mtime_ns, inode, checked_ns, document_id) VALUES(?, ?, ?, ?, ?)",
+        stat,
     )
     return changed
+
+
+def _upsert(connection: apsw.Connection, update: str, insert: str, bindings: tuple[Any, ...]) -> None:
+    """UPDATE, else INSERT. (INSERT OR REPLACE opens a savepoint: see ``Untriggered``.)"""
+    connection.execute(update, bindings)
+    if not connection.changes():
+        connection.execute(insert, bindings)
 
 
 def derive(connection: apsw.Connection, identity: int, digest: str, text: str, mtime: int) -> bool:
@@ -135,9 +188,11 @@ def derive(connection: apsw.Connection, identity: int, digest: str, text: str, m
     fresh = row is not None and row[0] == digest
     if not fresh:
         found = facts.read(text, mtime)
-        connection.execute(
-            "INSERT OR REPLACE INTO brain_facts VALUES(?, ?, ?, ?, ?, ?)",
-            (identity, digest, found.date, found.ended, int(found.dated), found.packed()),
+        _upsert(
+            connection,
+            "UPDATE brain_facts SET hash = ?, date = ?, ended = ?, dated = ?, fields = ? WHERE document_id = ?",
+            "INSERT INTO brain_facts(hash, date, ended, dated, fields, document_id) VALUES(?, ?, ?, ?, ?, ?)",
+            (digest, found.date, found.ended, int(found.dated), found.packed(), identity),
         )
     if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
         return not fresh
@@ -145,10 +200,9 @@ def derive(connection: apsw.Connection, identity: int, digest: str, text: str, m
     connection.execute("INSERT INTO brain_contents(hash, starts) VALUES(?, ?)", (digest, bounds.tobytes()))
     base = connection.last_insert_rowid() * SPAN
     bodies = map(cjk.normalize, passages.bodies(text, bounds))
-    # One statement for all passages of a document: SQLite works through them without coming back to Python.
-    connection.execute(
-        "INSERT INTO brain_passages(rowid, body, words) SELECT ? + key, value ->> 0, value ->> 1 FROM json_each(?)",
-        (base, dumps([[body, passages.inner_words(body)] for body in bodies])),
+    connection.executemany(
+        "INSERT INTO brain_passages(rowid, body, words) VALUES(?, ?, ?)",
+        [(base + seq, body, passages.inner_words(body)) for seq, body in enumerate(bodies)],
     )
     return True
 
@@ -158,6 +212,7 @@ def deactivate(connection: apsw.Connection, known: tuple[Any, ...] | None) -> bo
     if not known or not known[3]:
         return False
     connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (known[0],))
+    connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (known[0],))
     connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (known[0],))
     connection.execute("DELETE FROM brain_files WHERE document_id = ?", (known[0],))
     _release(connection, known[1])
@@ -205,14 +260,6 @@ def _release(connection: apsw.Connection, digest: str) -> None:
         )
         connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
     connection.execute("DELETE FROM content WHERE hash = ?", (digest,))
-
-
-def _normalize_fts(connection: apsw.Connection, identity: int, filepath: str, title: str, text: str) -> None:
-    if cjk.has_cjk(text) or cjk.has_cjk(title) or cjk.has_cjk(filepath):
-        connection.execute(
-            "INSERT OR REPLACE INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
-            (identity, cjk.normalize(filepath), cjk.normalize(title), cjk.normalize(text)),
-        )
 
 
 def _iso_ms(instant: float) -> str:
