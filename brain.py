@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -21,12 +22,13 @@ COMMANDS = {
     "explain": "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
     "show": "print a hit's document or passage",
     "export": "write hits or a collection out",
+    "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code (docs/exit-codes.md)."""
-    words = sys.argv[1:] if argv is None else argv
+    words = _utf8(sys.argv[1:]) if argv is None else argv
     if not words or words[0] in ("-h", "--help", "help"):
         return _overview(words)
     if words[0] in ("-V", "--version"):
@@ -55,19 +57,21 @@ def _run(name: str, argv: list[str]) -> int:
             from cli.help import text
 
             sys.stdout.write(text(command.COMMAND))
+            context = None  # nothing was used: no telemetry row
             code = errors.OK
         else:
             code = command.run(args, context)
     except errors.BrainError as error:
         code = _report(error, argv)
     except KeyboardInterrupt:
+        sys.stderr.write("brain: interrupted\n")
         code = 130
     except BrokenPipeError:
         # The reader has gone (`| head`): not our failure, and nothing is left to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:
-        code = _report(_internal(error, context), argv)
+        code = _report(_known(error, context) or _internal(error, context), argv)
     finally:
         if context is not None and name in COMMANDS:
             from core import telemetry
@@ -86,7 +90,8 @@ def _report(error: BaseException, argv: list[str]) -> int:
         if "--json" in before_dashes:
             import json
 
-            sys.stdout.write(json.dumps(failure.envelope()) + "\n")
+            line = json.dumps(failure.envelope(), ensure_ascii=False, separators=(",", ":")) + "\n"
+            sys.stdout.write(line.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode())
             sys.stdout.flush()
         else:
             from core.text import printable
@@ -96,6 +101,19 @@ def _report(error: BaseException, argv: list[str]) -> int:
     except OSError:
         return failure.code  # nobody can be told (a full disk, a reader that has gone); the exit code still tells
     return failure.code
+
+
+def _known(error: Exception, context: object) -> BaseException | None:
+    """What the machine or SQLite refused, said as the error that it means to the user."""
+    from core import errors
+
+    if isinstance(error, OSError):
+        return errors.from_os(error)
+    if type(error).__module__ == "apsw":
+        from qmd.store import translate
+
+        return translate(error, getattr(getattr(context, "home", None), "index", "the index"))  # type: ignore[arg-type]
+    return None
 
 
 def _internal(error: Exception, context: object) -> BaseException:
@@ -117,6 +135,13 @@ def _internal(error: Exception, context: object) -> BaseException:
         except OSError as failure:
             fix = f"the trace could not be kept ({failure.strerror})"
     return Internal(f"{type(error).__name__}: {error}", fix)
+
+
+def _utf8(words: list[str]) -> list[str]:
+    """The arguments as UTF-8, also where the locale made Python read them as something else."""
+    if all(word.isascii() for word in words):
+        return words
+    return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in words]
 
 
 def _nearest(name: str) -> str:
@@ -163,8 +188,10 @@ def _in_its_environment() -> None:
 def entry() -> None:
     """The ``brain`` command: ``main``, without the interpreter's slow farewell."""
     # Python has no stream object where the caller closed the descriptor (`>&-`).
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")
-    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.argv[1:2] == ["ask"]:
+        gc.disable()  # one answer and the process ends: collecting would cost a tenth of it
     try:
         code = main()
         sys.stdout.flush()

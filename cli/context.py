@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from core import jsonio
 from core.home import Home, resolve
 
 TYPE_CHECKING = False
@@ -29,6 +28,8 @@ class Context:
 
     def emit(self, value: object) -> None:
         """Print ``value`` as one line of JSON."""
+        from core import jsonio
+
         write(jsonio.dumps(value) + "\n")
 
     @property

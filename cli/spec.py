@@ -43,9 +43,12 @@ class Option:
 
 
 class Command:
-    """One command: its options, its positional arguments (``words``: name and help, empty for none), its examples."""
+    """One command: its options, its positional arguments (``words``: name and help, empty for none), its examples.
 
-    __slots__ = ("description", "examples", "name", "options", "summary", "words", "words_help")
+    ``raw`` leaves every argument to the command itself, as words, except a single ``--help``.
+    """
+
+    __slots__ = ("description", "examples", "name", "options", "raw", "summary", "words", "words_help")
 
     def __init__(
         self,
@@ -57,8 +60,10 @@ class Command:
         words_help: str = "",
         options: Sequence[Option] = (),
         examples: Sequence[str] = (),
+        raw: bool = False,
     ) -> None:
         self.name = name
+        self.raw = raw
         self.summary = summary
         self.description = description
         self.words = words
@@ -122,6 +127,10 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
     args.literal = False
     args.dashes = -1
     index = 0
+    if command.raw:
+        args.help = list(argv) in (["--help"], ["-h"])
+        words.extend(argv)
+        return args
     while index < len(argv):
         given = argv[index]
         index += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from os.path import abspath, expanduser, isabs, join
 
-from core import jsonio
 from core.errors import BadInput
 from core.home import Home, shipped
 from core.version import VERSION
@@ -72,6 +71,8 @@ def locate(home: Home) -> str:
 
 def load(home: Home) -> Config:
     """The configuration in force. Raises BadInput, naming file and line, where it is not valid."""
+    from core import jsonio  # here, so that a command's help does without SQLite
+
     path = locate(home)
     key = _key(path)
     cache = join(home.state, "config.cache")

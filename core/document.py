@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from core import frontmatter
 from core.text import clean, encodable
 
 
@@ -34,6 +35,9 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+
+
+_DEEP = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +77,45 @@ def render(meta: dict[str, Any], body: str) -> bytes:
 
 def split(text: str) -> tuple[dict[str, Any], str]:
     """(frontmatter, body) of a markdown text; where there is no valid frontmatter, ({}, text)."""
-    head, body = _cut(text)
-    if head is None:
+    found = frontmatter.bounds(text)
+    if found is None:
         return {}, text
+    start, end, after = found
+    meta = fields(text[start:end])
+    if meta is None:
+        return {}, text
+    while text.startswith(("\n", "\r\n"), after):
+        after += 1 + (text[after] == "\r")
+    return meta, text[after:]
+
+
+def fields(head: str) -> dict[str, Any] | None:
+    """The mapping that the text between the ``---`` lines is, None where it is none."""
+    if _is_deep(head):
+        return None
     try:
         meta = yaml.load(head, Loader=_Loader)  # noqa: S506  # a safe loader's subclass
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         # The library's constructors raise whatever a value of the wrong kind makes them stumble over (`!!timestamp x`).
-        return {}, text
-    return (meta, body) if isinstance(meta, dict) else ({}, text)
+        return None
+    if meta is None and not head.strip():
+        return {}
+    return meta if isinstance(meta, dict) else None
 
 
-def _cut(text: str) -> tuple[str | None, str]:
-    if not text.startswith("---"):
-        return None, text
-    first, newline, rest = text.partition("\n")
-    if first.rstrip() != "---" or not newline:
-        return None, text
-    if rest.startswith("---\n"):
-        return "", rest[4:].lstrip("\n")
-    end = rest.find("\n---")
-    while end >= 0:
-        stop = rest.find("\n", end + 1)
-        stop = len(rest) if stop < 0 else stop
-        if not rest[end + 4 : stop].strip():
-            return rest[: end + 1], rest[stop:].lstrip("\n")
-        end = rest.find("\n---", stop)
-    return None, text
+def _is_deep(head: str) -> bool:
+    """Whether values nest deeper than any field of a document: libyaml composes by recursion, and ends the process."""
+    if sum(map(head.count, "[{?-")) < _DEEP:
+        return False
+    depth = 0
+    try:
+        for event in yaml.parse(head, Loader=_Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEP:
+                return True
+    except yaml.YAMLError:
+        return True
+    return False
 
 
 def _safe(value: Any) -> Any:

@@ -18,20 +18,46 @@ def write_atomic(path: str, data: bytes) -> os.stat_result:
     """
     folder = dirname(path)
     make_private(folder)
+    temporary, descriptor = write_temporary(folder, data)
+    try:
+        status = sync_and_close(descriptor)
+        os.rename(temporary, path)
+    except BaseException:
+        remove_temporary(temporary)
+        raise
+    return status
+
+
+def write_temporary(folder: str, data: bytes) -> tuple[str, int]:
+    """Put ``data`` into a new temporary file in ``folder``; returns its path and its open descriptor.
+
+    For writers that sync and rename several files at once; ``write_atomic`` says why it is so. Raises OSError.
+    """
     temporary = join(folder, f".{os.getpid()}-{os.urandom(4).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
     try:
-        with open(descriptor, "wb") as stream:
+        with open(descriptor, "wb", closefd=False) as stream:
             stream.write(data)
-            stream.flush()
-            os.fsync(descriptor)
-            status = os.fstat(descriptor)
-        os.rename(temporary, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        os.close(descriptor)
+        remove_temporary(temporary)
         raise
-    return status
+    return temporary, descriptor
+
+
+def sync_and_close(descriptor: int) -> os.stat_result:
+    """Bring a file's bytes to the disk and close it; returns its stat. Raises OSError; it is then closed too."""
+    try:
+        os.fsync(descriptor)
+        return os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporary(temporary: str) -> None:
+    """Remove a file that is not to be renamed into its place."""
+    with contextlib.suppress(OSError):
+        os.unlink(temporary)
 
 
 def sync_folder(folder: str) -> None:

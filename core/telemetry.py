@@ -16,6 +16,8 @@ from core.home import PRIVATE_FILE, Home, make_private
 
 def record(home: Home, event: str, surface: str, **fields: object) -> Exception | None:
     """Append one row; ``fields`` come after ``schema``, ``ts``, ``surface`` and ``event``."""
+    if not os.path.isdir(home.root):
+        return None  # a command that only looks does not make a home
     row: dict[str, object] = {"schema": 1, "ts": clock.iso(clock.now()), "surface": surface, "event": event}
     row.update(fields)
     try:
