@@ -9,6 +9,7 @@ from ingest import markdown
 from ingest._claude_events import COMMAND, Part
 from ingest._claude_titles import title
 from ingest._claude_turns import ASSISTANT, Turn, merge, turns
+from ingest._claude_window import Gap
 from ingest.names import stem
 from ingest.units import split_key
 
@@ -22,7 +23,8 @@ def compose(unit: str, parts: list[Part], link: str, mtime_ns: int) -> tuple[dic
     session, agent = split_key(unit)
     by_size = sorted(parts, key=lambda part: (-len(part.uuids), -part.records, part.digest))
     by_time = sorted(parts, key=lambda part: (part.last, len(part.uuids), part.digest))
-    found = turns(merge(by_size), agent=bool(agent))
+    events = merge(by_size)
+    found = turns(events, agent=bool(agent))
     reason = _no_document(found, bool(agent))
     if reason:
         return reason
@@ -50,12 +52,10 @@ def compose(unit: str, parts: list[Part], link: str, mtime_ns: int) -> tuple[dic
     }
     if agent:
         meta |= {"parent": session, "agent_id": agent, "agent_type": kind, "task": task}
-    truncated = max(part.truncated for part in parts)
-    text = markdown.body(heading, list(found))
-    if truncated:
-        meta["truncated"] = truncated
-        text += f"\n… {truncated} more pieces of this transcript are not kept: it is longer than a document may be.\n"
-    return {key: one_line(value) if type(value) is str else value for key, value in meta.items()}, text
+    meta["truncated"] = sum(event.count for event in events if isinstance(event, Gap)) or None
+    return {key: one_line(value) if type(value) is str else value for key, value in meta.items()}, markdown.body(
+        heading, list(found)
+    )
 
 
 def _no_document(found: list[Turn], agent: bool) -> str:

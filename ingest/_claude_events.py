@@ -14,6 +14,7 @@ from ingest import _claude_vocabulary as vocabulary
 from ingest import toolcalls
 from ingest._claude_outcomes import outcome
 from ingest._claude_values import blocks, instant, mapping, plain, string
+from ingest._claude_window import MAX_DOCUMENT, Event, Window
 from ingest.units import is_agent
 
 PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = (
@@ -23,46 +24,38 @@ PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = (
     human.INTERRUPT,
     human.TEAMMATE,
 )
-QUEUED, TEXT, THINKING, TOOL, RESULT, RECAP = "queued", "text", "thinking", "tool", "result", "recap"
+QUEUED, TAKEN_BACK, TEXT, THINKING, TOOL, RESULT, RECAP = (
+    "queued",
+    "taken back",
+    "text",
+    "thinking",
+    "tool",
+    "result",
+    "recap",
+)
 
-# One pasted log must not make a document that no index can use, nor a transcript outgrow the machine.
+# One pasted log must not make a document that no index can use.
 MAX_BLOCK = 256 * 1024
-MAX_PART = 16 * 1024 * 1024
 
 _SYNTHETIC = "<synthetic>"
 
 
-class Event:
-    """One thing that a document may show.
-
-    ``record`` is the record's uuid ("" where it has none), ``at`` its normalised timestamp, ``message`` the API
-    message it is a piece of, ``call`` a tool call's id, ``chain`` the root of its inline sidechain ("": none).
-    """
-
-    __slots__ = ("at", "call", "chain", "kind", "message", "record", "text")
-
-    def __init__(self, kind: str, text: str, at: str, record: str, message: str, call: str, chain: str) -> None:
-        self.kind = kind
-        self.text = text
-        self.at = at
-        self.record = record
-        self.message = message
-        self.call = call
-        self.chain = chain
-
-
 class Part:
-    """What one file tells of one unit. ``first``/``last`` are the bounds of its conversation's timestamps."""
+    """What one file tells of one unit. ``first``/``last`` are the bounds of its conversation's timestamps.
+
+    Of a transcript longer than a document it keeps both ends, each at least as long as any document's: what it
+    forgets no union with other copies would show.
+    """
 
     __slots__ = (
         "_chains",
         "_planless",
+        "_window",
         "ai_title",
         "branch",
         "custom_title",
         "cwd",
         "digest",
-        "events",
         "first",
         "forked_from",
         "last",
@@ -71,11 +64,9 @@ class Part:
         "prs",
         "records",
         "repeated",
-        "size",
         "slug",
         "summaries",
         "tokens",
-        "truncated",
         "unit",
         "uuids",
         "version",
@@ -83,12 +74,9 @@ class Part:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.events: list[Event] = []
         self.uuids: set[str] = set()
         self.records = self.repeated = 0
-        self.size = 0
         self.digest = ""
-        self.truncated = 0
         self.first = self.last = ""
         self.cwd = self.branch = self.slug = self.version = ""
         self.custom_title = self.ai_title = self.forked_from = ""
@@ -99,6 +87,12 @@ class Part:
         self.links: dict[str, str] = {}
         self._chains: dict[str, str] = {}
         self._planless: set[str] = set()
+        self._window = Window(MAX_DOCUMENT)
+
+    @property
+    def events(self) -> list[Event]:
+        """What the unit's document may show, in the order of the file; a ``Gap`` where it is too long."""
+        return self._window.events()
 
     def add(self, record: dict[str, Any], unknown: dict[str, int]) -> None:
         """Take one record in; what is not known is counted in ``unknown``.
@@ -168,11 +162,7 @@ class Part:
     ) -> None:
         if len(text) > MAX_BLOCK:
             text = f"{text[:MAX_BLOCK]}\n… ({len(text) - MAX_BLOCK} more characters)"
-        self.size += len(text)
-        if self.size > MAX_PART:
-            self.truncated += 1
-            return
-        self.events.append(Event(kind, text, at, record, message, call, chain))
+        self._window.add(Event(kind, text, at, record, message, call, chain))
 
     def _chain(self, record: dict[str, Any], uuid: str) -> str:
         """The root of the inline sidechain that the record stands in; subagents of their own have none."""
@@ -307,9 +297,9 @@ class Part:
         elif operation == "popAll":
             # Taken back into the input line: what is sent in the end is recorded then.
             taken = plain(record.get("content"))
-            for event in reversed(self.events):
+            for event in self._window.recent():
                 if event.kind == QUEUED and not event.record and (not taken or event.text in taken):
-                    event.text = ""
+                    event.kind = TAKEN_BACK
 
     def _queued(self, content: Any, at: str, uuid: str, chain: str) -> None:
         found, kept = human.classify(plain(content))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from os.path import basename
@@ -65,6 +66,10 @@ class Reading:
         self.consumed = self.size = self.mtime_ns = self.inode = 0
         self.digest = ""
 
+    def stat(self, status: os.stat_result) -> None:
+        """Remember what the file was like."""
+        self.size, self.mtime_ns, self.inode = status.st_size, status.st_mtime_ns, status.st_ino
+
     def fail(self, failure: Failure) -> None:
         """Count a record that could not be read; the first few are kept as examples."""
         self.failed_reasons[failure.reason] = self.failed_reasons.get(failure.reason, 0) + 1
@@ -85,7 +90,7 @@ def read(path: str) -> Reading:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with open(descriptor, "rb", buffering=256 * 1024) as stream:
             status = os.fstat(descriptor)
-            reading.size, reading.mtime_ns, reading.inode = status.st_size, status.st_mtime_ns, status.st_ino
+            reading.stat(status)
             if not stat.S_ISREG(status.st_mode):
                 reading.skipped = "not a regular file"
             elif not status.st_size:
@@ -98,6 +103,9 @@ def read(path: str) -> Reading:
                 _judge(reading, source)
     except OSError as error:
         reading.failed = Failure(path, records.UNREADABLE, error.strerror or str(error))
+        if not reading.inode:
+            with contextlib.suppress(OSError):
+                reading.stat(os.stat(path))
     return reading
 
 

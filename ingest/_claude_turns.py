@@ -12,14 +12,15 @@ from ingest._claude_events import (
     RECAP,
     RESULT,
     SUMMARY,
+    TAKEN_BACK,
     TEAMMATE,
     TEXT,
     THINKING,
     TOOL,
-    Event,
     Part,
 )
 from ingest._claude_vocabulary import SILENT
+from ingest._claude_window import Event, Gap, fit, identity
 
 USER, ASSISTANT, TASK, SUBAGENT = "user", "assistant", "task", "subagent"
 COMPACTION = "compaction"
@@ -65,28 +66,35 @@ def merge(parts: list[Part]) -> list[Event]:
     """The union of the copies' events, deduplicated by record, in one order whatever the order of ``parts``.
 
     ``parts`` must be sorted by content (longest first). A copy that adds nothing changes nothing; where copies have
-    diverged, what one adds follows the record it followed there, and the whole is put in order of time.
+    diverged, what one adds follows the record it followed there, and the whole is put in order of time. The middle of
+    a whole that is too long for a document is left out; whether a copy shows a record is decided by the first copy
+    that has it.
     """
-    events = list(parts[0].events)
+    events = parts[0].events
     if len(parts) == 1:
-        return events
-    seen = set(parts[0].uuids)
-    plain = {(event.kind, event.at, event.text) for event in events if not event.record}
+        return fit(events)
+    seen = parts[0].uuids | _plain(events)
     grown = False
     for part in parts[1:]:
         position = 0
-        where = {event.record: index for index, event in enumerate(events, 1) if event.record}
+        where = _places(events)
         added: list[tuple[int, Event]] = []
-        for event in part.events:
-            if event.record in where:
-                position = where[event.record]
-            elif event.record:
-                if event.record not in seen:
-                    added.append((position, event))
-            elif (event.kind, event.at, event.text) not in plain:
-                plain.add((event.kind, event.at, event.text))
+        held = part.events
+        for event in held:
+            if isinstance(event, Gap):
+                position = max([position, *(where[what] for what in event.missing if what in where)])
+                unknown = {what: count for what, count in event.missing.items() if what not in seen}
+                if unknown:
+                    added.append((position, Gap(event.at, unknown)))
+                continue
+            same = identity(event)
+            if event.record and same in where:
+                position = where[same]
+            elif same not in seen:
                 added.append((position, event))
-        seen |= part.uuids
+                if not event.record:
+                    seen.add(same)
+        seen |= part.uuids | _plain(held)
         if added:
             grown = True
             events = _insert(events, added)
@@ -98,7 +106,29 @@ def merge(parts: list[Part]) -> list[Event]:
             keys.append(latest)
         order = sorted(range(len(events)), key=keys.__getitem__)
         events = [events[index] for index in order]
-    return events
+    return fit(events)
+
+
+def _plain(events: list[Event]) -> set[str]:
+    """The identities of the events that belong to no record with a uuid."""
+    found: set[str] = set()
+    for event in events:
+        if isinstance(event, Gap):
+            found.update(event.missing)
+        elif not event.record:
+            found.add(identity(event))
+    return found
+
+
+def _places(events: list[Event]) -> dict[str, int]:
+    """Identity → where in ``events`` its last piece, or the gap that it is missing in, ends."""
+    places: dict[str, int] = {}
+    for index, event in enumerate(events, 1):
+        if isinstance(event, Gap):
+            places.update(dict.fromkeys(event.missing, index))
+        else:
+            places[identity(event)] = index
+    return places
 
 
 def _insert(events: list[Event], added: list[tuple[int, Event]]) -> list[Event]:
@@ -166,7 +196,14 @@ def _conversation(
                 current = Turn(COMMAND, event.at)
                 found.append(current)
             current.message().blocks.append((True, command_lines(event.text)))
-        elif kind != RESULT and event.text:
+        elif isinstance(event, Gap):
+            if current is None:
+                found.append(Turn(machine, event.at))
+            found[-1].message().blocks.append((False, left_out(event.count)))
+            # What follows is not an answer to what stands before.
+            messages.clear()
+            current = None
+        elif kind not in (RESULT, TAKEN_BACK) and event.text:
             if kind == QUEUED:
                 folded = _folded(event.text)
                 if folded in sent:
@@ -182,6 +219,11 @@ def _conversation(
 def command_lines(text: str) -> str:
     """A command that the user typed, as a list line; further lines are indented below it."""
     return "- " + text.replace("\n", "\n  ")
+
+
+def left_out(count: int) -> str:
+    """The line that stands where ``count`` pieces are left out."""
+    return f"… {count:,} pieces of this transcript are left out here: it is longer than a document may be."
 
 
 def _folded(text: str) -> str:

@@ -51,7 +51,7 @@ class Normaliser:
         self._stale = stale
         self._progress = progress
         self._on_written = on_written
-        self._corpus = Corpus(home, source.COLLECTION)
+        self._corpus = Corpus(home, source.COLLECTION, self._landed)
         self._units = state.units(source.NAME)
         self._members = state.members(source.NAME)
         self._links = state.links(source.NAME)
@@ -73,7 +73,18 @@ class Normaliser:
 
     def go(self, new: list[SourceFile], readable: set[str], *, verify: bool) -> None:
         """Normalise ``new``; restore documents that are missing or, with ``verify``, not as they were written."""
-        self._find_damaged(readable, verify)
+        with self._corpus:
+            self._find_damaged(readable, verify)
+            self._read(new)
+            self._finish_late()
+            for reading in self._waiting:
+                self._row(reading)
+            self._drop_orphans()
+            self._save()
+            self._rename()
+            self._save()
+
+    def _read(self, new: list[SourceFile]) -> None:
         groups: dict[str, list[str]] = {}
         for file in new:
             groups.setdefault(self._source.peek(file.path), []).append(file.path)
@@ -82,13 +93,6 @@ class Normaliser:
             self._group(groups[key], len(new))
             if len(self._rows) + len(self._changed_units) >= _BATCH:
                 self._save()
-        self._finish_late()
-        for reading in self._waiting:
-            self._row(reading)
-        self._drop_orphans()
-        self._save()
-        self._rename()
-        self._save()
 
     def _find_damaged(self, readable: set[str], verify: bool) -> None:
         there = self._corpus.names()
@@ -182,14 +186,16 @@ class Normaliser:
             self._ledger.kept += 1
             return
         name = known.name if known is not None else self._name(unit)
-        data = render(*made)
-        written = self._corpus.put(name, data)
-        if written.status is not None:
-            self._ledger.written += 1
-            if self._on_written is not None:
-                self._on_written(self._source.COLLECTION, name, data, written.status)
-        row = UnitRow(unit, name, written.digest, records, link)
+        meta, body = made
+        digest = self._corpus.put(name, render(meta, body))
+        truncated = meta.get("truncated")
+        row = UnitRow(unit, name, digest, records, link, truncated if isinstance(truncated, int) else 0)
         self._units[unit] = self._changed_units[unit] = row
+
+    def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
+        self._ledger.written += 1
+        if self._on_written is not None:
+            self._on_written(self._source.COLLECTION, name, data, status)
 
     def _name(self, unit: str) -> str:
         group = self._stems.setdefault(names.stem(unit).casefold(), set())
@@ -254,6 +260,7 @@ class Normaliser:
     def _save(self) -> None:
         from core.files import sync_folder
 
+        self._corpus.flush()
         sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
         self._state.save(
             self._source.NAME,

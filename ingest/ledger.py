@@ -1,7 +1,8 @@
 """The account of a run: every file that was seen ends in exactly one of ingested, unchanged, skipped, failed.
 
-Kept in ``state/ledger/<source>.json`` (the last run's), read by ``explain``. What a file had to say is remembered
-with it, so that a run in which nothing changed still reports what was skipped, failed or not understood.
+Kept in ``state/ledger/<source>.json``, read by ``explain``: the last run's that found any files, since one over empty
+folders says nothing of what the brain holds. What a file had to say is remembered with it, so that a run in which
+nothing changed still reports what was skipped, failed or not understood.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 
 _MAX_FAILURES = 50
 
+# Where a run looked: the folders that the source has on this machine and in the configuration, or others given to it.
+OWN, GIVEN = "own folders", "--from"
+
 
 class Ledger:
     """Counts of one run over one source. ``as_dict()`` is the form that is printed and kept.
 
     ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: those
-    whose bytes changed. ``failed`` lists the first 50 failures, of files (line 0) and of records.
+    whose bytes changed; ``truncated``: (how many are not all of their transcript, pieces they lack). ``failed`` lists
+    the first 50 failures, of files (line 0) and of records. ``roots`` is OWN or GIVEN, ``finished`` epoch seconds.
     """
 
     __slots__ = (
@@ -40,17 +45,21 @@ class Ledger:
         "recovered",
         "removed",
         "renamed",
+        "roots",
         "seen",
         "skipped",
         "source",
+        "truncated",
         "unchanged",
         "unknown",
         "vanished",
         "written",
     )
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, roots: str = OWN) -> None:
         self.source = source
+        self.roots = roots
+        self.truncated = (0, 0)
         self.seen = self.ingested = self.unchanged = self.vanished = self.bytes = 0
         self.documents = self.written = self.renamed = self.removed = self.kept = 0
         self.failed_files = self.failed_records = self.finished = 0
@@ -111,6 +120,7 @@ class Ledger:
         """Plain data, JSON-able, keys in a fixed order."""
         return {
             "source": self.source,
+            "roots": self.roots,
             "seen": self.seen,
             "ingested": self.ingested,
             "unchanged": self.unchanged,
@@ -123,6 +133,7 @@ class Ledger:
             "unknown": dict(sorted(self.unknown.items())),
             "vanished": self.vanished,
             "documents": self.documents,
+            "truncated": {"documents": self.truncated[0], "pieces": self.truncated[1]},
             "written": self.written,
             "renamed": self.renamed,
             "removed": self.removed,
@@ -132,11 +143,13 @@ class Ledger:
         }
 
     def write(self, home: Home) -> None:
-        """Keep this ledger as the source's last. Raises OSError."""
+        """Keep this ledger, unless one is kept and this run found nothing to say. Raises OSError."""
         import json
 
         from core.files import write_atomic
 
+        if not self.seen and not self.vanished and self.source in read(home):
+            return
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
         write_atomic(join(home.state, "ledger", f"{self.source}.json"), text.encode("utf-8", "replace"))
 

@@ -14,12 +14,14 @@ from core.errors import BadInput, BrainError
 from core.home import Home
 from core.locks import FileLock
 from ingest import claude, pulse
-from ingest.ledger import Ledger
+from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.state import FileRow, State
+from ingest.state import known as known_files
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from ingest.files import SourceFile
 
@@ -51,16 +53,11 @@ def run(
     One run a source at a time: raises LockContention where another holds on for over a minute, BadInput for an
     unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
     """
-    source = SOURCES.get(source_name)
-    if source is None:
-        raise BadInput(f"unknown source {source_name!r}", f"known sources: {', '.join(sorted(SOURCES))}")
-    try:
-        standing = source.default_roots(home)
-    except BrainError:
-        standing = source.default_roots()  # an invalid configuration is reported by those who need it
+    source = _source(source_name)
+    standing = _standing(source, home)
     places = [abspath(root) for root in roots] if roots else standing
     started_ns = time.time_ns()
-    ledger = Ledger(source_name)
+    ledger = Ledger(source_name, GIVEN if roots else OWN)
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
@@ -79,6 +76,7 @@ def run(
                 job = Normaliser(home, source, state, ledger, stale=stale, progress=progress, on_written=on_written)
                 job.go(new, {file.path for file in readable}, verify=not trust_stat)
             ledger.documents = state.count(source_name)
+            ledger.truncated = state.truncated(source_name)
         finally:
             state.close()
         ledger.finished = int(time.time())
@@ -86,6 +84,45 @@ def run(
         if not roots or (standing and set(standing) <= set(places)):
             pulse.write(home, source_name, standing, files, started_ns)
     return ledger
+
+
+def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
+    """Source → how many files below its own folders the next run would read: new, grown or changed since they were.
+
+    ``source_name``: that source alone. Every file is looked at, by stat; none is read, and nothing is written. Before
+    the first run, and after a change of the parser, all of them wait. Raises BadInput for an unknown source, apsw.Error
+    where what is known cannot be read.
+    """
+    found: dict[str, int] = {}
+    for name in SOURCES if source_name is None else (source_name,):
+        source = _source(name)
+        known = known_files(home, name)
+        new = source.pending(source.discover(_standing(source, home)), known, trust_stat=True)
+        # An unreadable file is tried again by every run; it waits only if it is not what it was.
+        found[name] = sum(not _same(file, known.get(file.path)) for file in new)
+    return found
+
+
+def _source(name: str) -> ModuleType:
+    source = SOURCES.get(name)
+    if source is None:
+        raise BadInput(f"unknown source {name!r}", f"known sources: {', '.join(sorted(SOURCES))}")
+    return source
+
+
+def _standing(source: ModuleType, home: Home) -> list[str]:
+    """The folders that the source has of its own."""
+    try:
+        roots: list[str] = source.default_roots(home)
+    except BrainError:
+        roots = source.default_roots()  # an invalid configuration is reported by those who need it
+    return roots
+
+
+def _same(file: SourceFile, known: FileRow | None) -> bool:
+    if known is None or known.status != "unreadable":
+        return False
+    return (file.size, file.mtime_ns, file.inode) == (known.size, known.mtime_ns, known.inode)
 
 
 def _account_for_the_rest(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 FILE = "sources.sqlite"
 _BUSY_MS = 10_000
 
+_VERSION = 2
+
 # Paths are blobs: a file name need not be UTF-8. ``notes`` is the file's part of the ledger, JSON or NULL.
 _SCHEMA = """
 create table if not exists meta(key text primary key, value text not null) without rowid;
@@ -34,7 +36,7 @@ create table if not exists members(
 create index if not exists members_path on members(source, path);
 create table if not exists units(
   source text not null, unit text not null, name text not null, hash text not null, records int not null,
-  link text not null, primary key(source, unit)) without rowid;
+  link text not null, truncated int not null default 0, primary key(source, unit)) without rowid;
 create table if not exists links(
   source text not null, unit text not null, link text not null, primary key(source, unit)) without rowid;
 """
@@ -69,16 +71,20 @@ class FileRow:
 
 
 class UnitRow:
-    """A document in the corpus: its file name, the SHA-256 of its bytes, how many records it was made from."""
+    """A document in the corpus: its file name, the SHA-256 of its bytes, how many records it was made from.
 
-    __slots__ = ("hash", "link", "name", "records", "unit")
+    ``truncated``: how many pieces of it are left out because there were too many.
+    """
 
-    def __init__(self, unit: str, name: str, digest: str, records: int, link: str) -> None:
+    __slots__ = ("hash", "link", "name", "records", "truncated", "unit")
+
+    def __init__(self, unit: str, name: str, digest: str, records: int, link: str, truncated: int) -> None:
         self.unit = unit
         self.name = name
         self.hash = digest
         self.records = records
         self.link = link
+        self.truncated = truncated
 
 
 class State:
@@ -94,9 +100,20 @@ class State:
             os.umask(mask)
         self._connection.set_busy_timeout(_BUSY_MS)
         self._connection.execute("pragma journal_mode=wal; pragma synchronous=normal;")
-        if self._connection.pragma("user_version") != 1:
-            with self._connection:
-                self._connection.execute(_SCHEMA + "pragma user_version=1;")
+        if self._connection.pragma("user_version") != _VERSION:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        execute = self._connection.execute
+        execute("begin immediate")
+        try:
+            if self._connection.pragma("user_version") == 1:
+                execute("alter table units add column truncated int not null default 0")
+            execute(f"{_SCHEMA}pragma user_version={_VERSION};")
+        except BaseException:
+            execute("rollback")
+            raise
+        execute("commit")
 
     def close(self) -> None:
         """Close the connection."""
@@ -107,27 +124,23 @@ class State:
 
         Returns whether that was so. One transaction: a run cut short leaves the rest still to be read.
         """
-        key = f"versions {source}"
-        row = self._connection.execute("select value from meta where key = ?", (key,)).fetchone()
-        if row is not None and row[0] == _versions():
+        made_by = _made_by(self._connection, source)
+        if made_by == _versions():
             return False
         with self._connection:
             self._connection.execute("update files set size = -1 where source = ?", (source,))
-            self._connection.execute("insert or replace into meta values(?, ?)", (key, _versions()))
-        return row is not None
+            self._connection.execute("insert or replace into meta values(?, ?)", (f"versions {source}", _versions()))
+        return made_by is not None
 
     def files(self, source: str) -> dict[str, FileRow]:
         """Path → row."""
-        decode = os.fsdecode
-        rows = self._connection.execute(
-            "select path, size, mtime_ns, inode, consumed, digest, status, reason, notes from files where source = ?",
-            (source,),
-        )
-        return {path: FileRow(path, *rest) for blob, *rest in rows if (path := decode(blob))}
+        return _files(self._connection, source)
 
     def units(self, source: str) -> dict[str, UnitRow]:
         """Unit → row, of those that have a document."""
-        rows = self._connection.execute("select unit, name, hash, records, link from units where source = ?", (source,))
+        rows = self._connection.execute(
+            "select unit, name, hash, records, link, truncated from units where source = ?", (source,)
+        )
         return {row[0]: UnitRow(*row) for row in rows}
 
     def names(self, source: str) -> set[str]:
@@ -139,6 +152,14 @@ class State:
         row = self._connection.execute("select count(*) from units where source = ?", (source,)).fetchone()
         assert row is not None
         return int(row[0])
+
+    def truncated(self, source: str) -> tuple[int, int]:
+        """(documents that are not all of their transcript, pieces they lack)."""
+        row = self._connection.execute(
+            "select count(*), coalesce(sum(truncated), 0) from units where source = ? and truncated > 0", (source,)
+        ).fetchone()
+        assert row is not None
+        return int(row[0]), int(row[1])
 
     def members(self, source: str) -> dict[str, set[str]]:
         """Unit → paths of the files that hold records of it."""
@@ -189,11 +210,47 @@ class State:
                 [(source, unit, path) for path, held in owned for unit in held],
             )
             execute(
-                "insert or replace into units values(?, ?, ?, ?, ?, ?)",
-                [(source, row.unit, row.name, row.hash, row.records, row.link) for row in units],
+                "insert or replace into units values(?, ?, ?, ?, ?, ?, ?)",
+                [(source, row.unit, row.name, row.hash, row.records, row.link, row.truncated) for row in units],
             )
             execute("insert or replace into links values(?, ?, ?)", [(source, unit, link) for unit, link in links])
             execute("delete from units where source = ? and unit = ?", [(source, unit) for unit in gone])
+
+
+def known(home: Home, source: str) -> dict[str, FileRow]:
+    """``State.files`` for those who only look: nothing is made or written.
+
+    Empty before the first run, and where another version made the rows: the next run reads every file. Raises
+    apsw.Error where the file is broken or may not be read.
+    """
+    path = join(home.state, FILE)
+    if not os.path.exists(path):
+        return {}
+    # To write is asked for so that SQLite removes the files beside the database that reading it makes.
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        if not connection.pragma("user_version") or _made_by(connection, source) != _versions():
+            return {}
+        return _files(connection, source)
+    finally:
+        connection.close()
+
+
+def _files(connection: apsw.Connection, source: str) -> dict[str, FileRow]:
+    decode = os.fsdecode
+    rows = connection.execute(
+        "select path, size, mtime_ns, inode, consumed, digest, status, reason, notes from files where source = ?",
+        (source,),
+    )
+    return {path: FileRow(path, *rest) for blob, *rest in rows if (path := decode(blob))}
+
+
+def _made_by(connection: apsw.Connection, source: str) -> str | None:
+    """The versions of parser and document format that made the rows of ``source``; None where there are none."""
+    row = connection.execute("select value from meta where key = ?", (f"versions {source}",)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _versions() -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.document import split
 from core.home import Home
+from ingest import corpus as corpus_module
 from ingest.corpus import Corpus
 from tests.ingest.transcripts import Record, Script, corpus, ingest, save, text
 
@@ -24,20 +28,128 @@ RUN = (
 )
 
 
-def test_equal_bytes_are_not_written(home: Home) -> None:
-    place = Corpus(home, "brain")
-    assert place.put("a.md", b"x").status is not None
-    assert place.put("a.md", b"x").status is None
-    assert place.put("a.md", b"y").status is not None
+Landed = list[tuple[str, bytes]]
+
+
+@pytest.fixture
+def landed() -> Landed:
+    return []
+
+
+@pytest.fixture
+def place(home: Home, landed: Landed) -> Iterator[Corpus]:
+    with Corpus(home, "brain", lambda name, data, status: landed.append((name, data))) as opened:
+        yield opened
+
+
+def test_equal_bytes_are_not_written(place: Corpus, landed: Landed) -> None:
+    for data in (b"x", b"x", b"y", b"y", b"x"):
+        assert place.put("a.md", data) == hashlib.sha256(data).hexdigest()
+        assert place.digest("a.md") == hashlib.sha256(data).hexdigest()
+    place.flush()
+    place.put("a.md", b"x")
+    place.flush()
+    assert landed == [("a.md", b"x"), ("a.md", b"y"), ("a.md", b"x")]
+
+
+def test_documents_land_synced_whole_and_in_order(
+    place: Corpus, landed: Landed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[int] = set()
+    sync, rename = os.fsync, os.rename
+
+    def slow_sync(descriptor: int) -> None:
+        time.sleep(0.002)
+        sync(descriptor)
+        synced.add(os.fstat(descriptor).st_ino)
+
+    def checked_rename(old: str, new: str) -> None:
+        assert os.stat(old).st_ino in synced
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", slow_sync)
+    monkeypatch.setattr(os, "rename", checked_rename)
+    names = [f"{number}.md" for number in range(150)]
+    for name in names:
+        place.put(name, name.encode())
+    assert 0 < len(landed) < len(names)
+    place.flush()
+    assert landed == [(name, name.encode()) for name in names]
+    assert {path.name: path.read_bytes() for path in Path(place.folder).iterdir()} == dict(landed)
+
+
+def test_syncs_overlap(place: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four syncs that each wait for the other three would never end one after another."""
+    together = threading.Barrier(4)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: together.wait(timeout=30))
+    for number in range(4):
+        place.put(f"{number}.md", b"x")
+    place.flush()
+    assert len(place.names()) == 4
+
+
+def test_what_waits_is_bounded_in_number_and_bytes(
+    place: Corpus, landed: Landed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_module, "_GROUP", 3)
+    monkeypatch.setattr(corpus_module, "_GROUP_BYTES", 100)
+    for number in range(3):
+        assert not landed
+        place.put(f"{number}.md", b"x")
+    assert len(landed) == 3
+    place.put("large.md", b"x" * 100)
+    assert len(landed) == 4
+
+
+def test_a_group_that_cannot_be_synced_leaves_the_old_documents(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    landed: Landed = []
+    with Corpus(home, "brain", lambda name, data, status: landed.append((name, data))) as place:
+        place.put("a.md", b"old")
+        place.flush()
+
+        def fail(descriptor: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", fail)
+        place.put("a.md", b"new")
+        place.put("b.md", b"new")
+        with pytest.raises(OSError, match="No space"):
+            place.flush()
+    assert {path.name: path.read_bytes() for path in Path(place.folder).iterdir()} == {"a.md": b"old"}
+    assert landed == [("a.md", b"old")]
+
+
+def test_a_run_that_stops_in_the_middle_of_a_group_remembers_nothing_of_it(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "in"
+    for number in range(5):
+        save(folder / f"{number}.jsonl", Script(f"session-{number}").user("x"))
+    rename = os.rename
+
+    def stop(old: str, new: str) -> None:
+        if new.endswith("session-3.md"):
+            raise OSError(5, "Input/output error")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", stop)
+    with pytest.raises(OSError, match="Input/output"):
+        ingest(home, folder)
+    monkeypatch.undo()
+    assert sorted(os.listdir(home.path("brain"))) == [f"session-{number}.md" for number in range(3)]
+    ledger = ingest(home, folder, trust_stat=True)
+    assert (ledger.ingested, ledger.written, ledger.documents) == (5, 2, 5)
 
 
 def test_what_a_killed_writer_left_is_swept(home: Home) -> None:
-    place = Path(Corpus(home, "brain").folder)
-    old, fresh = place / ".1-aa.tmp", place / ".2-bb.tmp"
+    folder = Path(home.path("brain"))
+    folder.mkdir()
+    old, fresh = folder / ".1-aa.tmp", folder / ".2-bb.tmp"
     old.write_text("half")
     fresh.write_text("half")
     os.utime(old, (1, 1))
-    Corpus(home, "brain")
+    with Corpus(home, "brain", lambda *landed: None):
+        pass
     assert not old.exists()
     assert fresh.exists()  # its writer may be alive
 

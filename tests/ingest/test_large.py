@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -17,15 +18,17 @@ ROOT = str(Path(__file__).parents[2])
 RUN = """
 import json, pathlib, resource, sys
 sys.path.insert(0, sys.argv[1])
+from core.config import load
 from core.home import Home
-from ingest.run import run
-ledger = run(Home(sys.argv[2]), "claude", [sys.argv[3]], trust_stat=False)
+from runtime.indexing import index
+home = Home(sys.argv[2])
+ledger = index(home, load(home), roots=[sys.argv[3]])["sources"]["claude"]
 status = pathlib.Path("/proc/self/status")
 if status.exists():
     peak = next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))
 else:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps([peak, ledger.as_dict()]))
+print(json.dumps([peak, ledger]))
 """
 MB = 1024 * 1024
 
@@ -50,17 +53,27 @@ def test_a_hundred_megabytes_of_tool_results_pass_through_in_little_memory(home:
 
 
 @pytest.mark.long
-def test_a_hundred_megabytes_of_talk_make_one_document_of_bounded_size(home: Home, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["", "\N{BRAIN}"], ids=["latin", "four bytes a character"])
+def test_a_hundred_megabytes_of_talk_make_one_document_of_bounded_size(home: Home, tmp_path: Path, mark: str) -> None:
     s = Script()
+    chance = random.Random(1)
+    words = [f"word{number}" for number in range(3000)]
+    asked = 0
     with (tmp_path / f"{SESSION}.jsonl").open("wb") as stream:
-        while stream.tell() < 100 * MB:
-            stream.write(lines(s.user("question " * 100), s.assistant(text("answer " * 1000))))
+        while stream.tell() < 110 * MB:
+            said = " ".join(chance.choices(words, k=900))
+            stream.write(lines(s.user(f"question {asked} {mark}"), s.assistant(text(f"answer {asked} {mark} {said}"))))
+            asked += 1
     peak, ledger = _peak(home, tmp_path)
     assert ledger["ingested"] == 1
-    made = Path(home.path("brain"), f"{SESSION}.md")
-    assert made.stat().st_size < 20 * MB
-    assert "truncated: " in made.read_text()[:1000]
-    assert peak < 150
+    made = Path(home.path("brain"), f"{SESSION}.md").read_text()
+    assert 4 * MB - 300_000 < len(made) < 4 * MB + 100_000
+    assert "\nquestion 0" in made
+    assert f"answer {asked - 1} " in made
+    assert f"answer {asked // 2} " not in made
+    shown = made.count("\n## [")
+    assert ledger["truncated"] == {"documents": 1, "pieces": 2 * asked - shown}
+    assert peak < 200
 
 
 @pytest.mark.long
