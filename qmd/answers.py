@@ -67,17 +67,22 @@ class Hit:
         self.line = 1
         self.snippet = ""
 
+    def field(self, name: str) -> str | None:
+        """A field of the frontmatter as text, None where it has none."""
+        return text_of(self.fields.get(name))
+
 
 class Scored:
     """A candidate's score and where its evidence stands (``passage`` is a passage's rowid, 0 for none)."""
 
-    __slots__ = ("date", "document", "passage", "passage_score", "span", "token")
+    __slots__ = ("best", "date", "document", "passage", "passage_score", "span", "token")
 
     def __init__(self) -> None:
         self.document = 0.0
         self.passage_score = 0.0
         self.span = 0.0
         self.date = 0.0
+        self.best = 0.0
         self.passage = 0
         self.token = 0
 
@@ -116,6 +121,15 @@ class Explanation:
         self.score = 0.0
         self.parts: dict[str, float] = {}
         self.terms: list[dict[str, Any]] = []
+
+
+def text_of(value: Any) -> str | None:
+    """A frontmatter value as text: what a person wrote into a field may be of any type."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or None
+    return str(value)
 
 
 def title_of(fields: dict[str, Any], otherwise: str) -> str:

@@ -53,12 +53,12 @@ def is_cjk(character: str) -> bool:
 
 def has_cjk(text: str) -> bool:
     """Whether any character of ``text`` does; all-ASCII text costs nothing."""
-    return not text.isascii() and _pattern().search(text) is not None
+    return not text.isascii() and any(map(is_cjk, set(text)))
 
 
 def normalize(text: str) -> str:
     """``text`` with each run of such characters spaced out, a space at both ends of the run."""
-    if text.isascii():
+    if not has_cjk(text):
         return text
     return _pattern().sub(lambda run: " " + " ".join(run.group()) + " ", text)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
-from core import clock, jsonio
+from core import clock, frontmatter, jsonio
 
 _MAX_FIELDS = 64
 _MAX_TEXT = 2000
@@ -31,14 +32,15 @@ class Facts:
 def read(text: str, mtime: int) -> Facts:
     """The facts of a markdown text; ``mtime`` (epoch seconds) stands in where it names no date."""
     fields: dict[str, Any] = {}
-    if text.startswith("---"):
-        from core.document import split  # imports the YAML library, which most texts do without
+    found = frontmatter.bounds(text)
+    if found is not None and found[1] - found[0] <= _MAX_HEAD:
+        from core import document  # imports the YAML library, which most texts do without
 
-        meta, _ = split(text[:_MAX_HEAD])
+        meta = document.fields(text[found[0] : found[1]]) or {}
         fields = {str(key)[:100]: kept for key, value in meta.items() if (kept := _plain(value)) is not None}
         fields = dict(list(fields.items())[:_MAX_FIELDS])
-    start = _instant(fields.get("date")) or _instant(fields.get("created"))
-    end = _instant(fields.get("ended")) or _instant(fields.get("updated"))
+    start = _instant(fields, "date", "created")
+    end = _instant(fields, "ended", "updated")
     # `date_source: mtime` marks a date that is the file's, not the document's own: it still orders, but does not date.
     dated = (start is not None or end is not None) and fields.get("date_source") != "mtime"
     first = start if start is not None else end if end is not None else mtime
@@ -49,10 +51,24 @@ def read(text: str, mtime: int) -> Facts:
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def _instant(value: object) -> int | None:
-    if not isinstance(value, str) or not _DATE.match(value):
-        return None
-    return clock.parse_iso(value)
+def _instant(fields: dict[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str) and _DATE.match(value) and (instant := _parse(value)) is not None:
+            return instant
+    return None
+
+
+def _parse(text: str) -> int | None:
+    instant = clock.parse_iso(text)
+    if instant is None or len(text.strip()) > len("YYYY-MM-DD"):
+        return instant
+    # A day that a person wrote down is a day where the person is.
+    year, month, day = map(int, text.strip().split("-"))
+    try:
+        return int(time.mktime((year, month, day, 0, 0, 0, 0, 0, -1)))
+    except (OverflowError, ValueError):
+        return instant
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,9 @@ import re
 from array import array
 from itertools import pairwise
 
+from core import frontmatter
+from qmd import cjk
+
 WORDS = 200
 _LONGEST_LINE = 300
 # Text without spaces (minified code, CJK) counts a word every so many characters.
@@ -22,19 +25,21 @@ def cut(text: str) -> array[int]:
 
     Frontmatter belongs to no passage; a text of nothing else has none.
     """
-    position = _after_frontmatter(text)
+    found = frontmatter.bounds(text)
+    position = found[2] if found else 0
     bounds = array("I", [position])
     held = 0
     for line in text[position:].splitlines(keepends=True):
-        words = max(line.count(" ") + 1, len(line) // _CHARACTERS_A_WORD)
+        dense = _characters_a_word(line)
+        words = max(line.count(" ") + 1, len(line) // dense)
         if held and held + words > WORDS:
             bounds.append(position)
             held = 0
         if words > _LONGEST_LINE:
-            starts = _pieces(line)
+            starts = _pieces(line, dense)
             bounds.extend(position + start for start in starts)
             last = starts[-1] if starts else 0
-            words = max(line.count(" ", last) + 1, (len(line) - last) // _CHARACTERS_A_WORD)
+            words = max(line.count(" ", last) + 1, (len(line) - last) // dense)
         held += words
         position += len(line)
     if position > bounds[-1]:
@@ -64,11 +69,19 @@ def inner_words(text: str) -> str:
     return " ".join(found)
 
 
-def _pieces(line: str) -> list[int]:
+def _characters_a_word(line: str) -> int:
+    """How many characters of a line without spaces are worth a word: two where all are CJK, each a token of its own."""
+    if line.isascii():
+        return _CHARACTERS_A_WORD
+    share = sum(map(cjk.is_cjk, line)) / len(line)
+    return max(2, min(_CHARACTERS_A_WORD, int(2 / share))) if share else _CHARACTERS_A_WORD
+
+
+def _pieces(line: str, dense: int) -> list[int]:
     """Where a line longer than a passage is cut: after every 200th word, or by force where there are no spaces."""
     starts: list[int] = []
     position = 0
-    longest = WORDS * _CHARACTERS_A_WORD
+    longest = WORDS * dense
     while len(line) - position > longest // 4 or line.count(" ", position) > _LONGEST_LINE:
         cut = position
         for _ in range(WORDS):
@@ -84,10 +97,3 @@ def _pieces(line: str) -> list[int]:
         if position < len(line):
             starts.append(position)
     return starts
-
-
-def _after_frontmatter(text: str) -> int:
-    if not text.startswith("---\n"):
-        return 0
-    end = text.find("\n---\n", 3)
-    return end + 5 if end >= 0 else 0

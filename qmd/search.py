@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import apsw
 
-from qmd import cjk, snippet
+from qmd import snippet
 from qmd.answers import Explanation, Filters, Hit, Scored
 from qmd.schema import SPAN
 from qmd.scoring import K1, SPANS_IN_PASSAGE, TITLE_WEIGHT, best_span, bm25, idf
@@ -71,19 +71,33 @@ class Searcher:
         """The best ``limit`` documents, best first; equal scores fall in the order they were indexed.
 
         ``strict`` is qmd's ANDed language. ``boost`` lifts documents by date; ``drop`` is the part of the question
-        that named the date, which is no term where some document has it. Raises apsw.Error.
+        that named the date, which is no term unless nothing else remains. Raises apsw.Error.
         """
         if strict:
             return _strict(self.connection, question, limit, filters)
-        ranking = _Search(self, filters)
+        ranking = _Search(self, filters, limit)
         ranking.rank(question, boost, drop)
         return ranking.hits(limit)
+
+    def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
+        """The documents that the filters let through, the latest first: a walk through time, no search."""
+        condition, bindings = filters.sql()
+        rows = self.connection.execute(
+            f"SELECT {_COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+            f" WHERE {condition} ORDER BY f.ended DESC, d.id LIMIT ?",
+            (*bindings, limit),
+        ).fetchall()
+        hits = [Hit(row, 1.0, {}) for row in rows]
+        ranking = _Search(self, filters)
+        for hit in hits:
+            ranking.show(hit, Scored())
+        return hits
 
     def explain(
         self, question: str, document: int, *, filters: Filters, boost: Boost | None = None, drop: str = ""
     ) -> Explanation:
         """How ``document`` fares with ``question``, whether or not it would be nominated. Raises apsw.Error."""
-        ranking = _Search(self, filters, document)
+        ranking = _Search(self, filters, watched=document)
         ranking.rank(question, boost, drop)
         return ranking.explanation(document)
 
@@ -96,8 +110,9 @@ class Searcher:
 class _Search:
     """One ranked search; ``watched`` is a document that is scored even where it is not nominated."""
 
-    def __init__(self, searcher: Searcher, filters: Filters, watched: int = 0) -> None:
+    def __init__(self, searcher: Searcher, filters: Filters, limit: int = 0, watched: int = 0) -> None:
         self._watched = watched
+        self._limit = limit
         self._watched_counts: list[float] = []
         self._nominated = True
         self._scored: dict[int, Scored] = {}
@@ -114,13 +129,23 @@ class _Search:
 
     def rank(self, question: str, boost: Boost | None, drop: str) -> None:
         """Nominate and score."""
-        dated = self._dated(boost) if boost is not None else {}
-        self._terms = self._analyzer.analyze(question, drop if dated else "")
-        self._score(dated)
-        if dated:
-            top = max((candidate.lexical for candidate in self._scored.values()), default=0.0) or 1.0
-            for document, match in dated.items():
-                self._scored.setdefault(document, Scored()).date = match * top
+        self._terms = self._analyzer.analyze(question, drop)
+        if drop and self._terms.only_stop_words:
+            self._terms = self._analyzer.analyze(question)  # the date was all there is to look for: its words, then
+        self._score(self._dated(boost) if boost is not None else set())
+        if boost is not None and self._scored:
+            self._lift(boost)
+
+    def _lift(self, boost: Boost) -> None:
+        """Add to what matches up to as much again as the best has, by how well its date matches."""
+        top = max(candidate.lexical for candidate in self._scored.values())
+        for document, date, ended in self._connection.execute(
+            "SELECT document_id, date, ended FROM brain_facts WHERE dated = 1"
+            f" AND document_id IN ({','.join(map(str, self._scored))})"
+        ):
+            candidate = self._scored[document]
+            if candidate.lexical > 0:
+                candidate.date = boost.match(date, ended) * top
 
     def hits(self, limit: int) -> list[Hit]:
         """The best ``limit`` documents that the filters let through."""
@@ -147,7 +172,7 @@ class _Search:
                 break
         del found[limit:]
         for hit in found:
-            self._show(hit, self._scored[hit.document_id])
+            self.show(hit, self._scored[hit.document_id])
         return found
 
     def explanation(self, document: int) -> Explanation:
@@ -194,25 +219,23 @@ class _Search:
         known = {name for (name,) in self._connection.execute("SELECT name FROM store_collections")}
         return not self._filters.collections or known.issubset(self._filters.collections)
 
-    def _dated(self, boost: Boost) -> dict[int, float]:
-        """How well documents' dates match, the best of them at 1; at most 500, the best and newest."""
+    def _dated(self, boost: Boost) -> set[int]:
+        """Documents of the days that the question names, the newest first, for nomination; at most 500."""
         condition, bindings = self._filters.sql()
-        found: dict[int, tuple[float, int]] = {}
+        found: set[int] = set()
         for since, until in boost.periods:
-            for document, date, ended in self._connection.execute(
-                "SELECT d.id, f.date, f.ended FROM brain_facts f JOIN documents d ON d.id = f.document_id"
-                f" WHERE f.ended >= ? AND f.date < ? AND f.dated = 1 AND {condition}"
-                f" ORDER BY f.ended DESC LIMIT {_DATED}",
-                (since, until, *bindings),
-            ):
-                match = boost.match(date, ended)
-                if match > 0:
-                    found[document] = (match, ended)
-        best = sorted(found.items(), key=lambda item: item[1], reverse=True)[:_DATED]
-        full = best[0][1][0] if best else 1.0
-        return {document: match / full for document, (match, _) in best}
+            found.update(
+                document
+                for (document,) in self._connection.execute(
+                    "SELECT d.id FROM brain_facts f JOIN documents d ON d.id = f.document_id"
+                    f" WHERE f.ended >= ? AND f.date < ? AND f.dated = 1 AND {condition}"
+                    f" ORDER BY f.ended DESC LIMIT {_DATED - len(found)}",
+                    (since, until, *bindings),
+                )
+            )
+        return found
 
-    def _score(self, dated: dict[int, float]) -> None:
+    def _score(self, dated: set[int]) -> None:
         terms = self._terms
         known = [self._frequency(stems) for stems in terms.stems]
         live = [index for index, frequency in enumerate(known) if frequency] or list(range(len(known)))
@@ -220,9 +243,9 @@ class _Search:
             return
         nominating, match = self._expressions(terms, known, live)
         skip = match[1]
-        passages = self._nominate("brain_passages", nominating, _PASSAGES, self._only_passages)
-        documents = self._nominate("documents_fts", nominating, _DOCUMENTS, self._only_documents)
-        if 0 < len(dated) < _DATED:
+        passages = self._nominate("brain_passages", nominating, max(_PASSAGES, 2 * self._limit), self._only_passages)
+        documents = self._nominate("documents_fts", nominating, max(_DOCUMENTS, self._limit), self._only_documents)
+        if dated:
             among = ",".join(map(str, dated))
             documents |= self._nominate(
                 "documents_fts", nominating, _DOCUMENTS, f" AND +rowid IN ({among})", bound=False
@@ -238,7 +261,7 @@ class _Search:
         homes = self._homes({rowid // SPAN for rowid in passages})
         documents.update(document for at in homes.values() for document in at)
         if self._watched:
-            self._nominated = self._watched in documents or self._watched in dated
+            self._nominated = self._watched in documents
             documents.add(self._watched)
             own = self._passages_of(self._watched)
             passages |= own
@@ -267,11 +290,11 @@ class _Search:
             for term, columns in zip(of_phrase, places[skip:], strict=True):
                 counts[term] += len(columns[1])
             whole = bm25(counts, weights, length)
-            span, token, _ = best_span(matches, narrow)
+            span, token, _ = best_span(matches, narrow) if matches else (0.0, -1, -1)
             for document in homes.get(rowid // SPAN, ()):
                 candidate = scored.setdefault(document, Scored())
-                if whole + span > candidate.passage_score + candidate.span or not candidate.passage:
-                    candidate.passage, candidate.token = rowid, token
+                if whole + span > candidate.best:
+                    candidate.best, candidate.passage, candidate.token = whole + span, rowid, token
                 candidate.passage_score = max(candidate.passage_score, whole)
                 candidate.span = max(candidate.span, span)
         for document, length, _, places in self._locate("documents_fts", match[0], documents):
@@ -346,7 +369,8 @@ class _Search:
         ).fetchone()
         return set(range(row[0] * SPAN, row[0] * SPAN + row[1])) if row else set()
 
-    def _show(self, hit: Hit, candidate: Scored) -> None:
+    def show(self, hit: Hit, candidate: Scored) -> None:
+        """Fill in the line and the snippet of a hit."""
         row = self._connection.execute(
             "SELECT c.doc, b.id, b.starts FROM content c JOIN brain_contents b ON b.hash = c.hash WHERE c.hash = ?",
             (hit.hash,),
@@ -356,20 +380,19 @@ class _Search:
         text, content, packed = row
         bounds = memoryview(packed).cast("I")
         if not bounds:
-            hit.snippet = snippet.around(text, 0, len(text), 0)[1]
+            hit.snippet = snippet.around(text, 0, 0)[1]
             return
         seq = candidate.passage % SPAN if candidate.passage // SPAN == content else -1
         if not 0 <= seq < len(bounds) - 1:
-            hit.line, hit.snippet = snippet.around(
-                text, bounds[0], bounds[-1], bounds[0] + snippet.find_any(text[bounds[0] :], self._terms.names)
-            )
+            position = bounds[0] + snippet.find_any(text[bounds[0] :], self._terms.names)
+            hit.line, hit.snippet = snippet.around(text, bounds[0], position)
             return
         passage = text[bounds[seq] : bounds[seq + 1]]
-        if cjk.has_cjk(passage):
-            offset = snippet.find_any(passage, [name.replace(" ", "") for name in self._terms.names])
-        else:
+        if candidate.token >= 0:
             offset = snippet.locate(self._analyzer, passage, candidate.token)
-        hit.line, hit.snippet = snippet.around(text, bounds[seq], bounds[seq + 1], bounds[seq] + offset)
+        else:  # only words inside identifiers match, which have no place of their own
+            offset = snippet.find_any(passage, self._terms.names)
+        hit.line, hit.snippet = snippet.around(text, bounds[seq], bounds[seq] + offset)
 
 
 def _strict(connection: apsw.Connection, question: str, limit: int, filters: Filters) -> list[Hit]:
@@ -393,6 +416,6 @@ def _strict(connection: apsw.Connection, question: str, limit: int, filters: Fil
     text: str
     for *columns, score, text in rows:
         hit = Hit(tuple(columns), -score / (1 - score), {"bm25": round(-score, 3), "match": match})
-        hit.line, hit.snippet = snippet.around(text, 0, len(text), snippet.find_any(text, words))
+        hit.line, hit.snippet = snippet.around(text, 0, snippet.find_any(text, words))
         hits.append(hit)
     return hits

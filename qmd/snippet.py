@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from qmd import cjk
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from qmd.terms import Analyzer
@@ -10,19 +12,21 @@ _LENGTH = 300
 _LEAD = 80
 
 
-def around(text: str, start: int, stop: int, position: int) -> tuple[int, str]:
-    """(line, snippet) of the evidence at character ``position`` of ``text``; the snippet lies in [start, stop).
+def around(text: str, start: int, position: int) -> tuple[int, str]:
+    """(line, snippet) of the evidence at character ``position`` of ``text``, in a passage that begins at ``start``.
 
-    Lines count from 1 over the whole text; a snippet has at most 300 characters and begins at a line where it can.
+    Lines count from 1 over the whole text; a snippet has at most 300 characters, begins at a line where it can, and
+    ends with an ellipsis where the text goes on.
     """
+    while position < len(text) and text[position].isspace():
+        position += 1
     line = text.count("\n", 0, position) + 1
     begin = text.rfind("\n", start, position) + 1 or start
     begin = max(begin, start)
     if position - begin > _LENGTH - _LEAD:
         begin = text.find(" ", position - _LEAD, position) + 1 or position - _LEAD
-    end = min(stop, begin + _LENGTH)
-    snippet = text[begin:end]
-    if end < stop and not text[end - 1].isspace():
+    snippet = text[begin : begin + _LENGTH]
+    if text[begin + _LENGTH :].strip():
         cut = max(snippet.rfind(" "), snippet.rfind("\n"))
         if cut > _LENGTH // 2:
             snippet = snippet[:cut]
@@ -31,15 +35,33 @@ def around(text: str, start: int, stop: int, position: int) -> tuple[int, str]:
 
 
 def locate(analyzer: Analyzer, passage: str, token: int) -> int:
-    """The character offset in ``passage`` of its token number ``token``; 0 where it has fewer."""
-    tokens = analyzer.offsets(passage)
+    """The character offset in ``passage`` of its token number ``token``, as the index counts; 0 where it has fewer."""
+    spaced = cjk.normalize(passage)
+    tokens = analyzer.offsets(spaced)
     if token >= len(tokens):
         return 0
-    return len(passage.encode()[: tokens[token][0]].decode("utf-8", "ignore"))
+    offset = len(spaced.encode()[: tokens[token][0]].decode("utf-8", "ignore"))
+    return offset if spaced == passage else _unspaced(passage, offset)
+
+
+def _unspaced(passage: str, offset: int) -> int:
+    """The offset in ``passage`` of what stands at ``offset`` in its spaced-out form (see ``cjk.normalize``)."""
+    position = 0
+    inside = False
+    for index, character in enumerate(passage):
+        is_cjk = cjk.is_cjk(character)
+        position += is_cjk or inside  # the space before each such character, and the one behind the last
+        if position >= offset:
+            return index
+        position += 1
+        inside = is_cjk
+    return len(passage)
 
 
 def find_any(text: str, words: list[str]) -> int:
     """The offset of the first of ``words`` in ``text``, 0 where it has none."""
     lowered = text.lower()
+    if len(lowered) != len(text):  # İ is two characters in small letters: offsets would be those of another text
+        lowered = "".join(small if len(small := character.lower()) == 1 else character for character in text)
     found = [offset for word in words if (offset := lowered.find(word.lower())) >= 0]
     return min(found) if found else 0

@@ -11,7 +11,7 @@ from core.errors import EngineMissing, EngineTimeout, Internal, LockContention
 from core.version import INDEX
 
 _FIX = "brain index"
-_REBUILD = "delete it, then: brain index --rebuild"
+_REBUILD = "brain index --rebuild"
 # VM steps between two looks at the clock: about a millisecond of a scan.
 _STEPS = 20_000
 
@@ -40,10 +40,12 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
         if write:
             _prepare_for_writing(connection)
         else:
-            connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000; PRAGMA mmap_size=268435456").fetchall()
-            _check_version(connection, path)
+            _prepare_for_reading(connection, path)
     except apsw.Error as error:
         connection.close()
+        unwritable = isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError)
+        if unwritable and not write and not os.path.exists(f"{path}-wal"):
+            return _open_unwritable(path)
         raise translate(error, path) from error
     except BaseException:
         connection.close()
@@ -58,10 +60,27 @@ def _connect(path: str, write: bool) -> apsw.Connection:
         if not os.path.exists(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+
+
+def _open_unwritable(path: str) -> apsw.Connection:
+    """An index whose folder takes no files (a backup, another user's): a reader of a WAL would have to make some.
+
+    No WAL is there, so nobody is writing (https://sqlite.org/uri.html#uriimmutable).
+    """
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
-        return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-    except apsw.CantOpenError:
-        return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        connection = apsw.Connection(f"file:{quoted}?immutable=1", flags=flags)
+        _prepare_for_reading(connection, path)
+    except apsw.Error as error:
+        raise translate(error, path) from error
+    return connection
+
+
+def _prepare_for_reading(connection: apsw.Connection, path: str) -> None:
+    connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000").fetchall()
+    _check_version(connection, path)
 
 
 def _prepare_for_writing(connection: apsw.Connection) -> None:

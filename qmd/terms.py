@@ -37,7 +37,7 @@ _IRREGULAR = (
     "steal stole stolen|show shown|mean meant|deal dealt|dream dreamt|learn learnt|lend lent|bend bent|bite bit bitten|"
     "blow blew blown|freeze froze frozen|rise rose risen|shake shook shaken|stick stuck|strike struck|"
     "swear swore sworn|tear tore torn|child children|man men|woman women|person people|foot feet|mouse mice|"
-    "wife wives|life lives"
+    "wife wives|life lives|decide decision"
 )
 # Of a long question the first so many terms are searched for: a pasted log must not cost a minute.
 _MOST_TERMS = 48
@@ -49,7 +49,7 @@ class Terms:
     ``names[t]`` is the term as the user wrote it; ``stems[i]`` the words of phrase i as the index stores them.
     """
 
-    __slots__ = ("count", "names", "phrases", "stems", "term")
+    __slots__ = ("count", "names", "only_stop_words", "phrases", "stems", "term")
 
     def __init__(self) -> None:
         self.phrases: list[str] = []
@@ -57,6 +57,7 @@ class Terms:
         self.term: list[int] = []
         self.count: list[float] = []
         self.names: list[str] = []
+        self.only_stop_words = False
 
 
 class Analyzer:
@@ -99,7 +100,7 @@ class Analyzer:
             for chunk, tokens in content
             if any(word not in STOP for _, _, word in tokens) or (len(tokens) > 1 and _is_code(chunk))
         ]
-        only_stop_words = not kept
+        only_stop_words = terms.only_stop_words = not kept
         for chunk, tokens in kept or content:
             if len(terms.count) >= _MOST_TERMS:
                 break
@@ -139,11 +140,9 @@ class Analyzer:
 
     def _add_humps(self, terms: Terms, index: dict[str, int], chunk: str) -> None:
         """The words inside camel case, at half weight: the whole identifier is the better evidence."""
-        if chunk.islower() or chunk.isupper() or not chunk[1:].strip("0123456789").isascii():
+        if chunk[1:].lower() == chunk[1:] or chunk.isupper() or not chunk[1:].strip("0123456789").isascii():
             return
-        from qmd.passages import inner_words
-
-        for _, stem, word in self.tokens(inner_words(chunk)):
+        for _, stem, word in self.tokens(" ".join(humps(chunk))):
             if word not in STOP and stem not in index:
                 self._add(terms, index, stem, word, 0.5)
 
@@ -171,6 +170,31 @@ class Analyzer:
                     forms[stem] = [(other, word) for other, word in stems.items() if other != stem]
             self._forms = forms
         return self._forms
+
+
+def humps(identifier: str) -> list[str]:
+    """The words inside a camel-case identifier, as ``passages.inner_words`` indexes them, without a regular expression.
+
+    A word begins at a capital behind a small letter or a digit, at the last capital before small letters, and where
+    letters and digits meet.
+    """
+    words: list[str] = []
+    start = 0
+    for index in range(1, len(identifier) + 1):
+        if index < len(identifier):
+            before, here, after = identifier[index - 1], identifier[index], identifier[index + 1 : index + 2]
+            begins = (
+                (here.isupper() and not before.isupper())
+                or (here.isupper() and before.isupper() and after.islower())
+                or here.isdigit() != before.isdigit()
+                or not (here.isalnum() and before.isalnum())
+            )
+            if not begins:
+                continue
+        if identifier[start:index].isalnum():
+            words.append(identifier[start:index])
+        start = index
+    return words if len(words) > 1 else []
 
 
 def _tokenizer(

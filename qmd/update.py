@@ -63,13 +63,15 @@ def update(
     collections: Iterable[Folder],
     *,
     trust_stat: bool = True,
+    keep: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Changes]:
     """Walk each collection and index what changed; ``trust_stat=False`` reads and hashes every file.
 
+    ``keep`` leaves the row and the text of a file that is gone to a later cleanup, inactive, as qmd does.
     A collection whose folder is missing keeps its documents. Raises what ``qmd.store.translate`` explains.
     """
-    result = {folder.name: _update_one(connection, folder, trust_stat, progress) for folder in collections}
+    result = {folder.name: _update_one(connection, folder, trust_stat, keep, progress) for folder in collections}
     if _is_foreign(connection):
         from qmd import writer
 
@@ -79,7 +81,10 @@ def update(
 
 
 def register(connection: apsw.Connection, collections: Iterable[Any]) -> None:
-    """Write the collections into ``store_collections``, where qmd looks for them; rows of others' go."""
+    """Write the collections into ``store_collections``, where qmd looks for them.
+
+    A collection that is no longer among them goes, and its documents leave the index.
+    """
     wanted = {
         folder.name: (
             folder.name,
@@ -95,6 +100,12 @@ def register(connection: apsw.Connection, collections: Iterable[Any]) -> None:
     stored = {row[0]: row for row in connection.execute("SELECT * FROM store_collections")}
     if stored == wanted:
         return
+    gone = [name for name in stored if name not in wanted]
+    if gone:
+        from qmd.writer import drop_collection
+
+        for name in gone:
+            drop_collection(connection, name)
     with Transaction(connection):
         connection.execute("DELETE FROM store_collections")
         connection.executemany("INSERT INTO store_collections VALUES(?, ?, ?, ?, ?, ?, ?)", list(wanted.values()))
@@ -108,12 +119,16 @@ def is_clean(status: os.stat_result, size: int, mtime_ns: int, inode: int, check
     return checked_ns - mtime_ns > tick
 
 
-def _update_one(connection: apsw.Connection, folder: Folder, trust_stat: bool, progress: Progress | None) -> Changes:
+def _update_one(
+    connection: apsw.Connection, folder: Folder, trust_stat: bool, keep: bool, progress: Progress | None
+) -> Changes:
     changes = Changes()
+    # (active, size, mtime_ns, inode, checked_ns) by path, as it was before the walk; what is written is looked up anew,
+    # since a note may be indexed in between.
     known = {
-        path: (identity, digest, title, active, size, mtime_ns, inode, checked_ns)
-        for path, identity, digest, title, active, size, mtime_ns, inode, checked_ns in connection.execute(
-            "SELECT d.path, d.id, d.hash, d.title, d.active, f.size, f.mtime_ns, f.inode, f.checked_ns"
+        path: stat
+        for path, *stat in connection.execute(
+            "SELECT d.path, d.active, f.size, f.mtime_ns, f.inode, f.checked_ns"
             " FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id WHERE d.collection = ?",
             (folder.name,),
         )
@@ -129,14 +144,19 @@ def _update_one(connection: apsw.Connection, folder: Folder, trust_stat: bool, p
     for entry in entries:
         seen.add(entry.relative)
         row = known.get(entry.relative)
-        if trust_stat and row and row[3] and row[4] is not None and is_clean(entry.status, *row[4:]):
+        if trust_stat and row and row[0] and row[1] is not None and is_clean(entry.status, *row[1:]):
             changes.unchanged += 1
         else:
             pending.append(entry)
     # A folder that could not be listed says nothing about the files in it.
-    vanished = [row for path, row in known.items() if path not in seen and row[3]] if not changes.failed else []
+    unseen = tuple(os.path.relpath(path, folder.path) for path, _ in changes.failed)
+    vanished = [
+        path
+        for path, row in known.items()
+        if path not in seen and row[0] and not any(path == each or path.startswith(f"{each}/") for each in unseen)
+    ]
     if pending or vanished:
-        _apply(connection, folder.name, pending, known, vanished, changes, progress)
+        _apply(connection, folder.name, pending, vanished, changes, keep, progress)
     with Transaction(connection):
         connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (f"updated:{folder.name}", started))
     return changes
@@ -146,29 +166,27 @@ def _apply(
     connection: apsw.Connection,
     collection: str,
     pending: list[Entry],
-    known: dict[str, tuple[Any, ...]],
-    vanished: list[tuple[Any, ...]],
+    vanished: list[str],
     changes: Changes,
+    keep: bool,
     progress: Progress | None,
 ) -> None:
     # Imported here: most runs find nothing to do, and pay for no hash, YAML or regular expression.
-    from qmd.writer import Batch, deactivate
+    from qmd.writer import Batch, drop
 
     batch = Batch(connection)
     for done, entry in enumerate(pending, 1):
         with batch:
-            _refresh(connection, collection, entry, known.get(entry.relative), changes)
+            _refresh(connection, collection, entry, changes, keep)
         if progress:
             progress(done, len(pending), collection)
-    for row in vanished:
+    for relative in vanished:
         with batch:
-            changes.removed += deactivate(connection, row[:4])
+            changes.removed += drop(connection, collection, relative, keep)
     batch.end()
 
 
-def _refresh(
-    connection: apsw.Connection, collection: str, entry: Entry, row: tuple[Any, ...] | None, changes: Changes
-) -> None:
+def _refresh(connection: apsw.Connection, collection: str, entry: Entry, changes: Changes, keep: bool) -> None:
     from qmd import writer
 
     checked = time.time_ns()
@@ -179,12 +197,13 @@ def _refresh(
     except OSError as error:
         changes.failed.append((entry.path, error.strerror or str(error)))
         return
+    known = writer.known(connection, collection, entry.relative)
     text = data.decode("utf-8", "replace")
     if not text or text.isspace():
-        changes.removed += writer.deactivate(connection, row[:4] if row else None)
+        changes.removed += writer.deactivate(connection, known, keep)
         return
-    existed = bool(row and row[3])
-    if writer.index(connection, collection, entry.relative, text, status, checked, row[:4] if row else None):
+    existed = bool(known and known[3])
+    if writer.index(connection, collection, entry.relative, text, status, checked, known):
         if existed:
             changes.updated += 1
         else:

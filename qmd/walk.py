@@ -187,7 +187,8 @@ def _regex(glob: str, at: int = 0, closers: str = "") -> tuple[str, int]:
             at += 3
         elif character == "*":
             whole = begins and (_ends(glob, at + 1, closers) or glob[at + 1] == "/")
-            while at < len(glob) and glob[at] == "*" and not glob.startswith("(", at + 1):
+            at += 1
+            while glob.startswith("*", at) and not glob.startswith("(", at + 1):
                 at += 1
             out += "[^/]+" if whole else "[^/]*"
         else:

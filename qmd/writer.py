@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 # A transaction ends after so many seconds, so that other writers get their turn and a killed run keeps its work.
 _BATCH_S = 2.0
-
-# What is known of a path: (id, hash, title, active), or None.
-_KNOWN = "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?"
+# …and then a moment passes: SQLite's waiting writers look again every few ms, and would else find it taken each time.
+_TURN_S = 0.005
 
 
 class Batch:
@@ -64,6 +63,7 @@ class Batch:
     def _commit(self) -> None:
         if self._connection.in_transaction and not self._outer:
             self._connection.execute("COMMIT")
+            time.sleep(_TURN_S)
 
     def _triggers_again(self) -> None:
         if self._untriggered is not None:
@@ -104,25 +104,43 @@ def put(connection: apsw.Connection, collection: str, relative: str, data: bytes
     text = data.decode("utf-8", "replace")
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection):
-        known = connection.execute(_KNOWN, (collection, relative)).fetchone()
+        before = known(connection, collection, relative)
         if not text or text.isspace():
-            changed = deactivate(connection, known)
+            changed = deactivate(connection, before)
         else:
-            changed = index(connection, collection, relative, text, status, checked, known)
+            changed = index(connection, collection, relative, text, status, checked, before)
         if changed and alone:
             connection.execute(COUNT)
         return changed
 
 
-def drop(connection: apsw.Connection, collection: str, relative: str) -> bool:
-    """Take one file out of the index; returns whether it was there."""
+def drop(connection: apsw.Connection, collection: str, relative: str, keep: bool = False) -> bool:
+    """Take one file out of the index; returns whether it was there. ``keep`` leaves its text to a later cleanup."""
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection):
-        known = connection.execute(_KNOWN, (collection, relative)).fetchone()
-        gone = deactivate(connection, known)
+        gone = deactivate(connection, known(connection, collection, relative), keep)
         if gone and alone:
             connection.execute(COUNT)
         return gone
+
+
+def drop_collection(connection: apsw.Connection, collection: str) -> None:
+    """Take every document of a collection out of the index; its files are not touched."""
+    paths = connection.execute(
+        "SELECT path FROM documents WHERE collection = ? AND active = 1", (collection,)
+    ).fetchall()
+    batch = Batch(connection)
+    for (path,) in paths:
+        with batch:
+            drop(connection, collection, str(path))
+    batch.end()
+
+
+def known(connection: apsw.Connection, collection: str, relative: str) -> tuple[Any, ...] | None:
+    """What the index has of a path: (id, hash, title, active), or None."""
+    return connection.execute(
+        "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?", (collection, relative)
+    ).fetchone()
 
 
 def index(
@@ -132,15 +150,15 @@ def index(
     text: str,
     status: os.stat_result,
     checked_ns: int,
-    known: tuple[Any, ...] | None,
+    before: tuple[Any, ...] | None,
 ) -> bool:
     """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
 
-    ``checked_ns`` is when the file was read, ``known`` the row that the index has of the path.
+    ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path.
     """
     digest = hashlib.sha256(text.encode()).hexdigest()
-    identity: int = known[0] if known else 0
-    changed = not known or known[1] != digest or not known[3]
+    identity: int = before[0] if before else 0
+    changed = not before or before[1] != digest or not before[3]
     if changed:
         title = titles.title(text, relative)
         modified = _iso_ms(status.st_mtime)
@@ -162,8 +180,8 @@ def index(
             "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
             (identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), cjk.normalize(text)),
         )
-        if known and known[1] != digest:
-            _release(connection, known[1])
+        if before and before[1] != digest:
+            _release(connection, before[1])
     changed |= derive(connection, identity, digest, text, int(status.st_mtime))
     stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
     _upsert(
@@ -207,15 +225,18 @@ def derive(connection: apsw.Connection, identity: int, digest: str, text: str, m
     return True
 
 
-def deactivate(connection: apsw.Connection, known: tuple[Any, ...] | None) -> bool:
-    """Take a document out, inside the caller's transaction; returns whether it was there."""
-    if not known or not known[3]:
+def deactivate(connection: apsw.Connection, before: tuple[Any, ...] | None, keep: bool = False) -> bool:
+    """Take a document out, inside the caller's transaction; returns whether it was there.
+
+    ``keep`` leaves its row, inactive, and its text.
+    """
+    if not before or not before[3]:
         return False
-    connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (known[0],))
-    connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (known[0],))
-    connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (known[0],))
-    connection.execute("DELETE FROM brain_files WHERE document_id = ?", (known[0],))
-    _release(connection, known[1])
+    connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (before[0],))
+    connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (before[0],))
+    connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (before[0],))
+    connection.execute("DELETE FROM brain_files WHERE document_id = ?", (before[0],))
+    _release(connection, before[1], keep)
     return True
 
 
@@ -246,8 +267,8 @@ def heal(connection: apsw.Connection) -> int:
     return len(foreign)
 
 
-def _release(connection: apsw.Connection, digest: str) -> None:
-    """Delete a content that no active document has, and its passages."""
+def _release(connection: apsw.Connection, digest: str, keep: bool = False) -> None:
+    """Delete a content that no active document has, and its passages; with ``keep`` only those."""
     if connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (digest,)).fetchone():
         return
     row: Any = connection.execute(
@@ -259,7 +280,8 @@ def _release(connection: apsw.Connection, digest: str) -> None:
             "DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (first, first + max(0, row[1] - 1))
         )
         connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
-    connection.execute("DELETE FROM content WHERE hash = ?", (digest,))
+    if not keep:
+        connection.execute("DELETE FROM content WHERE hash = ?", (digest,))
 
 
 def _iso_ms(instant: float) -> str:

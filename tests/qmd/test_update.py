@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from qmd import schema
 from qmd.store import open_index
 from qmd.update import is_clean, register, update
+from qmd.walk import walk as qmd_walk
 from qmd.writer import drop, put
 from tests.qmd.corpus import Folder, active, counts, indexed, run, write
 
@@ -284,3 +285,67 @@ def test_any_history_of_a_folder_ends_in_the_index_a_fresh_run_would_make(
     _integrity(grown)
     grown.close()
     fresh.close()
+
+
+def test_a_collection_that_is_taken_out_takes_its_documents_along(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "walrus"})
+    other = Folder(tmp_path / "other", name="other")
+    write(tmp_path / "other", {f"{number}.md": f"walrus {number}" for number in range(5)})
+    register(connection, [folder, other])
+    update(connection, [folder, other])
+    register(connection, [folder])
+    assert active(connection) == ["a.md"]
+    assert _passages(connection, "walrus") == 1
+    _integrity(connection)
+
+
+def test_a_note_that_is_indexed_during_the_walk_is_no_conflict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "walrus"})
+    beside = open_index(str(tmp_path / "index.sqlite"), write=True)
+    from qmd import update as module
+
+    def walk(of: Folder, failed: object) -> list[object]:
+        entries = list(real(of, failed))  # type: ignore[arg-type]
+        write(Path(folder.path), {"b.md": "penguin", "c.md": "seal"}, age_s=0)
+        for name in ("b.md", "c.md"):
+            path = Path(folder.path) / name
+            put(beside, "notes", name, path.read_bytes(), path.stat())
+        return [*entries, *list(real(of, failed))[1:]]  # type: ignore[arg-type]
+
+    real = qmd_walk
+    monkeypatch.setattr(module, "walk", walk)
+    assert counts(run(connection, folder)) == (0, 0, 3, 0)
+    assert active(connection) == ["a.md", "b.md", "c.md"]
+    _integrity(connection)
+
+
+def test_a_name_that_is_no_text_keeps_no_other_file_from_leaving(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "walrus", "b.md": "penguin"})
+    try:
+        Path(os.fsdecode(os.fsencode(folder.path) + b"/bad\xff.md")).write_text("x")
+    except OSError:
+        pytest.skip("this file system takes no names of other bytes")
+    (Path(folder.path) / "a.md").unlink()
+    changes = run(connection, folder)
+    assert len(changes.failed) == 1
+    assert active(connection) == ["b.md"]
+
+
+@pytest.mark.parametrize("opener", ["[", "? ", "- ", "{a: "])
+def test_frontmatter_that_nests_without_end_is_only_text(tmp_path: Path, opener: str) -> None:
+    connection, _ = indexed(tmp_path, {"a.md": f"---\na: {opener * 30_000}\n---\nwalrus", "b.md": "penguin"})
+    assert active(connection) == ["a.md", "b.md"]
+    assert connection.execute("SELECT count(*) FROM brain_facts WHERE fields = jsonb('{}')").get == 2
+
+
+def test_a_day_without_a_time_is_a_day_where_the_writer_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    monkeypatch.setenv("TZ", "America/Los_Angeles")
+    time.tzset()
+    try:
+        connection, _ = indexed(tmp_path, {"a.md": "---\ndate: 2026-04-28\n---\nx"})
+        assert connection.execute("SELECT date FROM brain_facts").get == 1777359600
+    finally:
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()

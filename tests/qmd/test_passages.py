@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from qmd.passages import WORDS, bodies, cut, inner_words
+
+_WORD = st.text(st.characters(exclude_characters=" \n"), min_size=1, max_size=8)
+_LINE = st.builds(
+    lambda word, count, gap: gap.join([word] * count),
+    _WORD,
+    st.integers(0, 700),
+    st.sampled_from([" ", "", "\t", "  "]),
+)
+_TEXT = st.lists(_LINE | st.text(), max_size=8).map("\n".join)
+_HEAD = st.sampled_from(["", "---\na: 1\n---\n", "---\n---\n", "---\nopen\n"])
+
+
+@given(_HEAD, _TEXT)
+@example("", "a " * 1000)
+@example("---\na: 1\n---\n", "")
+@settings(max_examples=300)
+def test_passages_are_the_text_after_the_frontmatter_in_order(head: str, body: str) -> None:
+    text = head + body
+    bounds = cut(text)
+    if not bounds:
+        assert text in ("", head)
+        return
+    assert all(first < second for first, second in pairwise(bounds))
+    assert bounds[0] == (len(head) if head.count("---\n") == 2 else 0) or body.startswith("---\n") or "\n---\n" in body
+    assert bounds[-1] == len(text)
+    assert "".join(bodies(text, bounds)) == text[bounds[0] :]
+
+
+@given(_TEXT)
+@example("a " * 599)
+@example("a " * 301 + "\n" + "b " * 199)
+@example(("x" * 4000 + " " + "w " * 190) * 3)
+@settings(max_examples=300)
+def test_no_passage_is_much_longer_than_the_others(text: str) -> None:
+    for passage in bodies(text, cut(text)):
+        assert passage.count(" ") <= 1.5 * WORDS
+        assert len(passage) <= 2 * 24 * WORDS
+
+
+@pytest.mark.parametrize("count", [299, 301, 399, 401, 599, 601, 1000])
+def test_a_line_of_short_words_is_cut_like_any_other(count: int) -> None:
+    for tail in ("", "\n" + "b " * 150):
+        text = "a " * count + tail
+        assert max(passage.count(" ") for passage in bodies(text, cut(text))) <= 301
+
+
+def test_passages_end_at_line_ends_where_there_are_any() -> None:
+    text = "".join(f"line {number} has six words here\n" for number in range(200))
+    found = bodies(text, cut(text))
+    assert len(found) > 5
+    assert all(passage.endswith("\n") for passage in found)
+    assert all(WORDS - 10 <= len(passage.split()) <= WORDS for passage in found[:-1])
+
+
+def test_a_line_without_spaces_is_cut() -> None:
+    assert len(bodies("x" * 50_000, cut("x" * 50_000))) >= 10
+
+
+def _took(work: Callable[[str], object], text: str) -> float:
+    times = []
+    for _ in range(3):
+        started = time.process_time()
+        work(text)
+        times.append(time.process_time() - started)
+    return max(min(times), 0.0005)
+
+
+@pytest.mark.parametrize("unit", ["a", "a ", "\n", "a\n", "a\t", "漢", "x" * 5000 + " ", "w " * 190 + "x" * 4000])
+def test_cutting_takes_time_in_proportion_to_the_text(unit: str) -> None:
+    small, large = (unit * (size // len(unit)) for size in (60_000, 480_000))
+    assert _took(cut, large) < 24 * _took(cut, small)
+
+
+@pytest.mark.parametrize("unit", ["a", "aB", "A", "aB1", "a" * 150 + "B", "Ab", "HTTPs", "é", "aB "])
+def test_inner_words_take_time_and_space_in_proportion_to_the_text(unit: str) -> None:
+    small, large = (unit * (size // len(unit)) for size in (20_000, 160_000))
+    assert _took(inner_words, large) < 24 * _took(inner_words, small)
+    assert len(inner_words(large)) <= 2 * len(large)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("getUserName", "get User Name"),
+        ("call getUserName() twice", "get User Name"),
+        ("HTTPServer", "HTTP Server"),
+        ("parseURL", "parse URL"),
+        ("getHTTPResponse2", "get HTTP Response 2"),
+        ("sha256Sum", "sha 256 Sum"),
+        ("two camelCase inOne", "camel Case in One"),
+        ("plain snake_case UPPER Capital IDs URLs", ""),
+        ("", ""),
+    ],
+)
+def test_the_words_inside_an_identifier_are_found(text: str, words: str) -> None:
+    assert inner_words(text) == words
+
+
+@given(st.text(st.characters() | st.sampled_from("aBcD1E "), max_size=300))
+def test_inner_words_are_parts_of_the_text(text: str) -> None:
+    for word in inner_words(text).split():
+        assert word in text

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qmd.snippet import around, find_any, locate
+from qmd.terms import Analyzer
+
+_TEXT = st.text(st.characters() | st.sampled_from(" \n.漢"), min_size=1, max_size=900)
+
+
+@given(_TEXT, st.data())
+def test_a_snippet_is_part_of_the_text_on_its_line(text: str, data: Any) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    position = data.draw(st.integers(start, len(text) - 1))
+    line, snippet = around(text, start, position)
+    evidence = position + len(text[position:]) - len(text[position:].lstrip())
+    assert line == text[:evidence].count("\n") + 1
+    assert len(snippet) <= 301
+    assert snippet.removesuffix("…") in text[start:]
+    assert snippet == snippet.strip()
+
+
+@given(st.lists(st.sampled_from(["word", "longer", "x" * 120]), min_size=1, max_size=200), st.data())
+def test_a_snippet_shows_the_evidence(words: list[str], data: Any) -> None:
+    at = data.draw(st.integers(0, len(words)))
+    text = " ".join([*words[:at], "WALRUS", *words[at:]])
+    assert "WALRUS" in around(text, 0, text.index("WALRUS"))[1]
+
+
+def test_a_snippet_begins_at_its_line() -> None:
+    text = "first line\nsecond line with the walrus\nthird line"
+    line, snippet = around(text, 0, text.index("walrus"))
+    assert (line, snippet) == (2, "second line with the walrus\nthird line")
+
+
+def test_a_long_text_is_cut_at_a_word_and_says_so() -> None:
+    _, snippet = around("walrus " * 100, 0, 0)
+    assert snippet.endswith("walrus…")
+    assert len(snippet) <= 301
+
+
+@pytest.fixture(scope="module")
+def analyzer() -> Analyzer:
+    """FTS5's tokenizers."""
+    return Analyzer(apsw.Connection(":memory:"))
+
+
+@given(
+    st.lists(st.text(st.characters(categories=["Lu", "Ll"]), min_size=1, max_size=9), min_size=1, max_size=9), st.data()
+)
+def test_a_token_is_found_where_it_stands(analyzer: Analyzer, words: list[str], data: Any) -> None:
+    passage = " — ".join(words)
+    starts = [len(passage.encode()[:first].decode()) for first, _, _ in analyzer.offsets(passage)]
+    token = data.draw(st.integers(0, len(starts) + 2))
+    assert locate(analyzer, passage, token) == (starts[token] if token < len(starts) else 0)
+
+
+def test_the_first_of_the_words_is_found_whatever_its_case() -> None:
+    assert find_any("one Two three", ["THREE", "two"]) == 4
+    assert find_any("one", ["x"]) == 0
+    assert find_any("one", []) == 0
+
+
+def test_letters_that_grow_in_small_do_not_shift_the_place() -> None:
+    assert find_any("İ" * 400 + " Walrus", ["walrus"]) == 401
