@@ -7,12 +7,16 @@ import sys
 from cli.context import Context, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
-from core.errors import OK, BadInput, BadQuery
-from runtime import ask
+from core.errors import NO_RESULTS, OK, BadInput, LockContention
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from runtime.ask import Request
+
+# How long --refresh waits for another index run, where --timeout does not say.
+_REFRESH_WAIT_S = 10.0
 
 COMMAND = Command(
     "ask",
@@ -50,26 +54,23 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Ask once, or once a line with ``--batch``."""
+    from runtime import ask
+
     settings = config.load(context.home)
     request = _request(args)
-    if args.refresh:
-        from cli.progress import Bar
+    question = " ".join(args.words)
+    if args.batch is None:
+        from runtime.query import validate
 
-        with Bar() as bar:
-            ask.refresh(context.home, settings, bar)
+        question = validate(question, literal=request.literal)
+        context.fields["query_len"] = len(question)
+    if args.refresh:
+        _refresh(args, context, settings)
     if args.batch is not None:
         return _batch(args, context, settings, request)
-    question = " ".join(args.words)
-    context.fields["query_len"] = len(question)
-    with ask.Asker(context.home, settings) as asker:
+    with ask.Asker(context.home, settings, args.timeout) as asker:
         envelope = asker.ask(question, request)
-    hits = envelope["hits"]
-    context.fields.update(
-        n_hits=len(hits),
-        mode=envelope["route"]["mode"],
-        took_ms=envelope["took_ms"],
-        hits=[hit["uri"] for hit in hits],
-    )
+    context.fields.update(_row(envelope, settings, question))
     if args.json:
         context.emit(envelope)
     else:
@@ -79,7 +80,36 @@ def run(args: Args, context: Context) -> int:
     return ask.exit_code(envelope)
 
 
-def _request(args: Args) -> ask.Request:
+def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, object]:
+    """What telemetry keeps of an answer; the question itself only where the configuration asks for it."""
+    hits = envelope.get("hits") or []
+    row: dict[str, object] = {"query_len": len(question), "n_hits": len(hits), "hits": [hit["uri"] for hit in hits]}
+    if "route" in envelope:
+        row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
+    if settings.section("telemetry").get("query_text") is True:
+        row["query"] = question
+    return row
+
+
+def _refresh(args: Args, context: Context, settings: Any) -> None:
+    """Index what is new; where another run holds the lock past the deadline, the answer is from what there is."""
+    from cli.progress import Bar
+    from runtime.ask import refresh
+
+    try:
+        with Bar() as bar:
+            refresh(context.home, settings, args.timeout or _REFRESH_WAIT_S, bar)
+    except LockContention:
+        warn("brain: another index run is not done yet; this answer is from before it")
+
+
+def _request(args: Args) -> Request:
+    from runtime.ask import Request
+
+    for flag in ("source", "project"):
+        given = getattr(args, flag)
+        if given and not given.isprintable():
+            raise BadInput(f"--{flag} holds a character that no name has", "brain ask --help")
     since = until = None
     if args.since_days or args.since or args.until:
         if args.since_days and args.since:
@@ -97,7 +127,7 @@ def _request(args: Args) -> ask.Request:
         until = parse_day(args.until, now, end=True) if args.until else None
         if since is not None and until is not None and since >= until:
             raise BadInput("--since lies after --until", "exchange them")
-    return ask.Request(
+    return Request(
         limit=args.limit,
         collections=args.collection,
         source=args.source,
@@ -111,34 +141,43 @@ def _request(args: Args) -> ask.Request:
     )
 
 
-def _batch(args: Args, context: Context, settings: Any, request: ask.Request) -> int:
+def _batch(args: Args, context: Context, settings: Any, request: Request) -> int:
+    import gc
+
+    from core import telemetry
+    from runtime import ask
+
+    gc.enable()  # a batch may be long
     if args.words:
         raise BadInput("--batch takes its questions from the file, not from the command line", "brain ask --batch FILE")
-    if args.batch == "-":
-        lines = sys.stdin.buffer.read()
-    else:
-        try:
-            with open(args.batch, "rb") as stream:
-                lines = stream.read()
-        except OSError as error:
-            raise BadInput(
-                f"cannot read {args.batch}: {error.strerror}", "brain ask --batch FILE, or - for stdin"
-            ) from None
-    try:
-        # Split at newlines only: str.splitlines would also split at marks that may stand inside a question.
-        questions = [line.removesuffix("\r") for line in lines.decode("utf-8-sig").split("\n")]
-    except UnicodeDecodeError as error:
-        raise BadQuery(
-            f"the questions are not valid UTF-8 (byte {error.start})", "iconv -f LATIN1 -t UTF-8 FILE"
-        ) from None
-    if questions[-1] == "":
-        questions.pop()
+    questions = _questions(args.batch)
     answered = 0
-    with ask.Asker(context.home, settings) as asker:
-        for envelope in ask.batch(asker, questions, request):
+    with ask.Asker(context.home, settings, args.timeout) as asker:
+        for question, envelope in zip(questions, ask.batch(asker, questions, request), strict=True):
             context.emit(envelope)
             answered += bool(envelope.get("hits"))
+            row = _row(envelope, settings, question)
+            row["exit_code"] = envelope.get("exit_code", OK if envelope.get("hits") else NO_RESULTS)
+            telemetry.record(context.home, "ask", context.surface, batch=True, **row)
     context.fields.update(n_queries=len(questions), n_answered=answered)
     if not questions:
         warn("brain: --batch had no questions")
     return OK
+
+
+def _questions(file: str) -> list[str]:
+    if file == "-":
+        raw = sys.stdin.buffer.read()
+    else:
+        try:
+            with open(file, "rb") as stream:
+                raw = stream.read()
+        except OSError as error:
+            message = f"cannot read {file}: {error.strerror}"
+            raise BadInput(message, "brain ask --batch FILE, or - for stdin") from None
+    # Split at newlines only: str.splitlines would also split at marks that may stand inside a question. A line that is
+    # no UTF-8 is one bad question, and is told so in its place.
+    lines = [line.removesuffix(b"\r") for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    if lines[-1] == b"":
+        lines.pop()
+    return [line.decode("utf-8", "surrogateescape") for line in lines]

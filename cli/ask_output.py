@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cli.context import Context, write
 from core.clock import iso, parse_iso
-from core.text import printable
+from core.text import one_line, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ def plain(envelope: dict[str, Any]) -> str:
     """The envelope as text without any styling."""
     lines: list[str] = []
     for hit in envelope["hits"]:
-        lines += [f"{hit['rank']}. {printable(hit['title'])}", f"   {_about(hit)}", f"   {_where(hit)}"]
+        lines += [f"{hit['rank']}. {_line(hit['title'])}", f"   {_about(hit)}", f"   {_where(hit)}"]
         lines += [f"   | {line}" for line in _snippet(hit)]
+        lines += [f"   > {hit['resume']}"] if hit["resume"] else []
         if "warning" in hit:
             lines.append(f"   ! {hit['warning']}")
         if "explain" in hit:
@@ -47,6 +48,8 @@ def _rich(envelope: dict[str, Any]) -> None:
         console.print(Text(f"   {_where(hit)}", style="dim"), overflow="fold")
         for line in _snippet(hit):
             console.print(Text(f"   │ {line}"), overflow="ellipsis", no_wrap=True)
+        if hit["resume"]:
+            console.print(Text(f"   > {hit['resume']}", style="dim"))
         if "warning" in hit:
             console.print(Text(f"   ! {hit['warning']}", style="yellow"))
         if "explain" in hit:
@@ -57,14 +60,24 @@ def _rich(envelope: dict[str, Any]) -> None:
 
 
 def _about(hit: dict[str, Any]) -> str:
-    parts = [hit["age"], hit["source"] or hit["collection"], hit["trust"]]
-    if hit["project"]:
-        parts.append(printable(hit["project"]))
-    return " · ".join(dict.fromkeys(parts)) + f" · score {hit['score']:.2f}"
+    parts = [f"{hit['age']} ({hit['date'][:10]})", hit["type"], hit["source"] or hit["collection"], hit["trust"]]
+    parts.append(_project(hit["project"]))
+    shown = [_line(part) for part in parts if part]
+    return " · ".join(dict.fromkeys(shown)) + f" · score {hit['score']:.2f}"
+
+
+def _project(path: str | None) -> str:
+    """A project by the end of its path: the whole of it is in --json and in the document."""
+    return "/".join(path.rstrip("/").split("/")[-2:]) if path else ""
 
 
 def _where(hit: dict[str, Any]) -> str:
-    return f"{printable(hit['uri'])}:{hit['line']}  {hit['docid']}"
+    return f"{_line(hit['uri'])}:{hit['line']}  {hit['docid']}"
+
+
+def _line(text: str) -> str:
+    """Text of a document on one line: it can neither drive the terminal nor pass for a line of ours."""
+    return one_line(printable(text))
 
 
 def _snippet(hit: dict[str, Any]) -> list[str]:

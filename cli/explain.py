@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from cli.context import Context, write
 from cli.spec import Args, Command, Option
+from cli.table import table
 from core.errors import BadInput
 from core.text import one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 COMMAND = Command(
     "explain",
@@ -28,8 +29,17 @@ COMMAND = Command(
 
 _UNKNOWN = "unknown"
 _NONE = "not installed"
-_FIGURES = ("seen", "ingested", "unchanged", "vanished", "failed_files", "failed_records", "documents", "bytes")
+_FIGURES = {
+    "seen": "seen",
+    "ingested": "ingested",
+    "unchanged": "unchanged",
+    "vanished": "vanished",
+    "failed_files": "unreadable",
+    "documents": "documents",
+}
+_UNKNOWN_KINDS = 5
 _FAILURES = 3
+_DETAIL = 100
 
 
 def run(args: Args, context: Context) -> int:
@@ -61,7 +71,9 @@ def _hit(args: Args, context: Context) -> int:
     if args.json:
         context.emit(found)
     else:
-        write("\n".join(printable(line).rstrip() for line in _tree(found)) + "\n")
+        from cli.explain_hit import lines
+
+        write("\n".join(printable(line).rstrip() for line in lines(found)) + "\n")
     return 0
 
 
@@ -130,7 +142,8 @@ def _index(part: dict[str, Any], disk: dict[str, Any]) -> str:
     if not part["exists"]:
         return f"{part['path']}  (not there yet)"
     size = "" if "error" in disk else f", {_bytes(disk['index'])}"
-    return f"{part['path']}  ({part['documents']:,} documents{size})"
+    run = f"last run {part['as_of']}" if part["as_of"] else "no run has ended yet"
+    return f"{part['path']}  ({_many(part['documents'], 'document')}{size}, {run})"
 
 
 def _installed(part: dict[str, Any]) -> str:
@@ -150,33 +163,30 @@ def _collections(part: Any) -> Iterable[str]:
         path = entry["path"] if entry["exists"] else f"{entry['path']}  (not there)"
         counts = (_count(entry[key]) for key in ("files", "documents", "pending"))
         rows.append((entry["name"], *counts, entry["lexical"]["as_of"] or "never", _bytes(entry["bytes"]), path))
-    return _table(rows, right=(1, 2, 3, 5))
-
-
-def _table(rows: Sequence[tuple[str, ...]], right: tuple[int, ...]) -> Iterable[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells)
+    return table(rows, right=(1, 2, 3, 5))
 
 
 def _sources(found: dict[str, Any]) -> Iterable[str]:
     transcripts = found["transcripts"]
     if "error" in transcripts:
         yield f"transcripts: error: {transcripts['error']}"
-    elif transcripts["as_of"] is None:
-        yield "no transcripts have been read yet"
     else:
-        yield f"{transcripts['waiting']:,} transcripts waiting, last run {transcripts['as_of']}"
+        yield from _waiting(transcripts)
     ledger = found["ledger"]
     if "error" in ledger:
         yield f"ledger: error: {ledger['error']}"
         return
+    if not ledger:
+        yield "no transcripts have been read yet"
     for name, counted in ledger.items():
         yield from _ledger(name, counted)
+
+
+def _waiting(transcripts: dict[str, Any]) -> Iterable[str]:
+    run = f"last index run {transcripts['as_of']}" if transcripts["as_of"] else "no index run has ended yet"
+    count = transcripts["waiting"]
+    each = ", ".join(f"{waiting:,} of {name}" for name, waiting in transcripts["sources"].items() if waiting)
+    yield (f"{_many(count, 'transcript')} waiting ({each})" if count else "no transcripts waiting") + f", {run}"
 
 
 def _ledger(name: str, counted: dict[str, Any]) -> Iterable[str]:
@@ -184,18 +194,50 @@ def _ledger(name: str, counted: dict[str, Any]) -> Iterable[str]:
 
     The file may be of another version: what does not have the shape of a ledger is passed over.
     """
-    figures = (f"{key.replace('_', ' ')} {counted[key]:,}" for key in _FIGURES if isinstance(counted.get(key), int))
+    figures = [f"{counted[key]:,} {words}" for key, words in _FIGURES.items() if _whole(counted.get(key))]
+    if _whole(counted.get("bytes")):
+        figures.append(f"{_bytes(counted['bytes'])} read")
     yield f"{name}: {', '.join(figures) or 'no counts'}"
     for title, key in (("skipped", "skipped"), ("failed", "failed_reasons"), ("recovered", "recovered")):
-        reasons = counted.get(key)
-        if isinstance(reasons, dict) and reasons:
-            yield f"  {title}: " + ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+        reasons = _reasons(counted.get(key))
+        if reasons:
+            yield f"  {title}: " + ", ".join(f"{count:,} × {one_line(reason)}" for reason, count in reasons)
     unknown = counted.get("unknown")
-    for what, entry in unknown.items() if isinstance(unknown, dict) else ():
-        yield f"  unknown record: {what} {one_line(str(entry))}"
-    failures = counted.get("failed")
-    for failure in failures[:_FAILURES] if isinstance(failures, list) else ():
-        yield f"  failed: {one_line(str(failure))}"
+    kinds = [entry for entry in unknown.items() if isinstance(entry[1], dict)] if isinstance(unknown, dict) else []
+    for what, entry in kinds[:_UNKNOWN_KINDS]:
+        first = one_line(str(entry.get("example", "?")))
+        yield f"  unknown record: {one_line(what)}, {entry.get('count', '?')} ×, first at {first}"
+    yield from _rest(len(kinds) - _UNKNOWN_KINDS, "kind")
+    listed = counted.get("failed")
+    failures = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    for failure in failures[:_FAILURES]:
+        yield f"  failed: {_failure(failure)}"
+    # The ledger itself lists only the first of them.
+    all_of_them = sum(count for _, count in _reasons(counted.get("failed_reasons")))
+    yield from _rest(max(all_of_them, len(failures)) - min(_FAILURES, len(failures)), "failure")
+
+
+def _failure(entry: dict[str, Any]) -> str:
+    where = str(entry.get("path", "?")) + (f":{entry['line']}" if entry.get("line") else "")
+    detail = one_line(str(entry.get("detail") or ""), _DETAIL)
+    return f"{one_line(where)}: {one_line(str(entry.get('reason', '?')))}" + (f" ({detail})" if detail else "")
+
+
+def _rest(count: int, noun: str) -> Iterable[str]:
+    if count > 0:
+        yield f"  and {_many(count, f'more {noun}')}: brain explain --json"
+
+
+def _reasons(value: Any) -> list[tuple[str, int]]:
+    """Reasons with their counts, the most frequent first."""
+    found = (
+        [(str(reason), count) for reason, count in value.items() if _whole(count)] if isinstance(value, dict) else []
+    )
+    return sorted(found, key=lambda entry: -entry[1])
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _telemetry(part: dict[str, Any]) -> Iterable[str]:
@@ -241,16 +283,8 @@ def _problems(problems: list[dict[str, str]]) -> Iterable[str]:
             yield f"  fix: {problem['fix']}"
 
 
-def _tree(value: Any, indent: str = "") -> Iterable[str]:
-    """Nested data for people: a line a scalar, one level deeper for what lies inside."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value, 1)
-    for key, item in entries:
-        if isinstance(item, dict | list):
-            if item:
-                yield f"{indent}{key}:"
-                yield from _tree(item, indent + "  ")
-        elif item not in (None, ""):
-            yield f"{indent}{key}: {one_line(str(item))}"
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _count(value: int | None) -> str:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from os.path import abspath, basename, dirname, expanduser, join, relpath
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from cli.context import Context, write
@@ -77,12 +78,36 @@ def _state(report: dict[str, Any]) -> Iterator[str]:
     if report["demo_left"]:
         yield f"demo     left: its {report['demo_left']} documents are gone"
     if report["index"]:
-        ledgers = report["index"]["sources"].values()
-        ingested = sum(ledger["ingested"] for ledger in ledgers)
-        failed = sum(ledger["failed_files"] for ledger in ledgers)
-        trouble = f", {_many(failed, 'file')} failed (`brain explain` says why)" if failed else ""
-        seconds = report["index"]["took_ms"] / 1000
-        yield f"indexed  {_many(ingested, 'new or grown file')} in {seconds:.1f} s{trouble}"
+        yield _indexed(list(report["index"]["sources"].values()), report["index"]["took_ms"] / 1000)
+        held = report["documents"]
+        each = ", ".join(f"{printable(name)} {count:,}" for name, count in held.items())
+        yield f"holds    {_many(sum(held.values()), 'document')}" + (f" ({each})" if len(held) > 1 else "")
+
+
+def _indexed(ledgers: list[dict[str, Any]], seconds: float) -> str:
+    """How many transcripts there were, and what became of each: fewer documents than files need a reason."""
+    figures = ("seen", "ingested", "unchanged", "failed_files", "documents")
+    seen, ingested, unchanged, failed, documents = (sum(ledger[key] for ledger in ledgers) for key in figures)
+    skipped: dict[str, int] = {}
+    for ledger in ledgers:
+        for reason, count in ledger["skipped"].items():
+            skipped[reason] = skipped.get(reason, 0) + count
+    parts = []
+    read = ingested + unchanged
+    if read:
+        # Copies of one session, and its parts, are one document; those of files that are gone count besides.
+        count = f"{_many(documents, 'document')}, a session's copies and parts being one" if documents < read else ""
+        known = f" ({ingested:,} of them new or grown)" if unchanged else ""
+        parts.append(f"{read:,} became {count or 'documents'}{known}")
+    if skipped:
+        reasons = ", ".join(
+            f"{count:,} × {reason}" for reason, count in sorted(skipped.items(), key=lambda item: -item[1])
+        )
+        parts.append(f"{sum(skipped.values()):,} left out ({reasons})")
+    if failed:
+        parts.append(f"{failed:,} failed (`brain explain` says why)")
+    what = f": {'; '.join(parts)}" if parts else ""
+    return f"indexed  {_many(seen, 'transcript')} in {seconds:.1f} s{what}"
 
 
 def _show(answer: dict[str, Any], context: Context) -> None:
@@ -114,16 +139,23 @@ def _next(report: dict[str, Any], command: str) -> Iterator[str]:
 
 
 def _command() -> str:
-    """How to type this command from here: ``brain`` where the shell finds it, else its path."""
+    """How to type this command from here: ``brain`` where the shell finds it, else its path, quoted for a shell."""
     own = join(dirname(sys.executable), "brain")
     found = shutil.which("brain")
     if found and (os.path.realpath(found) == os.path.realpath(own) or not os.path.exists(own)):
         return "brain"
     if not os.path.exists(own):
         return basename(own)
-    near = relpath(own)
-    return own if near.startswith("..") else near
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # the folder has been removed under our feet
+        return quote(own)
+    # From the root everything lies below: a path without its slash would be no shorter, only wrong elsewhere.
+    near = relpath(own, here) if here != os.sep else own
+    if near.startswith(".."):
+        near = own
+    return quote(near if os.sep in near else join(os.curdir, near))
 
 
 def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

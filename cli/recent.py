@@ -71,15 +71,13 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
                 result.append([])
             result.append([(named, "bold")])
             day = named
-        where = item["collection"]
-        if item["project"]:
-            where += f" · {str(item['project']).rstrip('/').rpartition('/')[2]}"
+        where = [item["collection"], item["type"], str(item["project"] or "").rstrip("/").rpartition("/")[2]]
         result.append(
             [
                 (f"  {time.strftime('%H:%M', local)}  ", "dim"),
                 (f"{item['docid']}  ", "dim"),
                 (one_line(item["title"]), "cyan"),
-                (f"  {one_line(where)}", "dim"),
+                (f"  {one_line(' · '.join(filter(None, where)))}", "dim"),
             ]
         )
     left = left_out(envelope)

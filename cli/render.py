@@ -67,6 +67,17 @@ def show(context: Context, lines: Iterable[Line], *, cut: bool = False) -> None:
         write("".join("".join(text for text, _ in line).rstrip() + "\n" for line in clean))
 
 
+def show_verbatim(data: bytes) -> None:
+    """Print bytes as they are; a terminal gets their text without what could drive it."""
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None or sys.stdout.isatty():
+        write(printable(data.decode("utf-8", "replace")))
+        return
+    stream.write(data)
+    stream.flush()
+
+
 def _shortened(line: list[tuple[str, str]], columns: int) -> list[tuple[str, str]]:
     result: list[tuple[str, str]] = []
     left = columns

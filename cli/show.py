@@ -25,16 +25,17 @@ COMMAND = Command(
     "print a hit's document or passage",
     description=(
         "Print the document that a hit names, or, with a line, the passage around it. A hit is named by its uri, its\n"
-        "docid, its path or the end of it, each with :LINE where wanted. Exit code 67 means: there is no such document."
+        "docid, its path, the end of it, or the first characters of its file's name (four or more), each with :LINE\n"
+        "where wanted. Exit code 67 means: there is no such document."
     ),
     words="HIT",
-    words_help="qmd://collection/path, #docid, an absolute path, or the end of one; :LINE after it names a line",
+    words_help="qmd://collection/path, #docid, an absolute path, the end or the beginning of a name; :LINE after it",
     options=(
         Option("--line", metavar="N", convert=whole, help="the passage around this line of the file"),
         Option(
             "--context", metavar="N", default=show.DEFAULT_CONTEXT, convert=_count, help="lines either side of it (10)"
         ),
-        Option("--full", help="the whole document as it stands, frontmatter and all"),
+        Option("--full", help="the whole document byte for byte, frontmatter and all"),
         Option("--open", help="open the file in $VISUAL or $EDITOR instead"),
     ),
     examples=('brain show "#a1b2c3"', "brain show qmd://brain/5f0c.md:42", "brain show a1b2c3 --line 42 --open"),
@@ -55,6 +56,12 @@ def run(args: Args, context: Context) -> int:
             row = show.open_in_editor(connection, settings, reference, context.environ, args.line or 0)
             context.fields["uri"] = hits.uri(row.collection, row.path)
             return OK
+        if args.full and not args.json:
+            row = hits.resolve(connection, settings, reference)
+            data = show.verbatim(row, show.text_of(connection, row))
+            context.fields["uri"] = hits.uri(row.collection, row.path)
+            render.show_verbatim(data)
+            return OK
         envelope = show.show(
             connection,
             settings,
@@ -70,15 +77,13 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope)
     else:
-        render.show(context, lines(envelope, full=args.full))
+        render.show(context, lines(envelope))
     return OK
 
 
-def lines(envelope: dict[str, Any], *, full: bool) -> list[Line]:
-    """A header and the body; a passage has its lines numbered; ``full`` is the text alone."""
+def lines(envelope: dict[str, Any]) -> list[Line]:
+    """A header and the body; a passage has its lines numbered."""
     text: list[str] = envelope["text"].split("\n")
-    if full:
-        return [[(line, "")] for line in text]
     head: list[Line] = [[(line, "bold" if not place else "dim")] for place, line in enumerate(show.header(envelope))]
     head.append([])
     if envelope["line"] is None:

@@ -12,11 +12,11 @@ from os.path import join
 import apsw
 
 from core import clock
-from core.errors import NO_RESULTS, OK, BadInput, BrainError, EngineTimeout
-from ingest import pulse
+from core.errors import NO_RESULTS, OK, BadInput, BrainError, EngineMissing, EngineTimeout, Internal
 from qmd import search, store
 from qmd.answers import Filters, Hit
-from runtime import age, dates
+from qmd.terms import STOP
+from runtime import age, dates, freshness
 from runtime.hits import docid, resume, uri
 from runtime.query import validate
 
@@ -53,18 +53,22 @@ class Request:
 
 
 class Asker:
-    """An open memory: ``with Asker(home, config) as asker`` and any number of questions."""
+    """An open memory: ``with Asker(home, config) as asker`` and any number of questions.
 
-    __slots__ = ("_config", "_connection", "_freshness", "_home", "_searcher")
+    ``timeout_s`` is how long opening may take, and each question that names no time of its own.
+    """
 
-    def __init__(self, home: Home, config: Config) -> None:
+    __slots__ = ("_config", "_connection", "_freshness", "_home", "_searcher", "_timeout_s")
+
+    def __init__(self, home: Home, config: Config, timeout_s: float | None = None) -> None:
+        self._timeout_s = timeout_s or float(config.section("ask").get("timeout_s") or _DEFAULT_TIMEOUT_S)
         self._home = home
         self._config = config
-        self._freshness: dict[str, Any] | None = None
+        self._freshness: freshness.Freshness | None = None
         self._connection: apsw.Connection
 
     def __enter__(self) -> Asker:
-        self._connection = store.open_index(self._home.index)
+        self._connection = store.open_index(self._home.index, busy_ms=self._busy_ms(self._timeout_s))
         self._searcher = search.Searcher(self._connection)
         return self
 
@@ -74,48 +78,48 @@ class Asker:
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """The envelope of one question (docs/ask.md); ``error`` is ``no_results`` where nothing matches.
 
-        Raises BadQuery, BadInput, EngineTimeout, EngineMissing and LockContention.
+        Raises BadQuery, BadInput, EngineTimeout, LockContention, and EngineMissing where nothing matches but no index
+        run has ended yet either.
         """
         started = time.perf_counter()
         question = validate(question, literal=request.literal)
-        filters = self._filters(request)
         now = clock.now()
-        boost, span = (None, None) if request.strict else date_boost(question, now)
-        if span is not None and span.mode == "bound" and filters.since is None and filters.until is None:
-            filters.since, filters.until = span.since, span.until
-        timeout = request.timeout_s or float(self._config.section("ask").get("timeout_s") or _DEFAULT_TIMEOUT_S)
-        # Waiting for a lock counts against the deadline too; a checkpoint holds readers up for milliseconds.
-        self._connection.set_busy_timeout(min(2000, int(timeout * 1000)))
+        plan = _Plan(question, request, self._filters(request), now)
+        timeout = request.timeout_s or self._timeout_s
+        # Waiting for a lock counts against the deadline too.
+        self._connection.set_busy_timeout(self._busy_ms(timeout))
         try:
             # One transaction: what is nominated, scored and shown is one state of the index.
-            with self._connection, store.Deadline(self._connection, timeout):
-                hits = self._searcher.search(
-                    question,
-                    limit=request.limit,
-                    filters=filters,
-                    strict=request.strict,
-                    boost=boost,
-                    drop=span.phrase if span is not None else "",
-                )
-                freshness = self._fresh()
+            with self._connection, store.Deadline(self._connection, timeout) as deadline:
+                hits = plan.run(self._searcher)
+                fresh = self._freshness or freshness.Freshness(self._home, self._config, self._connection)
+                if deadline.passed():
+                    raise apsw.InterruptError("the answer came after the deadline")
         except apsw.Error as error:
             failure = store.translate(error, self._home.index)
             if isinstance(failure, EngineTimeout):
                 failure.message = f"no answer within {timeout:g} s"
             raise failure from error
+        self._freshness = fresh
+        if not hits and not fresh.complete:
+            raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
         envelope: dict[str, Any] = {
             "schema": 1,
             "ok": True,
             "query": question,
-            "route": {"mode": "strict" if request.strict else "lex", "reason": _reason(request, span)},
+            "route": {"mode": plan.mode, "reason": plan.reason(hits)},
             "took_ms": 0.0,
-            "freshness": freshness,
+            "freshness": fresh.envelope(),
         }
         if not hits:
             envelope["error"] = "no_results"
         envelope["hits"] = [self._hit(rank, hit, now, request.explain) for rank, hit in enumerate(hits, 1)]
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
+
+    @staticmethod
+    def _busy_ms(timeout_s: float) -> int:
+        return min(2000, int(timeout_s * 1000))
 
     def _filters(self, request: Request) -> Filters:
         known = self._config.collections
@@ -130,17 +134,6 @@ class Asker:
             fields.append(("project", "GLOB", project_glob(request.project)))
         return Filters(names, since=request.since, until=request.until, fields=tuple(fields))
 
-    def _fresh(self) -> dict[str, Any]:
-        if self._freshness is None:
-            waiting, as_of = pulse.pending(self._home)
-            unembedded = search.document_count(self._connection)
-            self._freshness = {
-                "lexical": {"fresh": waiting == 0, "pending": waiting, "as_of": clock.iso(as_of) if as_of else None},
-                # No semantic index exists yet, so every document awaits it.
-                "semantic": {"fresh": False, "pending": unembedded, "as_of": None},
-            }
-        return self._freshness
-
     def _hit(self, rank: int, hit: Hit, now: int, explain: bool) -> dict[str, Any]:
         days, label = age.label(hit.date, now)
         folder: Collection | None = self._config.collections.get(hit.collection)
@@ -151,16 +144,17 @@ class Asker:
             "uri": uri(hit.collection, hit.path),
             "path": join(folder.path, hit.path) if folder else None,
             "collection": hit.collection,
-            "source": hit.fields.get("source"),
+            "source": hit.field("source"),
+            "type": hit.field("type"),
             "title": hit.title,
             "line": hit.line,
             "snippet": hit.snippet,
             "date": clock.iso(hit.date),
             "age_days": days,
             "age": label,
-            "stale": days > 1,
+            "stale": age.stale(days),
             "trust": folder.trust if folder else "note",
-            "project": hit.fields.get("project"),
+            "project": hit.field("project"),
             "resume": resume(hit.fields),
         }
         warning = age.warning(days)
@@ -173,13 +167,85 @@ class Asker:
         return result
 
 
+class _Plan:
+    """What a question asks for: a search, a search under a date, or a walk through the days that it names."""
+
+    __slots__ = ("_boost", "_filters", "_question", "_request", "_span", "mode")
+
+    def __init__(self, question: str, request: Request, filters: Filters, now: int) -> None:
+        self._question = question
+        self._request = request
+        self._filters = filters
+        boost: Any = None
+        span: Any = None
+        if not request.strict:
+            boost, span = date_boost(question, now)
+        self._boost = boost
+        self._span = span
+        self.mode = "strict" if request.strict else "lex"
+        if span is None:
+            return
+        given = filters.since is not None or filters.until is not None
+        if _asks_only_when(question, span.phrase):
+            self.mode = "time"
+        if not given and (span.mode == "bound" or self.mode == "time"):
+            filters.since, filters.until = span.since, span.until
+
+    def run(self, searcher: search.Searcher) -> list[Hit]:
+        """The hits. Raises apsw.Error."""
+        if self.mode == "time":
+            return searcher.newest(limit=self._request.limit, filters=self._filters)
+        return searcher.search(
+            self._question,
+            limit=self._request.limit,
+            filters=self._filters,
+            strict=self._request.strict,
+            boost=self._boost,
+            drop=self._span.phrase if self._span is not None else "",
+        )
+
+    def reason(self, hits: list[Hit]) -> str:
+        """Why the answer was looked for in this way, dates and filters included."""
+        reason = {
+            "strict": "--strict: every term must occur",
+            "lex": "lexical: terms ORed, documents and passages scored together",
+            "time": "chronological: the documents of the days named, newest first",
+        }[self.mode]
+        if self._span is not None:
+            reason += f"; {self._span.reason}"
+            if self._boost is not None and hits and self.mode == "lex" and not any(hit.parts["date"] for hit in hits):
+                reason += "; nothing that matches is from those days"
+        names = [f"{name} {value}" for name, _, value in self._filters.fields]
+        return reason + (f"; only {', '.join(names)}" if names else "")
+
+
+# Words of a question that asks for the record of some days and for nothing in particular.
+_RECORD = frozenset(
+    """happen happened happening work worked working do done doing change changed changes going go went session sessions
+    conversation conversations document documents note notes talk talked discuss discussed write wrote writing been
+    made make everything activity activities history log show list lately recently project projects thing things
+    today""".split()
+)
+
+
+def _asks_only_when(question: str, phrase: str) -> bool:
+    """Whether nothing is left to search for once the date is taken out ("what did I do yesterday?")."""
+    rest = question.replace(phrase, " ", 1).lower()
+    words = "".join(character if character.isalnum() else " " for character in rest).split()
+    return all(word in STOP or word in _RECORD for word in words)
+
+
 def batch(asker: Asker, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:
     """One envelope a question, failures included: nothing that one question does ends the others."""
     for question in questions:
         try:
             yield asker.ask(question, request)
-        except BrainError as error:
-            yield {**error.envelope(), "query": question.strip()[:200]}
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is this question's outcome
+            from core.text import encodable
+
+            message = f"{type(error).__name__}: {error}"
+            failure = error if isinstance(error, BrainError) else Internal(message, "ask it alone: brain ask …")
+            yield {**failure.envelope(), "query": encodable(question.strip()[:200])}
 
 
 def exit_code(envelope: dict[str, Any]) -> int:
@@ -189,6 +255,8 @@ def exit_code(envelope: dict[str, Any]) -> int:
 
 def project_glob(pattern: str) -> str:
     """The SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
+    if pattern in (".", "..") or pattern.startswith(("./", "../")):
+        pattern = os.path.abspath(pattern)
     pattern = os.path.expanduser(pattern).rstrip("/") or "/"
     if any(mark in pattern for mark in "*?["):
         return pattern
@@ -212,17 +280,8 @@ def default_filters(config: Config) -> Filters:
     return Filters(tuple(name for name, folder in config.collections.items() if folder.include_by_default))
 
 
-def _reason(request: Request, span: Any) -> str:
-    if request.strict:
-        return "--strict: every term must occur"
-    reason = "lexical: terms ORed, documents and passages scored together"
-    if span is not None:
-        reason += f"; {span.reason}"
-    return reason
-
-
-def refresh(home: Home, config: Config, progress: Callable[[int, int, str], None] | None = None) -> None:
-    """Index what is new before asking (``--refresh``)."""
+def refresh(home: Home, config: Config, wait_s: float, progress: Callable[[int, int, str], None] | None = None) -> None:
+    """Index what is new before asking (``--refresh``). Raises LockContention where another run does not end in time."""
     from runtime.indexing import index
 
-    index(home, config, trust_stat=True, progress=progress)
+    index(home, config, trust_stat=True, wait_s=wait_s, progress=progress)

@@ -167,13 +167,11 @@ class Reader(Written):
             if self.word(end) in words.WEEKDAYS:
                 day = (monday if now else monday - 7) + words.WEEKDAYS[self.word(end)]
                 return Days(day, day + 1, 2, EXACT), end + 1
-            return Days(monday, monday + 7, 2) if now else Days(monday - 7, monday, 2, PLAIN, 1), end
+            return Days(monday, monday + 7, 2) if now else Days(monday - 7, monday, 2), end
         if unit in ("month", "quarter", "year"):
             size = words.UNIT_MONTHS[unit]
             start = (self.month - 1) // size * size + 1
-            found = months(self.year, start if now else start - size, size, 2)
-            found.slack = 0 if now else {"month": 3, "quarter": 7, "year": 14}[unit]
-            return found, end
+            return months(self.year, start if now else start - size, size, 2), end
         if unit in ("hour", "fortnight", "decade") and not now:
             return self._rolling((1, 1, unit, end))
         return None
@@ -271,7 +269,7 @@ class Reader(Written):
             return Days(found[0].first - 7, found[0].last - 7, 2), end
         if counted and counted[2] == "week":
             monday = self.today - days.weekday(self.today)
-            return Days(monday - 14, monday - 7, 2, PLAIN, 1), end
+            return Days(monday - 14, monday - 7, 2), end
         if counted and counted[2] in ("month", "quarter", "year"):
             size = words.UNIT_MONTHS[counted[2]]
             return months(self.year, (self.month - 1) // size * size + 1 - 2 * size, size, 2), end

@@ -3,7 +3,8 @@
 A date that excludes wrongly loses the answer; one that lifts wrongly costs a little precision. So a span bounds only
 where days are named exactly *and* the question asks for the record of them: an operator with an ISO date ("since
 2026-05-01"), or exact days ("yesterday", "between 3 and 5 March") in a question about what I, we or a session did. All
-else boosts, with a tolerance that grows with the distance: three weeks ago is 4 days either way.
+else boosts. Calendar periods ("last year", "in March") are what the calendar says; a counted distance has a tolerance
+that grows with it: three weeks ago is 4 days either way.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from runtime.dates import Span
 
 _HOUR = 3600
 _BEFORE_ALL = 0  # 1970: "before 2024" has no other beginning
-_JOINERS = {"between": ("and", "-"), "from": ("to", "until", "till", "through", "-"), "": ("-", "through")}
+_NAMED = 3  # the rank from which a phrase names a day, a month or a year of the calendar
+_UP_TO = ("to", "until", "till")
+_JOINERS = {"between": ("and", "-"), "from": (*_UP_TO, "through", "-"), "since": ("until", "till")}
+_BARE_JOINERS = ("-", "through", *_UP_TO)
 
 
 class Phrase:
@@ -61,31 +65,42 @@ def read(question: str, now: int) -> Span | None:
 def phrase(over: Reader, index: int) -> Phrase | None:
     """The phrase that begins at token ``index``."""
     word = over.word(index)
-    if word in words.OPERATORS:
-        single = over.date(index + 1, word)
-        return Phrase(single[0], word, index, single[1]) if single else None
     joiners = _JOINERS.get(word)
     if joiners and (found := _range(over, index, index + 1, joiners)):
         return found
+    if word in words.OPERATORS:
+        single = over.date(index + 1, word)
+        return Phrase(single[0], word, index, single[1]) if single else None
     if word == "as" and over.word(index + 1) == "of":
         single = over.date(index + 2, "of")
     elif word in words.PREPOSITIONS:
+        part = word in ("early", "mid", "late")  # read with its month: "late March to early April"
+        if found := _range(over, index, index if part else index + 1, _BARE_JOINERS):
+            return found
         single = over.date(index + 1, word)
     else:
-        if found := _range(over, index, index, _JOINERS[""]):
+        if found := _range(over, index, index, _BARE_JOINERS):
             return found
         single = over.date(index)
     return Phrase(single[0], "", index, single[1]) if single else None
 
 
 def _range(over: Reader, start: int, index: int, joiners: tuple[str, ...]) -> Phrase | None:
-    """X joined to Y. X takes the month of "between 3 and 5 March", Y that of "March 3-5"; each the other's year."""
+    """X joined to Y. X takes the month of "between 3 and 5 March", Y that of "March 3-5"; each the other's year.
+
+    "To" joins only what is dated on both sides where no "from" announced it: "in March to 5 servers" is one month.
+    """
     opening = over.date(index, "between" if index > start else "")
     middle = opening[1] if opening else index + 1
-    if over.word(middle) not in joiners:
+    joiner = over.word(middle)
+    if joiner not in joiners:
         return None
     closing = over.date(middle + 1, "between")
     first = opening[0] if opening else None
+    if joiners is _BARE_JOINERS and joiner in _UP_TO:
+        both = first is not None and closing is not None and min(first.rank, closing[0].rank) >= _NAMED
+        if not both:
+            return None
     if closing is not None and first is None:
         first = _with_date(closing[0], over.day_number(index)[0])
     elif first is not None and closing is None:
@@ -206,7 +221,7 @@ def _reason(best: Phrase, text: str, first: int, last: int, bound: bool, yearly:
     if bound:
         return f"{quoted}: only documents {scope}"
     other = ", those of other years a little" if yearly else ""
-    return f"{quoted}: documents {scope} rank higher{other}"
+    return f"{quoted}: documents {scope} are preferred{other}"
 
 
 def _days(first: int, last: int) -> str:

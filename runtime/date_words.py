@@ -160,6 +160,8 @@ def _word(found: list[Token], raw: str, start: int) -> None:
             Token("-", start + len(prefix)),
             Token(rest, start + len(prefix) + 1),
         )
+    elif len(kept) == 21 and kept[4] == kept[15] == "-" and kept[10] == "/" and prefix.isdigit():  # ISO 8601: from/to
+        found += (Token(kept[:10], start), Token("-", start + 10), Token(kept[11:], start + 11))
     elif dash and prefix.lower() in ("mid", "early", "late") and rest:
         found += (Token(prefix, start), Token(rest, start + len(prefix) + 1))
     else:

@@ -34,7 +34,7 @@ def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, An
     }
     _corpus(home, found)
     found["ledger"] = _part(lambda: explain_machine.ledger(home))
-    found["transcripts"] = _part(lambda: explain_machine.transcripts(home))
+    found["transcripts"] = _part(lambda: explain_machine.transcripts(home, found["index"].get("as_of")))
     found["telemetry"] = _part(lambda: explain_machine.usage(home))
     found["schedule"] = _part(explain_surfaces.schedule)
     found["hooks"] = _part(lambda: explain_surfaces.hooks(environ))
@@ -48,16 +48,20 @@ def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, An
 
 def _corpus(home: Home, found: dict[str, Any]) -> None:
     """The index, then the collections, which are walked whether the index can be read or not."""
+    from core.config import load
+
     known: explain_corpus.Known | None = None
 
     def index() -> Part:
         nonlocal known
         known = explain_corpus.read(home)
-        return explain_corpus.index(home, known)
+        try:
+            config = load(home)
+        except BrainError:  # the configuration's own part says so
+            config = None
+        return explain_corpus.index(home, known, config)
 
     def collections() -> Part:
-        from core.config import load
-
         return explain_corpus.collections(load(home), known)
 
     found["index"] = _part(index)

@@ -22,14 +22,24 @@ _BLANK_BYTES = 4096
 
 
 class Known:
-    """What the index holds: active documents by collection and path, and when each collection was last walked."""
+    """What the index holds: active documents by collection and path; times are epoch seconds.
 
-    __slots__ = ("documents", "exists", "inactive", "journal", "tables", "updated", "user_version")
+    ``updated``: when each collection was last walked; ``written``: when a document of it was last put in, by a walk or
+    by a capture such as ``brain inbox``; ``as_of`` and ``complete``: of the last run that ended, and what it was of.
+    """
+
+    __slots__ = (
+        "as_of", "complete", "documents", "exists", "inactive", "journal", "tables", "updated", "user_version",
+        "written",
+    )  # fmt: skip
 
     def __init__(self, exists: bool) -> None:
         self.exists = exists
         self.documents: dict[str, dict[str, Stat]] = {}
         self.updated: dict[str, int] = {}
+        self.written: dict[str, int] = {}
+        self.as_of: int | None = None
+        self.complete: object = None
         self.inactive = 0
         self.tables: list[str] = []
         self.journal = ""
@@ -57,11 +67,19 @@ def read(home: Home) -> Known:
         connection.close()
 
 
-def index(home: Home, known: Known) -> dict[str, Any]:
-    """The index: its documents by collection, and which vector tables it has."""
+def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
+    """The index: its documents by collection, and the last run over it that ended.
+
+    ``complete``: such a run has been; ``current``: with the collections as they are configured now (None: not known).
+    """
+    from runtime.freshness import fingerprint
+
     return {
         "path": home.index,
         "exists": known.exists,
+        "complete": known.complete is not None,
+        "current": None if config is None else known.complete == fingerprint(config),
+        "as_of": _iso(known.as_of),
         "documents": sum(map(len, known.documents.values())),
         "inactive": known.inactive,
         "by_collection": {name: len(rows) for name, rows in sorted(known.documents.items())},
@@ -85,7 +103,7 @@ def collection(folder: Collection, known: Known | None) -> dict[str, Any]:
     rows = None if known is None else known.documents.get(folder.name, {})
     files, size, differing, unreadable = _compare(folder, rows or {})
     pending = None if rows is None or differing is None else differing
-    as_of = known.updated.get(folder.name) if known else None
+    as_of = known.updated.get(folder.name, known.written.get(folder.name)) if known else None
     result.update(
         files=files,
         bytes=size,
@@ -95,7 +113,7 @@ def collection(folder: Collection, known: Known | None) -> dict[str, Any]:
         lexical={
             "fresh": None if pending is None else bool(known and known.exists and pending == 0),
             "pending": pending,
-            "as_of": None if as_of is None else clock.iso(as_of),
+            "as_of": _iso(as_of),
         },
         semantic=semantic(known),
     )
@@ -124,13 +142,21 @@ def semantic(known: Known | None) -> dict[str, Any]:
 def _read(connection: apsw.Connection) -> Known:
     known = Known(exists=True)
     connection.execute("BEGIN")  # one snapshot for all that follows
-    for name, path, size, mtime_ns, inode in connection.execute(
-        "SELECT d.collection, d.path, f.size, f.mtime_ns, f.inode"
+    now = clock.now()
+    for name, path, size, mtime_ns, inode, checked_ns in connection.execute(
+        "SELECT d.collection, d.path, f.size, f.mtime_ns, f.inode, f.checked_ns"
         " FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id WHERE d.active = 1"
     ):
         known.documents.setdefault(name, {})[path] = None if size is None else (size, mtime_ns, inode)
+        if checked_ns is not None:
+            # A writer's own file counts as read a moment after it was written, which may still be to come.
+            written = min(now, checked_ns // 1_000_000_000)
+            known.written[name] = max(written, known.written.get(name, 0))
     for key, value in connection.execute("SELECT key, value FROM brain_state WHERE key GLOB 'updated:*'"):
         known.updated[key.removeprefix("updated:")] = int(value)
+    run = "SELECT value FROM brain_state WHERE key = ?"
+    known.complete = connection.execute(run, ("complete",)).get
+    known.as_of = connection.execute(run, ("as_of",)).get
     known.inactive = connection.execute("SELECT count(*) FROM documents WHERE active = 0").get
     known.tables = [
         name
@@ -142,6 +168,10 @@ def _read(connection: apsw.Connection) -> Known:
     known.user_version = connection.execute("PRAGMA user_version").get
     connection.execute("COMMIT")
     return known
+
+
+def _iso(instant: int | None) -> str | None:
+    return None if instant is None else clock.iso(instant)
 
 
 def _compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int | None, int]:

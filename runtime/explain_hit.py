@@ -3,56 +3,75 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from os.path import abspath, expanduser, join
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from core import clock
-from core.config import Config
-from core.home import Home
+from core.errors import EngineMissing
 from qmd import search, store
-from qmd.answers import Explanation, Filters, Hit
-from runtime.ask import DEFAULT_LIMIT, date_boost, default_filters
-from runtime.hits import NotFound, Row, docid, resolve, uri
+from qmd.answers import Explanation, Filters
+from runtime.ask import DEFAULT_LIMIT, Asker, Request, date_boost, default_filters
+from runtime.explain_transcript import SUFFIX, Fate, fate
+from runtime.hits import SCHEME, NotFound, Row, docid, resolve, uri
 from runtime.query import validate
 
+if TYPE_CHECKING:
+    from core.config import Collection, Config
+    from core.home import Home
+    from runtime.dates import Span
+
 _ABOVE = 5
+_NEWEST = 1000  # how far down a chronological answer a document is looked for
 
 
 def explain(home: Home, config: Config, reference: str, question: str) -> dict[str, Any]:
     """The envelope of ``brain explain --hit REFERENCE QUESTION``.
 
     ``verdict`` is one of ``answers`` (among the first five), ``outranked``, ``no_common_term``, ``filtered`` and
-    ``not_indexed``; ``why`` says it in a sentence. Raises BadQuery, EngineMissing, and BadInput for an ambiguous
+    ``not_indexed``; ``why`` says it in a sentence. A transcript (``….jsonl``) stands for the first document that it
+    became; ``transcript`` then names it and all of them. Raises BadQuery, EngineMissing, and BadInput for an ambiguous
     reference.
     """
     question = validate(question, literal=True)
     connection = store.open_index(home.index)
     try:
+        became: Fate | None = None
         try:
             row = resolve(connection, config, reference)
         except NotFound as missing:
-            return _not_indexed(config, reference, question, missing)
-        return _explained(connection, config, row, question)
+            became = fate(home, _plain(reference)) if _plain(reference).endswith(SUFFIX) else None
+            if became is None or not became.uris:
+                return _not_indexed(config, reference, question, missing, became)
+            try:
+                row = resolve(connection, config, became.uris[0])
+            except NotFound:
+                became.why, became.fix = f"the transcript became {became.uris[0]}, not indexed yet", "brain index"
+                return _not_indexed(config, reference, question, missing, became)
+        envelope = _explained(home, connection, config, row, question)
+        if became is not None:
+            envelope["transcript"] = {"path": became.path, "documents": became.uris}
+        return envelope
     except apsw.Error as error:
         raise store.translate(error, home.index) from error
     finally:
         connection.close()
 
 
-def _explained(connection: apsw.Connection, config: Config, row: Row, question: str) -> dict[str, Any]:
-    searcher = search.Searcher(connection)
-    filters = default_filters(config)
+def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row, question: str) -> dict[str, Any]:
     boost, span = date_boost(question, clock.now())
     phrase = span.phrase if span else ""
-    found = searcher.explain(question, row.id, filters=Filters(), boost=boost, drop=phrase)
-    hits = searcher.search(question, limit=max(_ABOVE, found.rank), filters=filters, boost=boost, drop=phrase)
-    place = next((rank for rank, hit in enumerate(hits, 1) if hit.document_id == row.id), 0)
+    found = search.Searcher(connection).explain(question, row.id, filters=Filters(), boost=boost, drop=phrase)
+    answer = _answer(home, config, question, max(_ABOVE, found.rank))
+    hits = answer["hits"]
+    own = uri(row.collection, row.path)
+    place = next((hit["rank"] for hit in hits if hit["uri"] == own), 0)
     envelope: dict[str, Any] = {
         "schema": 1,
         "ok": True,
         "query": question,
-        "uri": uri(row.collection, row.path),
+        "uri": own,
         "docid": docid(row.hash),
         "title": row.title,
         "rank": place or None,
@@ -61,53 +80,76 @@ def _explained(connection: apsw.Connection, config: Config, row: Row, question: 
         "candidates": found.candidates,
         "terms": found.terms,
         "date": clock.iso(row.date),
-        "route": span.reason if span else "the question names no date",
+        "route": answer["route"]["reason"],
         "above": [
-            {"rank": rank, "score": round(hit.score, 4), "uri": uri(hit.collection, hit.path), "title": hit.title}
-            for rank, hit in enumerate(hits[: min(_ABOVE, place - 1 if place else _ABOVE)], 1)
+            {key: hit[key] for key in ("rank", "score", "uri", "title")}
+            for hit in hits[: min(_ABOVE, place - 1 if place else _ABOVE)]
         ],
     }
-    envelope["verdict"], envelope["why"] = _verdict(config, row, found, place, hits, filters)
+    only_when = answer["route"]["mode"] == "time"
+    filtered = _filtered(config, row, span, only_when)
+    if filtered:
+        envelope["verdict"], envelope["why"] = "filtered", filtered
+    elif only_when:
+        envelope["verdict"] = "answers" if 0 < place <= DEFAULT_LIMIT else "outranked"
+        where = f"rank {place}" if place else "not among the newest"
+        envelope["why"] = f"{where}: the question names days and nothing else, so the newest of those days come first"
+    else:
+        envelope["verdict"], envelope["why"] = _verdict(found, place, hits)
     return envelope
 
 
-def _verdict(
-    config: Config,
-    row: Row,
-    found: Explanation,
-    place: int,
-    hits: list[Hit],
-    filters: Filters,
-) -> tuple[str, str]:
-    if row.collection not in filters.collections:
-        known = row.collection in config.collections
-        reason = "is asked only by name" if known else "is not in the configuration"
-        fix = f": brain ask -c {row.collection} …" if known else ""
-        return "filtered", f"its collection {row.collection!r} {reason}{fix}"
+def _answer(home: Home, config: Config, question: str, limit: int) -> dict[str, Any]:
+    """What ``brain ask`` answers, as far down as the document may stand."""
+    try:
+        with Asker(home, config) as asker:
+            answer = asker.ask(question, Request(limit=limit, literal=True))
+            if answer["route"]["mode"] == "time":
+                answer = asker.ask(question, Request(limit=_NEWEST, literal=True))
+    except EngineMissing as missing:  # nothing matches, in an index that no run has completed
+        return {"hits": [], "route": {"mode": "lex", "reason": missing.message}}
+    return answer
+
+
+def _filtered(config: Config, row: Row, span: Span | None, only_when: bool) -> str:
+    """Why the document may not answer at all, or ""."""
+    if row.collection not in default_filters(config).collections:
+        if row.collection not in config.collections:
+            return f"its collection {row.collection!r} is not in the configuration"
+        return f"its collection {row.collection!r} is asked only by name: brain ask -c {row.collection} …"
+    binds = span is not None and (span.mode == "bound" or only_when)
+    if span is not None and binds and not (row.date < span.until and row.ended >= span.since):
+        return f"its date {clock.iso(row.date)[:10]} is none of the days that the question asks for: {span.reason}"
+    return ""
+
+
+def _verdict(found: Explanation, place: int, hits: list[dict[str, Any]]) -> tuple[str, str]:
     if not any(term["in_document"] for term in found.terms) and not found.parts.get("date"):
         words = ", ".join(term["term"] for term in found.terms) or "none"
         return "no_common_term", f"the document has none of the question's terms ({words})"
     if 0 < place <= DEFAULT_LIMIT:
         matched = [term["term"] for term in found.terms if term["in_document"]]
         return "answers", f"rank {place}: it has {', '.join(matched) or 'the date that the question names'}"
-    best = hits[0].title if hits else ""
+    first = f"; the first is {hits[0]['title']!r}" if hits else ""
     missing = [term["term"] for term in found.terms if not term["in_document"]]
     lacks = f"; it lacks {', '.join(missing)}" if missing else ""
     if place:
-        return "outranked", f"rank {place} of {found.candidates}; the first is {best!r}{lacks}"
-    return "outranked", f"not among the passages and documents that BM25 nominates; the first is {best!r}{lacks}"
+        return "outranked", f"rank {place} of {found.candidates}{first}{lacks}"
+    return "outranked", f"not among the passages and documents that BM25 nominates{first}{lacks}"
 
 
-def _not_indexed(config: Config, reference: str, question: str, missing: NotFound) -> dict[str, Any]:
-    path = os.path.abspath(os.path.expanduser(reference))
-    inside = next((c.name for c in config.collections.values() if path.startswith(c.path + os.sep)), None)
-    why = missing.message
-    fix = missing.fix
-    if os.path.exists(path):
-        if inside:
-            why, fix = f"the file is in the folder of {inside!r} and not in the index", "brain index"
-        else:
-            why, fix = "the file lies in no collection's folder", f"add its folder to {config.path}"
+def _not_indexed(
+    config: Config, reference: str, question: str, missing: NotFound, transcript: Fate | None
+) -> dict[str, Any]:
+    why, fix, near = missing.message, missing.fix, missing.near
+    if transcript is not None:
+        why, fix, near = transcript.why, transcript.fix, []
+    else:
+        for path in _paths(config, _plain(reference)):
+            if os.path.lexists(path):
+                why, fix = _on_disk(config, path)
+                near = []
+                break
     return {
         "schema": 1,
         "ok": True,
@@ -116,6 +158,54 @@ def _not_indexed(config: Config, reference: str, question: str, missing: NotFoun
         "verdict": "not_indexed",
         "why": why,
         "fix": fix,
-        "near": missing.near,
+        "near": near,
         "rank": None,
     }
+
+
+def _plain(reference: str) -> str:
+    return reference.strip().strip("\"'")
+
+
+def _paths(config: Config, name: str) -> list[str]:
+    """Where on disk a reference may point: a path as it is, or a collection and a path below it."""
+    collection, _, below = name.removeprefix(SCHEME).partition("/")
+    folder = config.collections.get(collection)
+    inside = [join(folder.path, below)] if folder and below else []
+    return inside if name.startswith(SCHEME) else [abspath(expanduser(name)), *inside]
+
+
+def _on_disk(config: Config, path: str) -> tuple[str, str]:
+    """(why, fix) of something on disk that the index does not have."""
+    if os.path.isdir(path):
+        return "it is a folder, not a document", "name one file in it"
+    inside = [folder for folder in config.collections.values() if path.startswith(join(folder.path, ""))]
+    if not inside:
+        return "the file lies in no collection's folder", f"add its folder to {config.path}"
+    for folder in inside:
+        if _is_document(folder, path):
+            if _blank(path):
+                return "on disk, but there is no text in it: empty files are not indexed", ""
+            return "on disk, not indexed yet", "brain index"
+    masks = ", ".join((inside[0].pattern, *(f"not {mask}" for mask in inside[0].ignore)))
+    why = (
+        f"on disk, but the collection {inside[0].name!r} leaves it out: it takes {masks}, and nothing hidden or linked"
+    )
+    return why, f"edit {config.path}"
+
+
+def _is_document(folder: Collection, path: str) -> bool:
+    from qmd.walk import walk
+
+    try:
+        return any(entry.path == path for entry in walk(folder))
+    except OSError:
+        return False
+
+
+def _blank(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return not stream.read().decode("utf-8", "replace").strip()
+    except OSError:
+        return False

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from stat import S_IMODE
 from typing import TYPE_CHECKING, Any
 
-from core import clock, config, telemetry
+from core import config, telemetry
 from core.version import DOCUMENT, INDEX, PARSER, VERSION
 from runtime import inbox
 
@@ -92,17 +92,12 @@ def ledger(home: Home) -> dict[str, Any]:
     return counted
 
 
-def transcripts(home: Home) -> dict[str, Any]:
-    """How many transcripts look new or grown since the last run, by a cheap stat, and when that run was.
+def transcripts(home: Home, as_of: str | None) -> dict[str, Any]:
+    """How many transcripts are new or have grown, in all and by source; ``as_of`` is that of the last index run."""
+    from ingest.run import waiting
 
-    Before the first run nothing is known of them, and ``waiting`` is None.
-    """
-    from ingest.pulse import pending
-
-    waiting, last_run = pending(home)
-    if last_run is None:
-        return {"waiting": None, "as_of": None}
-    return {"waiting": waiting, "as_of": clock.iso(last_run)}
+    sources = waiting(home)
+    return {"waiting": sum(sources.values()), "sources": sources, "as_of": as_of}
 
 
 def disk(home: Home, corpus: int | None) -> dict[str, Any]:

@@ -70,13 +70,21 @@ def _index(found: dict[str, Any]) -> Iterator[dict[str, str]]:
     index = found["index"]
     if index.get("exists") is False:
         yield _problem("error", "index", f"there is no index yet at {index['path']}", "brain index")
+    elif index.get("exists"):
+        if not index["complete"]:
+            yield _problem(
+                "notice", "index", "no index run has ended yet: answers may lack what is there", "brain index"
+            )
+        elif index["current"] is False:
+            message = "the collections have changed since the last index run"
+            yield _problem("notice", "index", message, "brain index")
     if "error" in index or "error" in found["config"]:
         return
     strays = {
         name: count for name, count in index["by_collection"].items() if name not in found["config"]["collections"]
     }
     for name, count in strays.items():
-        message = f"{count} documents of collection {name}, which {found['config']['path']} does not name"
+        message = f"{_many(count, 'document')} of collection {name}, which {found['config']['path']} does not name"
         yield _problem("notice", "index", message, f"name {name} there, or make the index anew: brain index --rebuild")
 
 
@@ -86,29 +94,35 @@ def _corpus(found: dict[str, Any]) -> Iterator[dict[str, str]]:
             continue
         name, path = entry["name"], entry["path"]
         if not entry["exists"] and entry["documents"]:
-            message = f"{name}: {path} is missing; its {entry['documents']} documents still answer"
+            answers = "answers" if entry["documents"] == 1 else "answer"
+            message = f"{name}: {path} is missing; its {_many(entry['documents'], 'document')} still {answers}"
             yield _problem(
                 "warning", "collections", message, f"bring {path} back, or correct its path in {_config(found)}"
             )
         if entry["unreadable"]:
-            message = f"{name}: {entry['unreadable']} files or folders below {path} cannot be read"
+            unreadable = _many(entry["unreadable"], "file or folder", "files or folders")
+            message = f"{name}: {unreadable} below {path} cannot be read"
             yield _problem("warning", "collections", message, f"check their permissions: ls -lR {path}")
         if entry["pending"] and found["index"].get("exists"):
-            yield _problem(
-                "notice", "collections", f"{name}: {entry['pending']} files wait to be indexed", "brain index"
-            )
+            message = f"{name}: {_many(entry['pending'], 'file waits', 'files wait')} to be indexed"
+            yield _problem("notice", "collections", message, "brain index")
 
 
 def _sources(found: dict[str, Any]) -> Iterator[dict[str, str]]:
     waiting = found["transcripts"].get("waiting")
-    if waiting is None and "error" not in found["transcripts"]:
+    if waiting:
+        message = f"{_many(waiting, 'transcript waits', 'transcripts wait')} to be read"
+        yield _problem("notice", "transcripts", message, "brain index --new")
+    elif waiting == 0 and not found["ledger"]:
         yield _problem("notice", "transcripts", "no transcripts have been read yet", "brain index")
-    elif waiting:
-        yield _problem("notice", "transcripts", f"{waiting} transcripts are new or have grown", "brain index --new")
     for name, counted in found["ledger"].items() if "error" not in found["ledger"] else ():
-        files, records = counted.get("failed_files", 0), counted.get("failed_records", 0)
-        if files or records:
-            message = f"{name}: {files} files and {records} records could not be read"
+        parts = [
+            _many(counted[key], noun)
+            for key, noun in (("failed_files", "file"), ("failed_records", "record"))
+            if counted.get(key)
+        ]
+        if parts:
+            message = f"{name}: {' and '.join(parts)} could not be read"
             yield _problem("notice", "ledger", message, "brain explain --json lists them under ledger")
 
 
@@ -131,6 +145,10 @@ def _surfaces(found: dict[str, Any]) -> Iterator[dict[str, str]]:
         elif job["last_exit"]:
             message = f"{job['name']} ended with {job['last_exit']} when it last ran"
             yield _problem("warning", "schedule", message, "run it by hand and read what it says")
+
+
+def _many(count: int, one: str, more: str = "") -> str:
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
 def _entries(part: Any) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SCHEME = "qmd://"
 _DOCID = 6  # qmd takes any prefix of a hash from six digits on
+_PREFIX = 4  # a shorter beginning of a file's name is a word, not a name
 _NEAR = 5
 _HEX = frozenset("0123456789abcdef")
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
@@ -96,7 +97,8 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
     """The one document that ``reference`` names.
 
     It may be a uri (``qmd://collection/path``), a docid (``#a1b2c3``, with or without ``#``), an absolute path, a
-    collection and path, or a path's unique end (``5f0c.md``, ``5f0c``); ``:42`` after any of them names a line.
+    collection and path, a path's unique end (``5f0c.md``, ``5f0c``), or the unique beginning of a file's name, from
+    four characters on; ``:42`` after any of them names a line.
     Raises NotFound (with what comes close), BadInput where several documents answer to it.
     """
     text = reference.strip().strip("\"'")
@@ -123,7 +125,7 @@ def _find(connection: apsw.Connection, config: Config, name: str) -> tuple[Any, 
             return row
     if name.startswith("#"):
         return None
-    return _exact(connection, name) or _by_end(connection, name)
+    return _exact(connection, name) or _by_end(connection, name) or _by_beginning(connection, name)
 
 
 def _exact(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
@@ -167,6 +169,20 @@ def _by_end(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
         if rows:
             return rows[0]
     return None
+
+
+def _by_beginning(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
+    if len(name) < _PREFIX or "/" in name:
+        return None
+    # The path without its file name is what is left of it once every character but "/" is trimmed from its end.
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM {TABLES} WHERE d.active = 1"
+        " AND substr(d.path, length(rtrim(d.path, replace(d.path, '/', ''))) + 1, length(?1)) = ?1"
+        " ORDER BY d.collection, d.path LIMIT 50",
+        (name,),
+    ).fetchall()
+    _one(rows, name)
+    return rows[0] if rows else None
 
 
 def _one(rows: list[tuple[Any, ...]], name: str) -> None:

@@ -56,10 +56,10 @@ def write(
 ) -> Entry:
     """Write one entry and index it; the time is ``now`` (epoch seconds) or the present.
 
-    ``text`` becomes the body as it is, control characters and blank lines around it aside; ``title`` defaults to its
-    first line that says something. Raises BadInput where there is nothing to note, where ``text`` is over 100,000
-    characters or another field over 1,000, and Internal where the file cannot be written. A failure to index is no
-    error: it is the entry's ``warning``.
+    The body is a heading of type and title (search reads no frontmatter), then ``text`` as it is, control characters
+    and blank lines around it aside; ``title`` defaults to its first line that says something. Raises BadInput where
+    there is nothing to note, where ``text`` is over 100,000 characters or another field over 1,000, and Internal where
+    the file cannot be written. A failure to index is no error: it is the entry's ``warning``.
     """
     body = clean(_checked("text", text, TEXT_LIMIT)).strip("\n").rstrip()
     if not body:
@@ -84,13 +84,18 @@ def write(
         "schema": SCHEMA,
     }
     try:
-        write_atomic(path, render(meta, body))
+        write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}"))
     except OSError as error:
         fix = "free the place or choose another one: export BRAIN_INBOX_DIR=…"
         raise Internal(f"cannot write {path}: {error.strerror}", fix) from None
     sync_folder(dirname(path))
     uri, indexed, warning = _index(home, path)
     return Entry(entry_id, path, uri, type, title, indexed, warning)
+
+
+def heading(type: str, title: str) -> str:
+    """The first line of an entry's body: ``# Rejected: title``; a plain note is its title alone."""
+    return f"# {title}" if type == "note" else f"# {type.capitalize()}: {title}"
 
 
 def folder(home: Home, instant: float) -> str:
@@ -123,7 +128,8 @@ def project_of(start: str) -> str:
 
 def _checked(name: str, value: str, limit: int) -> str:
     if len(value) > limit:
-        raise BadInput(f"{name}: {len(value):,} characters, more than {limit:,}", "keep the note to what it says")
+        # How many is not known: what comes from a pipe is read no further than this takes to find out.
+        raise BadInput(f"{name}: over {limit:,} characters", "keep the note to what it says")
     return value
 
 

@@ -11,9 +11,11 @@ import apsw
 import ingest.run
 from core import clock
 from core.errors import BadInput
+from core.files import sweep_temporaries
 from core.locks import FileLock
 from qmd.store import open_index, translate
 from qmd.update import register, update
+from runtime import freshness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +28,15 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.ledger import Ledger
     from qmd.update import Changes
+    from runtime.pending_queue import PendingQueue
 
     Progress = Callable[[int, int, str], None]
 
 SOURCES = ("claude",)
 _LOCK_WAIT_S = 60
 _BUSY_MS = 30_000
+# A note is kept whether or not it is indexed at once: its writer does not wait for long.
+_NOTE_BUSY_MS = 5_000
 
 
 def index(
@@ -43,18 +48,21 @@ def index(
     trust_stat: bool = False,
     rebuild: bool = False,
     enqueue: bool = False,
+    wait_s: float | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Normalise what is new in the sources, then bring every collection's lexical index up to date.
 
     ``roots`` replaces the source's own folders; ``trust_stat`` takes an unchanged stat for an unchanged file;
     ``rebuild`` makes documents and index anew, in one transaction, so that a reader sees the old or the new one.
+    ``wait_s`` is how long to wait for another run to end.
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
     """
     started = time.perf_counter()
     sources = _sources(source, roots)
     home.make()
-    with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S):
+    with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
+        _sweep(home)
         if rebuild:
             _clear_unreadable(home.index)
         connection = _open(home)
@@ -65,8 +73,9 @@ def index(
                 connection.execute("BEGIN IMMEDIATE")
                 schema.clear(connection)
             register(connection, config.collections.values())
-            ledgers, written = _ingest(home, connection, sources, roots, trust_stat, rebuild, progress)
+            ledgers, queued = _ingest(home, connection, sources, roots, trust_stat, rebuild, enqueue, progress)
             changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
+            freshness.mark(connection, config)
             if rebuild:
                 connection.execute("COMMIT")
             connection.execute("PRAGMA optimize")
@@ -74,7 +83,6 @@ def index(
             raise translate(error, home.index) from error
         finally:
             connection.close()
-        queued = _enqueue(home, written) if enqueue and written else 0
     return _envelope(ledgers, changes, queued, started)
 
 
@@ -88,7 +96,7 @@ def index_file(home: Home, config: Config, collection: str, path: str) -> None:
     with open(path, "rb") as stream:
         data = stream.read()
         status = os.fstat(stream.fileno())
-    connection = _open(home)
+    connection = _open(home, _NOTE_BUSY_MS)
     try:
         put(connection, collection, relpath(path, folder.path), data, status)
     except apsw.Error as error:
@@ -106,27 +114,40 @@ def _sources(source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]
     return (source,) if source else SOURCES
 
 
-def _open(home: Home) -> apsw.Connection:
-    return open_index(home.index, write=True, busy_ms=_BUSY_MS)
+def _open(home: Home, busy_ms: int | None = None) -> apsw.Connection:
+    return open_index(home.index, write=True, busy_ms=_BUSY_MS if busy_ms is None else busy_ms)
+
+
+def _sweep(home: Home) -> None:
+    """Remove what killed writers left beside their files; the corpus's own folders are ingest's to sweep."""
+    for top in (home.state, home.logs, home.inbox):
+        for folder, folders, _ in os.walk(top):
+            folders.sort()
+            sweep_temporaries(folder)
+    sweep_temporaries(home.root)
 
 
 def _clear_unreadable(path: str) -> None:
-    """Remove an index that SQLite cannot read. The write-ahead log goes first: it must never meet a newer database."""
+    """Remove an index that SQLite cannot read whole.
+
+    The write-ahead log goes first: it must never meet a newer database.
+    """
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     except apsw.CantOpenError:
         return
     try:
         connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("PRAGMA quick_check(1)").fetchall()
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        # Damage is a row that is not "ok", or, where not even that can be told, an exception.
+        whole = connection.execute("PRAGMA quick_check(1)").get == "ok"
     except (apsw.NotADBError, apsw.CorruptError):
+        whole = False
+    finally:
         connection.close()
+    if not whole:
         for name in (f"{path}-wal", f"{path}-shm", path):
             if os.path.exists(name):
                 os.unlink(name)
-    finally:
-        connection.close()
 
 
 def _ingest(
@@ -136,14 +157,22 @@ def _ingest(
     roots: Sequence[str] | None,
     trust_stat: bool,
     rebuild: bool,
+    enqueue: bool,
     progress: Progress | None,
-) -> tuple[dict[str, Ledger], list[tuple[str, str]]]:
-    written: list[tuple[str, str]] = []
+) -> tuple[dict[str, Ledger], int]:
+    """The ledgers, and how many documents were queued for distillation."""
+    waiting: PendingQueue | None = None
+    if enqueue:
+        from runtime.pending_queue import PendingQueue
+
+        waiting = PendingQueue(home)
     ledgers: dict[str, Ledger] = {}
     with _Indexer(connection) as indexer:
 
         def on_written(collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
-            written.append((collection, relative))
+            # Queued before the source's state says that it was read: a run that dies is then repeated, not forgotten.
+            if waiting is not None:
+                waiting.add(collection, relative)
             indexer.put(collection, relative, data, status)
 
         for name in sources:
@@ -156,13 +185,7 @@ def _ingest(
                 progress=progress,
                 on_written=on_written,
             )
-    return ledgers, written
-
-
-def _enqueue(home: Home, written: list[tuple[str, str]]) -> int:
-    from runtime import pending_queue
-
-    return pending_queue.append(home, written)
+    return ledgers, waiting.added if waiting is not None else 0
 
 
 class _Indexer:
@@ -214,8 +237,6 @@ class _Indexer:
             try:
                 with batch:
                     put(self._connection, *item)
-                if waiting.empty():
-                    batch.end()
             except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
                 self._failure = error
         if self._failure is None:

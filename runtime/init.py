@@ -58,6 +58,7 @@ def setup(
         "demo": use_demo,
         "demo_left": 0,
         "index": None,
+        "documents": {},
         "question": None,
         "answer": None,
     }
@@ -73,10 +74,25 @@ def _fill(home: Home, config: Config, report: dict[str, Any], folder: str | None
         report["demo_left"] = _leave_demo(home)
     roots = [shipped("demo")] if report["demo"] else [folder] if folder else None
     report["index"] = index(home, config, source=_SOURCE, roots=roots, progress=progress)
+    report["documents"] = _held(home)
     question = DEMO_QUESTION if report["demo"] else _question(home, config)
     if question:
         report["question"] = question
         report["answer"] = _answer(home, config, question)
+
+
+def _held(home: Home) -> dict[str, int]:
+    """How many documents the index holds, by collection, most first."""
+    from qmd.store import open_index
+
+    connection = open_index(home.index)
+    try:
+        found: list[Any] = connection.execute(
+            "SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1 ORDER BY 2 DESC, 1"
+        ).fetchall()
+        return dict(found)
+    finally:
+        connection.close()
 
 
 def _write_config(home: Home) -> bool:

@@ -109,6 +109,7 @@ def item(row: hits.Row, config: Config, now: int) -> dict[str, Any]:
         "collection": row.collection,
         "source": row.fields.get("source"),
         "title": row.title,
+        "type": _text(row.fields.get("type")),
         "date": clock.iso(row.date),
         "ended": clock.iso(row.ended),
         "age_days": days,
@@ -121,6 +122,10 @@ def item(row: hits.Row, config: Config, now: int) -> dict[str, Any]:
     if not row.dated:
         found["date_source"] = "mtime"
     return found
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _known(connection: apsw.Connection, config: Config, names: Sequence[str]) -> frozenset[str]:

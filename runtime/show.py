@@ -93,6 +93,16 @@ def show(
     }
 
 
+def verbatim(row: hits.Row, text: str) -> bytes:
+    """The bytes of the file that ``text`` was read from; where it has changed since, or is gone, ``text`` in UTF-8."""
+    try:
+        data = read_or_none(row.file) if row.file else None
+    except OSError:
+        data = None
+    # Bytes that are no UTF-8 are only in the file: the index has U+FFFD in their place.
+    return data if data is not None and data.decode("utf-8", "replace") == text else text.encode()
+
+
 def cut(text: str, line: int, context: int) -> Passage:
     """The lines around ``line``, all of them where it is 0."""
     lines = text.removesuffix("\n").split("\n")

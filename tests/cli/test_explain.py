@@ -63,6 +63,86 @@ def test_the_last_event_is_shown(brain: Brain) -> None:
     assert "exit_code=0" in shown
 
 
+def test_explain_makes_no_home_wherever_it_is_named(brain: Brain, tmp_path: Path) -> None:
+    user = tmp_path / "user"
+    user.mkdir()
+    done = brain("explain", env={"HOME": str(user), "BRAIN_HOME": "~/x"}, cwd=str(user))
+    assert done.returncode == 0
+    assert f"{user}/x" in done.stdout
+    assert list(user.iterdir()) == []
+
+
+def test_what_a_run_did_not_understand_is_said_in_words(brain: Brain, tmp_path: Path) -> None:
+    bad = "".join(f'{{broken {number}\n{{"type":"odd-{number}"}}\n' for number in range(10))
+    good = (
+        '{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"5f0c","timestamp":"2026-04-28T09:14:03.000Z",'
+        '"cwd":"/p","message":{"role":"user","content":"hello there"}}\n'
+    )
+    (tmp_path / "old").mkdir()
+    transcript = tmp_path / "old" / "5f0c.jsonl"
+    transcript.write_text(bad + good)
+    assert brain("index", "--from", str(tmp_path / "old")).returncode == 0
+    done = brain("explain")
+    shown = done.stdout.split("\nSources\n")[1].split("\nTelemetry\n")[0]
+    assert "no transcripts have been read yet" not in done.stdout
+    assert "    failed: 10 × malformed line\n" in shown
+    assert f"    failed: {transcript}:1: malformed line (" in shown
+    assert "    and 7 more failures: brain explain --json\n" in shown
+    assert f"    unknown record: odd-0, 1 ×, first at {transcript}:2\n" in shown
+    assert "    and 5 more kinds: brain explain --json\n" in shown
+    assert not any(mark in shown for mark in "{}[]'")
+
+
+def test_a_ledger_of_another_shape_does_not_break_the_report(brain: Brain, home: Home) -> None:
+    folder = Path(home.state, "ledger")
+    folder.mkdir()
+    odd = {"seen": "many", "failed": [1, {}], "unknown": {"x": 3, "y": {}}, "skipped": {"a": "b"}, "failed_reasons": []}
+    (folder / "claude.json").write_text(json.dumps(odd))
+    done = brain("explain")
+    assert done.returncode == 0, done.stderr
+    assert "  claude: no counts\n" in done.stdout
+
+
+@pytest.fixture
+def notes(brain: Brain, home: Home) -> Path:
+    for number in range(7):
+        brain("inbox", f"the turnstile and its encoder, turnstile {number}")
+    brain("inbox", "a long note about the harbour, its opening hours and, in passing, a turnstile")
+    assert brain("index").returncode == 0
+    return Path(home.inbox)
+
+
+def test_a_hit_is_explained_sentence_first_then_its_terms(brain: Brain, notes: Path) -> None:
+    (found,) = [path for path in notes.rglob("*.md") if "harbour" in path.read_text()]
+    done = brain("explain", "--hit", str(found), "turnstile encoder")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("rank 8 of 8; the first is ")
+    assert lines[0].endswith("; it lacks encoder")
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line}
+    assert rows["title"][:3] == ["a", "long", "note"]
+    assert rows["uri"][0].endswith(found.name)
+    assert rows["rank"] == ["8,", "of", "8", "candidates"]
+    weight, passages, times = rows["turnstile"]
+    assert (float(weight) > 0, passages, int(times) > 0) == (True, "8", True)
+    assert rows["encoder"][1:] == ["7", "0"]
+    above = lines[lines.index("Outranked by") + 1 :]
+    assert [line.split()[0] for line in above] == ["1.", "2.", "3.", "4.", "5."]
+    assert all("qmd://inbox/" in line for line in above)
+    assert not any(mark in done.stdout for mark in "{}[]")
+
+
+def test_a_file_that_is_not_indexed_yet_is_told_from_one_that_is_not_there(brain: Brain, notes: Path) -> None:
+    manual = notes / "2026" / "11" / "manual.md"
+    manual.parent.mkdir(parents=True, exist_ok=True)
+    manual.write_text("a manual of the turnstile\n")
+    for reference in ("inbox/2026/11/manual.md", "qmd://inbox/2026/11/manual.md", str(manual)):
+        done = brain("explain", "--hit", reference, "turnstile")
+        assert (done.returncode, done.stdout) == (0, "on disk, not indexed yet\nfix: brain index\n")
+    done = brain("explain", "--hit", "inbox/2026/11/other.md", "turnstile")
+    assert done.stdout.startswith("no document 'inbox/2026/11/other.md' in the index\n")
+
+
 @pytest.mark.parametrize("words", [["--hit", "qmd://inbox/x.md"], ["a question alone"]])
 def test_a_hit_and_its_question_belong_together(brain: Brain, words: list[str]) -> None:
     done = brain("explain", "--json", *words)

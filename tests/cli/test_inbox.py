@@ -36,7 +36,7 @@ def rows(home: Home) -> list[dict[str, Any]]:
 def test_words_become_one_entry_and_one_object(brain: Brain) -> None:
     entry = note(brain, "use", "flock", "--type", "decision", "--tags", "locks, io")
     meta, body = kept(entry)
-    assert body == "use flock\n"
+    assert body == "# Decision: use flock\n\nuse flock\n"
     assert meta["tags"] == ["locks", "io"]
     assert (entry["schema"], entry["ok"], entry["type"], entry["title"]) == (1, True, "decision", "use flock")
     assert entry["path"].endswith(f"/{entry['entry_id']}.md")
@@ -52,7 +52,13 @@ def test_people_get_one_line(brain: Brain) -> None:
 
 def test_a_dash_reads_the_note_from_a_pipe(brain: Brain) -> None:
     text = "---\nsource: claude\n---\n\tindented\n"
-    assert kept(note(brain, "-", stdin=text))[1] == text
+    assert kept(note(brain, "-", stdin=text))[1] == f"# source: claude\n\n{text}"
+
+
+def test_a_flood_is_refused_without_being_counted(brain: Brain, home: Home) -> None:
+    done = brain("inbox", "-", stdin="x" * 3_000_000)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "over 100,000 characters" in done.stderr
 
 
 def test_bytes_that_are_not_utf8_are_kept_in_sight() -> None:
@@ -65,7 +71,7 @@ def test_bytes_that_are_not_utf8_are_kept_in_sight() -> None:
         timeout=60,
     )
     entry = json.loads(done.stdout)
-    assert kept(entry)[1] == "caf\\xe9 is open\n"
+    assert kept(entry)[1] == "# caf\\xe9 is open\n\ncaf\\xe9 is open\n"
     assert "not UTF-8" in entry["warning"]
 
 
@@ -88,7 +94,7 @@ def test_a_lone_verb_is_a_verb_and_never_a_note(brain: Brain, home: Home, verb: 
     ],
 )
 def test_everything_else_is_text(brain: Brain, words: list[str], text: str) -> None:
-    assert kept(note(brain, *words, stdin="not this"))[1] == text + "\n"
+    assert kept(note(brain, *words, stdin="not this"))[1] == f"# {text}\n\n{text}\n"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +145,7 @@ def test_twenty_writers_at_once_lose_nothing(brain: Brain, home: Home) -> None:
     texts = [f"note number {number}" for number in range(20)]
     with ThreadPoolExecutor(20) as pool:
         entries = list(pool.map(lambda text: note(brain, text), texts))
-    assert [kept(entry)[1] for entry in entries] == [text + "\n" for text in texts]
+    assert [kept(entry)[1] for entry in entries] == [f"# {text}\n\n{text}\n" for text in texts]
     on_disk = {str(path) for path in Path(home.inbox).rglob("*") if path.is_file()}
     assert on_disk == {entry["path"] for entry in entries}
     written = [line for line in rows(home) if line["exit_code"] == 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import cli.init
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEMO = ROOT / "demo"
@@ -131,6 +134,42 @@ def test_from_takes_a_folder_of_any_layout(brain: Brain, tmp_path: Path) -> None
     report = init(brain, "--from", str(tmp_path / "a"))
     assert (report["sessions"], report["demo"]) == (1, False)
     assert report["answer"]["hits"][0]["uri"] == "qmd://brain/deep.md"
+
+
+def test_it_says_what_became_of_each_transcript_and_what_the_brain_holds(brain: Brain, claude_root: Path) -> None:
+    folder = claude_root / "projects" / "p"
+    session(folder, "older", "Why is the northern tile grey?", day=1)
+    session(folder, "newer", "Rename the legend's colours", day=2)
+    (folder / "nothing.jsonl").write_text("")
+    assert brain("inbox", "the harbour closes at nine").returncode == 0
+    first = brain("init").stdout
+    assert "indexed  3 transcripts in " in first
+    assert " s: 2 became documents; 1 left out (1 × empty)\n" in first
+    assert "\nholds    3 documents (brain 2, inbox 1)\n" in first
+    assert " s: 2 became documents (0 of them new or grown); 1 left out (1 × empty)\n" in brain("init").stdout
+    session(folder / "copy", "older", "Why is the northern tile grey?", day=1)
+    assert " s: 3 became 2 documents, a session's copies and parts being one (1 of them" in brain("init").stdout
+    assert init(brain)["documents"] == {"brain": 2, "inbox": 1}
+
+
+@pytest.mark.parametrize(
+    ("cwd", "shown"),
+    [("/", "{tmp}/my env/bin/brain"), ("{tmp}", "my env/bin/brain"), ("{tmp}/my env/bin", "./brain"),
+     ("{tmp}/elsewhere", "{tmp}/my env/bin/brain")],
+)  # fmt: skip
+def test_the_command_it_shows_can_be_typed_from_where_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cwd: str, shown: str
+) -> None:
+    own = tmp_path / "my env" / "bin" / "brain"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setattr(sys, "executable", str(own.parent / "python"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.chdir(cwd.format(tmp=tmp_path))
+    (word,) = shlex.split(cli.init._command())
+    assert word == shown.format(tmp=tmp_path)
+    assert os.path.samefile(word, own)
 
 
 def test_running_it_again_changes_nothing(brain: Brain, place: Path) -> None:

@@ -29,6 +29,7 @@ def shelf(home: Home) -> Shelf:
         date=now - 60,
     )
     shelf.put("brain", "b.md", session_id="b", synthetic=True, date=now - 50)
+    shelf.put("inbox", "n.md", title="Tokens refresh early", type="decision", project="/u/x/api", date=now - 2 * 86_400)
     shelf.put("kb-raw", "a.md", title="An article", date=now - 3 * 86_400)
     return shelf
 
@@ -51,7 +52,8 @@ def test_people_get_a_line_a_document_under_its_day(shelf: Shelf, brain: Brain) 
     assert "\x1b" not in done.stdout
     assert "\u202e" not in done.stdout, "what reorders text is not printed"
     assert any("Fix the race  brain · api" in line for line in lines)
-    assert any("An article" in line for line in lines)
+    assert any("Tokens refresh early  inbox · decision · api" in line for line in lines)
+    assert any("An article  kb-raw" in line for line in lines)
     assert lines[-1] == "1 synthetic left out (--all)"
 
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
 from core import clock
 from core.home import Home
+from qmd.store import open_index
+from qmd.writer import put
 from tests.runtime.index_fixture import Shelf
 
+ROOT = Path(__file__).resolve().parents[2]
 Brain = Callable[..., CompletedProcess[str]]
 
 
@@ -47,6 +56,52 @@ def test_a_passage_has_its_lines_numbered(shelf: Shelf, brain: Brain) -> None:
         f"  {number + 1}  line 21",
     ]
     assert brain("show", "s1", "--line", str(number), "--context", "0").stdout.endswith(f"> {number}  line 20\n")
+
+
+def program(*words: str, **streams: Any) -> CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", "import brain; brain.entry()", *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+        check=True,
+        timeout=60,
+        **streams,
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"trailing  \nspaces\t\n\n\n",
+        b"no end of line",
+        b"dos\r\nlines\r\n",
+        b"caf\xe9 \x1b[31mred",
+        b"\xef\xbb\xbfmark",
+    ],
+)
+def test_full_is_the_file_byte_for_byte(shelf: Shelf, body: bytes) -> None:
+    file = Path(shelf.config.collections["kb-wiki"].path, "odd.md")
+    file.parent.mkdir()
+    file.write_bytes(body)
+    connection = open_index(shelf.home.index, write=True)
+    try:
+        put(connection, "kb-wiki", "odd.md", body, file.stat())
+    finally:
+        connection.close()
+    assert program("show", "odd", "--full", stdout=subprocess.PIPE).stdout == body
+    file.write_bytes(b"other since")
+    assert program("show", "odd", "--full", stdout=subprocess.PIPE).stdout == body.decode("utf-8", "replace").encode()
+
+
+def test_full_on_a_terminal_cannot_drive_it(shelf: Shelf) -> None:
+    controller, terminal = pty.openpty()
+    try:
+        program("show", "s1", "--full", stdout=terminal)
+        said = os.read(controller, 10_000)
+    finally:
+        os.close(terminal)
+        os.close(controller)
+    assert b"red alert" in said
+    assert b"\x1b" not in said
 
 
 def test_json_is_one_object_with_the_text(shelf: Shelf, brain: Brain) -> None:

@@ -13,6 +13,7 @@ from core.document import render
 from core.home import Home
 from qmd.store import open_index
 from qmd.writer import put
+from runtime import freshness
 
 
 class Shelf:
@@ -36,6 +37,7 @@ class Shelf:
         connection = open_index(self.home.index, write=True)
         try:
             put(connection, collection, path, data, os.stat(file))
+            freshness.mark(connection, self.config)
         finally:
             connection.close()
         return file

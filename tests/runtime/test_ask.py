@@ -41,7 +41,7 @@ def test_the_envelope_is_the_contract(shelf: Shelf) -> None:
     assert {key: envelope[key] for key in ("schema", "ok", "query")} == {"schema": 1, "ok": True, "query": "walrus"}
     assert "error" not in envelope
     assert envelope["freshness"] == {
-        "lexical": {"fresh": True, "pending": 0, "as_of": None},
+        "lexical": {"fresh": True, "pending": 0, "as_of": clock.iso(clock.now())},
         "semantic": {"fresh": False, "pending": 1, "as_of": None},
     }
     hit = _hits(envelope)[0]
@@ -185,3 +185,60 @@ def test_a_note_is_called_by_its_own_title(shelf: Shelf) -> None:
 
     index_file(shelf.home, shelf.config, "inbox", str(file))
     assert _hits(_ask(shelf, "pelican"))[0]["title"] == "Why sqlite"
+
+
+def test_a_date_never_lifts_what_has_none_of_the_words(shelf: Shelf) -> None:
+    now = clock.now()
+    for number in range(40):
+        shelf.put("brain", f"filler{number}.md", "the quick work of the day", date=now - DAY)
+    shelf.put("inbox", "note.md", "chose postgres for the ledger", date=now - 45 * DAY)
+    assert [hit["uri"] for hit in _hits(_ask(shelf, "why postgres for the ledger, recently"))] == [
+        "qmd://inbox/note.md"
+    ]
+    assert exit_code(_ask(shelf, f"qqqq xxxx in {time.gmtime(now).tm_year}")) == 67
+
+
+@pytest.mark.parametrize(
+    "question", ["what did I do yesterday?", "what happened yesterday?", "yesterday", "what did we work on yesterday"]
+)
+def test_a_question_for_a_day_walks_through_it_newest_first(shelf: Shelf, question: str) -> None:
+    midnight = time.mktime((*time.localtime(clock.now())[:3], 0, 0, 0, 0, 0, -1))
+    for hour in (3, 9, 15):
+        at = int(midnight) - DAY + hour * 3600
+        shelf.put("brain", f"h{hour}.md", f"session of hour {hour}", date=at, ended=at + 60)
+    shelf.put("brain", "older.md", "what did I do yesterday", date=int(midnight) - 9 * DAY)
+    envelope = _ask(shelf, question)
+    assert [hit["uri"] for hit in _hits(envelope)] == [f"qmd://brain/h{hour}.md" for hour in (15, 9, 3)]
+    assert envelope["route"]["mode"] == "time"  # type: ignore[index]
+
+
+def test_date_words_do_not_swamp_the_topic_where_the_days_are_empty(shelf: Shelf) -> None:
+    now = clock.now()
+    shelf.put("brain", "lint.md", "the lint rules were loosened", date=now - 300 * DAY)
+    shelf.put("brain", "log.md", "git log since 2 weeks ago; three weeks ago, last month", date=now - 400 * DAY)
+    envelope = _ask(shelf, "lint three weeks ago")
+    assert _hits(envelope)[0]["uri"] == "qmd://brain/lint.md"
+    assert "nothing that matches is from those days" in envelope["route"]["reason"]  # type: ignore[index]
+
+
+def test_frontmatter_of_any_type_is_shown_as_text(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus", source=5, project=["a", "b"], type=True)
+    hit = _hits(_ask(shelf, "walrus"))[0]
+    assert (hit["source"], hit["project"], hit["type"]) == ("5", "a, b", "True")
+
+
+def test_until_a_run_has_ended_an_empty_answer_is_a_missing_index(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus")
+    shelf.sql("DELETE FROM brain_state WHERE key = 'complete'")
+    with pytest.raises(EngineMissing) as caught:
+        _ask(shelf, "zzyzx")
+    assert caught.value.fix == "brain index"
+    lexical = _ask(shelf, "walrus")["freshness"]["lexical"]  # type: ignore[index]
+    assert (lexical["fresh"], lexical["pending"]) == (False, 1)
+
+
+def test_a_changed_set_of_collections_is_not_fresh(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus")
+    Path(shelf.home.path("collections.yml")).write_text("collections:\n  inbox: {}\n  more: {}\n")
+    with Asker(shelf.home, load(shelf.home)) as asker:
+        assert asker.ask("walrus", Request())["freshness"]["lexical"]["fresh"] is False

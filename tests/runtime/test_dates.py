@@ -51,14 +51,14 @@ MEANINGS = [
     ("an hour ago", "an hour ago", "2026-11-21", "boost"),
     ("16 hours ago", "16 hours ago", "2026-11-20", "boost"),
     # Last, this, past
-    ("the migration last week", "last week", "2026-11-08..2026-11-16", "boost"),
+    ("the migration last week", "last week", "2026-11-09..2026-11-15", "boost"),
     ("this week", "this week", "2026-11-16..2026-11-22", "boost"),
-    ("last month", "last month", "2026-09-28..2026-11-03", "boost"),
+    ("last month", "last month", "2026-10-01..2026-10-31", "boost"),
     ("this month", "this month", "2026-11-01..2026-11-30", "boost"),
-    ("last quarter", "last quarter", "2026-06-24..2026-10-07", "boost"),
-    ("last year", "last year", "2024-12-18..2026-01-14", "boost"),
+    ("last quarter", "last quarter", "2026-07-01..2026-09-30", "boost"),
+    ("last year", "last year", "2025-01-01..2025-12-31", "boost"),
     ("this year", "this year", "2026-01-01..2026-12-31", "boost"),
-    ("the week before last", "the week before last", "2026-11-01..2026-11-09", "boost"),
+    ("the week before last", "the week before last", "2026-11-02..2026-11-08", "boost"),
     ("What happened last Tuesday?", "last Tuesday", "2026-11-17", "boost"),
     ("what did I do last Saturday", "last Saturday", "2026-11-14", "boost"),
     ("on Tuesday", "on Tuesday", "2026-11-17", "boost"),
@@ -135,6 +135,17 @@ MEANINGS = [
     ("from October to December", "from October to December", "2025-10-01..2025-12-31", "boost"),
     ("between November and January", "between November and January", "2025-11-01..2026-01-31", "boost"),
     ("from 2020 to 2023", "from 2020 to 2023", "2020-01-01..2023-12-31", "boost"),
+    ("in 2025-06-01 to 2025-06-30", "in 2025-06-01 to 2025-06-30", "2025-06-01..2025-06-30", "bound"),
+    ("2025-06-01 to 2025-06-30", "2025-06-01 to 2025-06-30", "2025-06-01..2025-06-30", "bound"),
+    ("2025-06-01 - 2025-06-30", "2025-06-01 - 2025-06-30", "2025-06-01..2025-06-30", "bound"),
+    ("during 2025-06-01 – 2025-06-30", "during 2025-06-01 – 2025-06-30", "2025-06-01..2025-06-30", "bound"),
+    ("in 2025-06-01..2025-06-30", "in 2025-06-01..2025-06-30", "2025-06-01..2025-06-30", "bound"),
+    ("the outages of 2025-06-01/2025-06-30.", "of 2025-06-01/2025-06-30", "2025-06-01..2025-06-30", "bound"),
+    ("auth since 2025-06-01 until 2025-06-30", "since 2025-06-01 until 2025-06-30", "2025-06-01..2025-06-30", "bound"),
+    ("in March to May 2025", "in March to May 2025", "2025-03-01..2025-05-31", "boost"),
+    ("in late March to early April 2025", "in late March to early April 2025", "2025-03-18..2025-04-13", "boost"),
+    ("what moved in March to 5 servers", "in March", "2026-03-01..2026-03-31", "boost"),
+    ("moved on Monday to Tuesday", "on Monday", "2026-11-16", "boost"),
     # The most specific phrase wins
     ("finished last Friday on 23 January, 2022", "on 23 January, 2022", "2022-01-23", "boost"),
     ("issue last week,as mentioned on November 6, 2023", "on November 6, 2023", "2023-11-06", "boost"),
@@ -175,11 +186,11 @@ def test_what_only_looks_like_a_date_is_none(question: str) -> None:
     ("question", "now", "name", "expected"),
     [
         # The 31st, a month back; the turn of the year
-        ("last month", "2026-01-31 12:00", "UTC", "2025-11-28..2026-01-03"),
+        ("last month", "2026-01-31 12:00", "UTC", "2025-12-01..2025-12-31"),
         ("a month ago", "2026-03-31 12:00", "UTC", "2026-02-22..2026-03-06"),
         ("yesterday", "2026-01-01 00:10", "UTC", "2025-12-31"),
-        ("last week", "2026-01-01 12:00", "UTC", "2025-12-21..2025-12-29"),
-        ("last quarter", "2026-02-01 12:00", "UTC", "2025-09-24..2026-01-07"),
+        ("last week", "2026-01-01 12:00", "UTC", "2025-12-22..2025-12-28"),
+        ("last quarter", "2026-02-01 12:00", "UTC", "2025-10-01..2025-12-31"),
         ("in December", "2026-01-05 12:00", "UTC", "2025-12-01..2025-12-31"),
         ("last winter", "2026-02-10 12:00", "UTC", "2024-11-16..2025-03-15"),
         ("this Monday", "2026-11-16 09:00", "UTC", "2026-11-16"),
@@ -210,12 +221,12 @@ def test_a_day_with_a_change_of_clocks_has_its_own_length() -> None:
 
 def test_the_reason_says_which_days_and_what_they_do() -> None:
     reasons = {
-        "last Tuesday": '"last Tuesday" is 2026-11-17: documents of that day rank higher',
-        "three weeks  ago": '"three weeks ago" is 2026-10-31, 4 days either way: documents of that time rank higher',
+        "last Tuesday": '"last Tuesday" is 2026-11-17: documents of that day are preferred',
+        "three weeks  ago": '"three weeks ago" is 2026-10-31, 4 days either way: documents of that time are preferred',
         "since 2026-05-01": '"since 2026-05-01": only documents from 2026-05-01 on',
         "what did I do yesterday": '"yesterday" is 2026-11-20: only documents of that day',
-        "3/5/2024": '"3/5/2024" is 2024-03-05, read month first: documents of that day rank higher',
-        "in March": '"in March" is 2026-03-01 to 2026-03-31: documents of that time rank higher,'
+        "3/5/2024": '"3/5/2024" is 2024-03-05, read month first: documents of that day are preferred',
+        "in March": '"in March" is 2026-03-01 to 2026-03-31: documents of that time are preferred,'
         " those of other years a little",
     }
     for question, reason in reasons.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import config, telemetry
+from core import clock, config, telemetry
 from core.home import Home
 from core.jsonio import dumps
 from core.version import VERSION
@@ -110,7 +110,7 @@ def test_a_missing_folder_keeps_its_documents_and_is_a_problem(home: Home) -> No
     found = report(home)
     entry = collection(found, "kb-wiki")
     assert (entry["exists"], entry["files"], entry["documents"], entry["pending"]) == (False, 0, 1, 0)
-    assert "1 documents still answer" in problem(found, "collections")[0]["message"]
+    assert "its 1 document still answers" in problem(found, "collections")[0]["message"]
 
 
 def test_documents_of_an_unconfigured_collection_are_noticed(home: Home) -> None:
@@ -119,7 +119,7 @@ def test_documents_of_an_unconfigured_collection_are_noticed(home: Home) -> None
     write(Path(home.root, "collections.yml"), "collections:\n  brain:\n")
     found = report(home)
     assert found["index"]["by_collection"] == {"kb-wiki": 1}
-    assert "kb-wiki" in problem(found, "index")[0]["message"]
+    assert "1 document of collection kb-wiki" in problem(found, "index")[-1]["message"]
 
 
 def test_a_broken_config_is_named_with_its_line_and_hides_nothing_else(home: Home) -> None:
@@ -190,22 +190,55 @@ def test_an_unreadable_home_is_reported_and_not_mistaken_for_an_empty_one(home: 
     assert found["version"]["product"] == VERSION
 
 
-def test_waiting_transcripts_are_unknown_until_a_run_then_counted(home: Home, claude_root: Path) -> None:
+def test_waiting_transcripts_are_counted(home: Home, claude_root: Path) -> None:
     before = report(home)
-    assert before["transcripts"] == {"waiting": None, "as_of": None}
+    assert before["transcripts"] == {"waiting": 0, "sources": {"claude": 0}, "as_of": None}
     assert before["ledger"] == {}
+    assert problem(before, "transcripts")[0]["message"] == "no transcripts have been read yet"
     project = claude_root / "projects" / "-p"
     write(project / "5f0c93ab-0000-4000-8000-000000000000.jsonl", RECORD + "{broken\n" + RECORD)
     indexing.index(home, config.load(home), source="claude")
     after = report(home)
     assert after["transcripts"]["waiting"] == 0
-    assert after["transcripts"]["as_of"].endswith("Z")
+    assert after["transcripts"]["as_of"] == after["index"]["as_of"]
+    assert after["index"]["as_of"].endswith("Z")
     assert (after["ledger"]["claude"]["seen"], after["ledger"]["claude"]["failed_records"]) == (1, 1)
-    assert "1 records could not be read" in problem(after, "ledger")[0]["message"]
+    assert "claude: 1 record could not be read" in problem(after, "ledger")[0]["message"]
     write(project / "5f0c93ab-0000-4000-8000-000000000001.jsonl", RECORD)
     waiting = report(home)
     assert waiting["transcripts"]["waiting"] == 1
     assert problem(waiting, "transcripts")[0]["fix"] == "brain index --new"
+
+
+def test_a_run_over_another_folder_has_read_transcripts_too(home: Home, tmp_path: Path) -> None:
+    write(tmp_path / "old" / "5f0c93ab-0000-4000-8000-000000000000.jsonl", RECORD)
+    indexing.index(home, config.load(home), source="claude", roots=[str(tmp_path / "old")])
+    found = report(home)
+    assert found["ledger"]["claude"]["ingested"] == 1
+    assert problem(found, "transcripts") == []
+    assert found["transcripts"]["as_of"] is not None
+
+
+def test_a_collection_that_only_notes_went_into_says_when(home: Home) -> None:
+    before = clock.now()
+    inbox.write(home, "use flock")
+    found = report(home)
+    as_of = clock.parse_iso(collection(found, "inbox")["lexical"]["as_of"])
+    assert as_of is not None
+    assert before <= as_of <= clock.now()
+    assert collection(found, "brain")["lexical"]["as_of"] is None
+    assert (found["index"]["complete"], found["index"]["as_of"]) == (False, None)
+    assert "no index run has ended yet" in problem(found, "index")[0]["message"]
+
+
+def test_collections_that_changed_since_the_last_run_are_noticed(home: Home) -> None:
+    indexing.index(home, config.load(home))
+    found = report(home)
+    assert (found["index"]["complete"], found["index"]["current"], problem(found, "index")) == (True, True, [])
+    write(Path(home.root, "collections.yml"), "collections:\n  brain:\n  more:\n")
+    changed = report(home)
+    assert (changed["index"]["complete"], changed["index"]["current"]) == (True, False)
+    assert "changed since" in problem(changed, "index")[0]["message"]
 
 
 def test_telemetry_readable_by_others_is_a_warning(home: Home) -> None:

@@ -90,6 +90,19 @@ def test_several_documents_of_one_name_are_named(shelf: Shelf) -> None:
     assert find(shelf, "kb-wiki/page.md").collection == "kb-wiki"
 
 
+def test_the_beginning_of_a_files_name_is_enough_where_one_file_has_it(shelf: Shelf) -> None:
+    shelf.put("brain", "1c38adc0-48be-4319.md", "six")
+    shelf.put("brain", "1c38ffff-48be-4319.md", "seven")
+    assert find(shelf, "1c38adc0").path == "1c38adc0-48be-4319.md"
+    assert (find(shelf, "1c38a:7").path, find(shelf, "1c38a:7").line) == ("1c38adc0-48be-4319.md", 7)
+    assert find(shelf, "note").path == "2026/11/note one.md"
+    with pytest.raises(BadInput, match="names several documents"):
+        find(shelf, "1c38")
+    for name in ("1c3", "2026", "deep", "%c38", "brain/1c38a", "qmd://brain/1c38adc0"):
+        with pytest.raises(hits.NotFound):
+            find(shelf, name)
+
+
 def test_copies_of_one_content_are_one_answer_to_its_docid(shelf: Shelf) -> None:
     shelf.put("kb-raw", "copy/page.md", "five", title="page")
     shelf.put("kb-raw", "copy/again.md", "five", title="page")

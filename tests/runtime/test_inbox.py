@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.config import load
 from core.document import split
 from core.errors import BadInput, Internal
 from core.home import Home
 from core.text import clean, one_line
 from qmd.store import open_index
-from runtime import inbox, indexing
+from runtime import inbox, indexing, recent
 
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z
 FIELDS = ["session_id", "source", "title", "date", "type", "project", "tags", "schema"]
@@ -51,8 +52,25 @@ def test_the_frontmatter_says_what_the_note_is(home: Home) -> None:
             "tags": ["a", "b"],
             "schema": 1,
         },
-        "first line\nsecond\n",
+        "# Idea: My title\n\nfirst line\nsecond\n",
     )
+
+
+@pytest.mark.parametrize("type", inbox.TYPES)
+def test_the_body_begins_with_what_the_note_is(home: Home, type: str) -> None:
+    heading = "# use flock" if type == "note" else f"# {type.title()}: use flock"
+    assert read(inbox.write(home, "use flock", type=type))[1] == f"{heading}\n\nuse flock\n"
+
+
+def test_a_note_is_found_by_its_type_and_shown_by_its_title(home: Home) -> None:
+    kept = inbox.write(home, "JWTs in localStorage: XSS reads them", type="rejected")
+    inbox.write(home, "the harbour closes at nine")
+    assert found(home, "rejected") == [kept.uri]
+    items = recent.recent(home, load(home), since=0, now=int(NOON))["items"]
+    assert {(item["title"], item["type"]) for item in items} == {
+        ("JWTs in localStorage: XSS reads them", "rejected"),
+        ("the harbour closes at nine", "note"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -78,7 +96,7 @@ def test_a_body_that_looks_like_frontmatter_stays_body(home: Home, text: str) ->
     meta, body = read(entry)
     assert meta["source"] == "note"
     assert set(meta) <= set(FIELDS)
-    assert body == text.rstrip() + "\n"
+    assert body == f"# {entry.title}\n\n{text.rstrip()}\n"
 
 
 _HOSTILE = st.sampled_from(
@@ -98,7 +116,7 @@ def test_no_payload_adds_or_changes_a_field(home: Home, text: str, title: str, p
     kept = "x" + text
     entry = inbox.write(home, kept, title=title, project=project, tags=tags, now=NOON)
     meta, body = read(entry)
-    assert body == clean(kept).rstrip() + "\n"
+    assert body == f"# {entry.title}\n\n{clean(kept).rstrip()}\n"
     expected = {
         "session_id": entry.entry_id,
         "source": "note",
@@ -121,10 +139,10 @@ def test_an_empty_note_is_refused_and_nothing_is_written(home: Home, text: str) 
 
 def test_what_is_too_long_is_refused_at_the_stated_length(home: Home) -> None:
     assert os.path.exists(inbox.write(home, "x" * inbox.TEXT_LIMIT).path)
-    with pytest.raises(BadInput, match="100,001 characters"):
+    with pytest.raises(BadInput, match="over 100,000 characters"):
         inbox.write(home, "x" * (inbox.TEXT_LIMIT + 1))
     for field in ({"title": "x" * 1001}, {"project": "x" * 1001}, {"tags": ["x" * 500, "y" * 501]}):
-        with pytest.raises(BadInput, match="more than 1,000"):
+        with pytest.raises(BadInput, match="over 1,000 characters"):
             inbox.write(home, "x", **field)
 
 

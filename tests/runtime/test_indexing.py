@@ -82,7 +82,11 @@ def test_the_queue_gets_what_changed_once(home: Home, sessions: Path) -> None:
     _grow(sessions, "more")
     assert _run(home, sessions, trust_stat=True, enqueue=True)["queued"] == 1
     assert [row["path"] for row in pending_queue.read(home)] == ["one.md"]
-    assert pending_queue.append(home, [("brain", "one.md"), ("brain", "one.md"), ("brain", "two.md")]) == 1
+    queue = pending_queue.PendingQueue(home)
+    for name in ("one.md", "two.md", "two.md"):
+        queue.add("brain", name)
+    assert queue.added == 1
+    assert [row["path"] for row in pending_queue.read(home)] == ["one.md", "two.md"]
 
 
 def test_rebuild_makes_the_same_documents_and_the_same_answers(home: Home, sessions: Path) -> None:

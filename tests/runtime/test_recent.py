@@ -64,6 +64,7 @@ def test_an_item_says_what_it_is_and_how_to_resume_it(shelf: Shelf) -> None:
         "collection": "brain",
         "source": "claude",
         "title": "Fix the race",
+        "type": None,
         "date": "2026-11-21T12:30:00Z",
         "ended": "2026-11-21T13:30:00Z",
         "age_days": 0,

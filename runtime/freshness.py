@@ -1,0 +1,61 @@
+"""How far answers can be behind: what the last whole index run left, and what a cheap stat sees since.
+
+Lexical and semantic freshness are two facts. An index is complete when a run over the configured collections has ended;
+until then, finding nothing says nothing.
+"""
+
+from __future__ import annotations
+
+from core import clock
+from ingest import pulse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import apsw
+
+    from core.config import Config
+    from core.home import Home
+
+
+class Freshness:
+    """``complete``: a run has ended. ``current``: with the collections that are configured now."""
+
+    __slots__ = ("as_of", "complete", "current", "documents", "pending")
+
+    def __init__(self, home: Home, config: Config, connection: apsw.Connection) -> None:
+        known: dict[Any, Any] = dict(
+            connection.execute(  # type: ignore[arg-type]
+                "SELECT key, value FROM brain_state WHERE key IN ('complete', 'as_of', 'documents')"
+            ).fetchall()
+        )
+        self.complete = "complete" in known
+        self.current = known.get("complete") == fingerprint(config)
+        self.as_of: int | None = known.get("as_of")
+        self.documents: int = known.get("documents") or 0
+        self.pending, _ = pulse.pending(home)
+        if not self.current:
+            self.pending = max(1, self.pending)  # how many is not known: at least one
+
+    def envelope(self) -> dict[str, Any]:
+        """The ``freshness`` of an answer."""
+        as_of = clock.iso(self.as_of) if self.as_of else None
+        return {
+            "lexical": {"fresh": self.pending == 0, "pending": self.pending, "as_of": as_of},
+            # No semantic index exists yet, so every document awaits it.
+            "semantic": {"fresh": False, "pending": self.documents, "as_of": None},
+        }
+
+
+def mark(connection: apsw.Connection, config: Config) -> None:
+    """Note that a run over every configured collection has ended."""
+    rows = [("complete", fingerprint(config)), ("as_of", clock.now())]
+    connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
+
+
+def fingerprint(config: Config) -> str:
+    """What makes one set of collections another: their names, folders and masks."""
+    return "\n".join(
+        "\t".join((name, folder.path, folder.pattern, *folder.ignore)) for name, folder in config.collections.items()
+    )
