@@ -1,0 +1,56 @@
+"""``python -m bench``: measure, print the table, exit 1 where a bar is missed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from bench import ask, index, locomo
+from bench.measure import DATA, ROOT, Failed, compile_checkout
+from bench.report import Report
+
+SUITES = ("ask", "index", "locomo")
+RESULTS = ROOT / "bench" / "results.md"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Returns 0 where every bar is met, 1 where one is missed, 2 where something could not be measured at all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=(__doc__ or "").strip(),
+        epilog="The whole of it is written to bench/results.md; a part, or --quick, only where --out says so.",
+    )
+    parser.add_argument("suite", nargs="*", help=f"what to measure: {', '.join(SUITES)} (all)")
+    parser.add_argument("--quick", action="store_true", help="few repetitions, no 50,000 files")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of the table")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"write the table here ({RESULTS.relative_to(ROOT)})")
+    arguments = parser.parse_args(argv)
+    for name in arguments.suite:
+        if name not in SUITES:
+            parser.error(f"no suite {name!r}: {', '.join(SUITES)}")
+    suites = [name for name in SUITES if name in arguments.suite or not arguments.suite]
+    DATA.mkdir(parents=True, exist_ok=True)
+    compile_checkout()
+    report = Report()
+    try:
+        if "ask" in suites:
+            ask.measure(report, quick=arguments.quick)
+        if "index" in suites:
+            index.measure(report, quick=arguments.quick)
+        if "locomo" in suites:
+            locomo.measure(report)
+    except Failed as failure:
+        sys.stderr.write(f"bench: {failure}\n")
+        return 2
+    page = report.markdown()
+    out = arguments.out or (RESULTS if len(suites) == len(SUITES) and not arguments.quick else None)
+    if out is not None:
+        out.write_text(page, encoding="utf-8")
+    print(json.dumps(report.as_dict()) if arguments.json else page)
+    return 1 if report.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""What is measured on: folders of markdown made once and kept below ``bench/data``, and brains that hold them."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import random
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.measure import DATA, ROOT, SHARED, environment, program, run
+
+GENERATOR = SHARED / "tools" / "gen_corpus.py"
+
+# The two published corpora: files, mean KiB of a file, seed.
+LARGE = (6_751, 11.0, 7)
+MANY = (50_000, 1.0, 11)
+
+# As people ask, in the generator's vocabulary; two of them name dates.
+SPOKEN = (
+    "why did the token refresh of the gateway fail during the rollback",
+    "what was the decision about the vector index and its embedding model",
+    "how much latency did the new cache save on the search server",
+    "which feature flag did we run in the ranking experiment",
+    "where is the migration that changed the session database",
+    "who wanted the encryption of the backup and why",
+    "did the deploy pipeline ever hold a lock across a transaction",
+    "the build was slow until we found the garbage collector problem",
+    "what did the postmortem of the network outage say about alert noise",
+    "list the open questions about the customer research meeting",
+    "how do I restore a schema from the backup without a restart",
+    "best price estimate for the cluster budget and the invoice",
+    "what did we learn about typography and palette last week",
+    "notes on the compiler and the parser from three months ago",
+    "is the shortest path traversal of the graph fast enough",
+)
+_SYLLABLES = [
+    head + tail for head in ("b", "dr", "f", "gl", "k", "m", "pr", "s", "t", "v") for tail in ("a", "en", "i", "or")
+]
+
+
+class Corpus(NamedTuple):
+    """Markdown files below ``folder``: their number, their bytes, and questions about them."""
+
+    name: str
+    folder: Path
+    files: int
+    size: int
+    questions: list[str]
+
+
+def published(shape: tuple[int, float, int]) -> Corpus | None:
+    """The corpus that the peer's published figures were measured on; None where its generator is not at hand."""
+    if not GENERATOR.is_file():
+        return None
+    files, mean, seed = shape
+    folder = DATA / f"corpus-{files}"
+    asked = DATA / f"questions-{files}.txt"
+    if not _whole(folder, files) or not asked.is_file():
+        shutil.rmtree(folder, ignore_errors=True)
+        sys.stderr.write(f"making {files:,} files in {folder}\n")
+        DATA.mkdir(parents=True, exist_ok=True)
+        sizes = ["--files", str(files), "--mean-kb", f"{mean:g}", "--seed", str(seed)]
+        run([sys.executable, str(GENERATOR), str(folder), *sizes, "--queries", str(asked)], environment(DATA))
+        _seal(folder)
+    questions = asked.read_text(encoding="utf-8").splitlines()
+    return _corpus(folder, [*questions, *SPOKEN])
+
+
+def own(files: int = 2_000) -> Corpus:
+    """A smaller corpus of our own, for where the published one cannot be made."""
+    folder = DATA / f"own-{files}"
+    if not _whole(folder, files):
+        shutil.rmtree(folder, ignore_errors=True)
+        draw = random.Random(files)  # noqa: S311  # the same files every time
+        words = " ".join(SPOKEN).split()
+        words += ["".join(draw.choices(_SYLLABLES, k=3)) for _ in range(20_000)]
+        # As in any language, few words are most of the text (Zipf's law).
+        weights = list(itertools.accumulate(1 / rank for rank in range(3, len(words) + 3)))
+        for number in range(files):
+            paragraphs = [
+                " ".join(draw.choices(words, cum_weights=weights, k=draw.randint(30, 120))).capitalize() + "."
+                for _ in range(draw.randint(4, 24))
+            ]
+            path = folder / f"area{number % 12:02}" / f"note-{number:05}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            title = " ".join(draw.choices(words, cum_weights=weights, k=4)).capitalize()
+            path.write_text(f"# {title}\n\n" + "\n\n".join(paragraphs) + "\n", encoding="utf-8")
+        _seal(folder)
+    return _corpus(folder, [*SPOKEN, *(" ".join(line.split()[-3:]) for line in SPOKEN)])
+
+
+def configure(home: Path, corpus: Corpus) -> None:
+    """Make ``home`` a brain whose only collection, ``notes``, is the corpus."""
+    home.mkdir(parents=True, exist_ok=True)
+    config = {"collections": {"notes": {"path": str(corpus.folder), "trust": "note"}}}
+    # JSON is YAML.
+    (home / "collections.yml").write_text(json.dumps(config), encoding="utf-8")
+
+
+def brain(corpus: Corpus) -> Path:
+    """The home of a brain that has indexed the corpus, as this version of the code indexes it."""
+    home = DATA / f"home-{corpus.name}"
+    key = home / "made-by"
+    if not key.is_file() or key.read_text(encoding="utf-8") != _code():
+        shutil.rmtree(home, ignore_errors=True)
+        sys.stderr.write(f"indexing {corpus.files:,} files\n")
+        configure(home, corpus)
+        run([*program(), "index", "--json"], environment(home))
+        key.write_text(_code(), encoding="utf-8")
+    return home
+
+
+def _code() -> str:
+    """A digest of the code that decides what an index holds."""
+    digest = hashlib.sha256()
+    for room in ("core", "qmd", "ingest", "runtime"):
+        for path in sorted((ROOT / room).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _corpus(folder: Path, questions: list[str]) -> Corpus:
+    files, size = _measure(folder)
+    return Corpus(folder.name, folder, files, size, questions)
+
+
+def _seal(folder: Path) -> None:
+    folder.with_suffix(".sealed").write_text("{} {}".format(*_measure(folder)), encoding="utf-8")
+
+
+def _whole(folder: Path, files: int) -> bool:
+    """Whether the folder was made to its end and nothing in it has changed size."""
+    seal = folder.with_suffix(".sealed")
+    if not seal.is_file() or not folder.is_dir():
+        return False
+    measured = _measure(folder)
+    return measured[0] == files and seal.read_text(encoding="utf-8") == "{} {}".format(*measured)
+
+
+def _measure(folder: Path) -> tuple[int, int]:
+    """(number of files, bytes) below a folder."""
+    files = size = 0
+    for place, _, names in os.walk(folder):
+        files += len(names)
+        size += sum(os.stat(os.path.join(place, name)).st_size for name in names)
+    return files, size

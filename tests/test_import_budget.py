@@ -1,0 +1,178 @@
+"""What ``ask`` imports is a list: each module on it costs every question its time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from tests.conftest import Brain
+from tests.ingest.transcripts import Script, save, text
+
+ROOT = Path(__file__).resolve().parent.parent
+
+OURS = {
+    "brain",
+    "cli",
+    "cli.ask",
+    "cli.context",
+    "cli.spec",
+    "core",
+    "core.clock",
+    "core.config",
+    "core.errors",
+    "core.home",
+    "core.jsonio",
+    "core.telemetry",
+    "core.version",
+    "ingest",
+    "ingest.pulse",
+    "qmd",
+    "qmd.answers",
+    "qmd.cjk",
+    "qmd.schema",
+    "qmd.scoring",
+    "qmd.search",
+    "qmd.snippet",
+    "qmd.store",
+    "qmd.terms",
+    "runtime",
+    "runtime.age",
+    "runtime.ask",
+    "runtime.dates",
+    "runtime.freshness",
+    "runtime.days",
+    "runtime.hits",
+    "runtime.query",
+}
+# fcntl is the lock of the telemetry row.
+STANDARD = {"__future__", "fcntl", "gc", "math"}
+# apsw registers its types as sequences and mappings, which imports `collections`, and what that imports.
+OF_APSW = {
+    "_collections",
+    "_functools",
+    "_operator",
+    "_weakref",
+    "apsw",
+    "collections",
+    "collections.abc",
+    "functools",
+    "itertools",
+    "keyword",
+    "operator",
+    "reprlib",
+    "types",
+}
+HEAVY = {
+    "argparse", "ast", "contextlib", "dataclasses", "datetime", "decimal", "difflib", "enum", "hashlib", "inspect",
+    "json", "locale", "logging", "pathlib", "random", "re", "rich", "shutil", "sqlite3", "subprocess", "tempfile",
+    "threading", "tokenize", "traceback", "typing", "unicodedata", "urllib", "warnings", "weakref", "yaml", "zoneinfo",
+}  # fmt: skip
+
+# os._exit ends the program before anything registered for the exit runs, so the list is taken there.
+_LIST = (
+    "import os, sys; sys.path.insert(0, sys.argv.pop(1)); end = os._exit\n"
+    "def listed(code):\n"
+    "    sys.stderr.write('\\n'.join(sorted(sys.modules))); sys.stderr.flush(); end(code)\n"
+    "os._exit = listed\n"
+)
+
+
+def modules(code: str, *words: str, codes: tuple[int, ...] = (0,)) -> set[str]:
+    """The modules that a fresh interpreter has imported when the program ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LIST + code, str(ROOT), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode in codes, done.stdout + done.stderr
+    return set(done.stderr.split())
+
+
+def of_brain(*words: str, codes: tuple[int, ...] = (0,)) -> set[str]:
+    """What the program imports beyond what the interpreter does by itself (which differs between machines)."""
+    return modules("import brain; brain.entry()", *words, codes=codes) - modules("os._exit(0)")
+
+
+@pytest.fixture
+def indexed(home: Home, tmp_path: Path, brain: Brain) -> Home:
+    script = Script()
+    said = text("The walrus swam – and sang…")
+    save(tmp_path / "t" / "a.jsonl", script.user("Where is the walrus?"), script.assistant(said))
+    done = brain("index", "--from", str(tmp_path / "t"), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return home
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("walrus swam",),
+        ("--literal", "echo `walrus`; ls"),
+        ("-n", "3", "-c", "brain", "--source", "claude", "walrus"),
+        ("unheardof",),
+        ("Why did the Walrus swim, and where to?",),
+        ("--", "src/auth/token.py --no-verify ECONNREFUSED"),
+    ],
+)
+def test_a_question_imports_nothing_that_is_not_on_the_list(indexed: Home, words: tuple[str, ...]) -> None:
+    imported = of_brain("ask", "--json", *words, codes=(0, 67))
+    assert "apsw" in imported
+    assert imported - OURS - STANDARD - OF_APSW == set()
+
+
+@pytest.mark.parametrize("question", ["getUserName", "海象在哪里"])
+def test_words_that_must_be_taken_apart_cost_re_and_no_more(indexed: Home, question: str) -> None:
+    imported = of_brain("ask", "--json", question, codes=(0, 67))
+    extra = imported - OURS - STANDARD - OF_APSW
+    assert {name.partition(".")[0] for name in extra} <= {"_sre", "array", "copyreg", "enum", "qmd", "re"}
+
+
+def test_the_list_names_nothing_that_is_no_longer_imported(indexed: Home) -> None:
+    imported = of_brain("ask", "--json", "walrus")
+    assert OURS - imported == set()
+
+
+def test_the_list_has_nothing_heavy_on_it() -> None:
+    assert HEAVY.isdisjoint(OURS | STANDARD | OF_APSW)
+    # What apsw brings along is not a licence to use it: our modules name none of it but apsw.
+    for name in sorted(OURS - {"brain"}):
+        path = ROOT.joinpath(*name.split("."))
+        source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+        for line in source.splitlines():
+            first, _, rest = line.partition(" ")
+            if first in ("import", "from"):
+                module = rest.split()[0].rstrip(",")
+                allowed = (
+                    module in OURS | STANDARD | {"apsw", "os", "os.path", "sys", "time"}
+                    or module in sys.builtin_module_names
+                )
+                assert allowed, f"{name}: {line}"
+
+
+def test_a_question_in_a_pipe_does_not_import_what_a_terminal_needs(indexed: Home) -> None:
+    imported = of_brain("ask", "walrus")
+    assert "rich" not in imported
+    assert "argparse" not in imported
+
+
+@pytest.mark.parametrize("words", [("--help",), ("ask", "--help"), ("help", "ask"), ("--version",), ()])
+def test_help_needs_no_engine(home: Home, words: tuple[str, ...]) -> None:
+    imported = of_brain(*words)
+    assert "brain" in imported
+    assert not {name for name in imported if name.partition(".")[0] in ("apsw", "yaml", "rich", "qmd")}
+
+
+def test_the_first_question_reads_the_configuration_and_the_second_its_cache(indexed: Home) -> None:
+    cache = os.path.join(indexed.state, "config.cache")
+    os.unlink(cache)
+    assert "yaml" in of_brain("ask", "--json", "walrus")
+    assert os.path.isfile(cache)
+    assert "yaml" not in of_brain("ask", "--json", "walrus")
