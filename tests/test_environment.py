@@ -134,7 +134,7 @@ def test_make_names_the_fix_where_python_is_too_old(checkout: Path, tmp_path: Pa
 def test_make_leaves_an_environment_alone_that_is_up_to_date(checkout: Path, environment: Path) -> None:
     (environment / "bin" / "brain").write_text("#!/bin/sh\nexit 0\n")
     (environment / "bin" / "brain").chmod(0o755)
-    names = ("requirements.lock", "requirements-dev.lock", "pyproject.toml", "bin/brain")
+    names = ("requirements.lock", "requirements-dev.lock", "pyproject.toml", "bin/brain", "bin/environment")
     everything = b"".join((checkout / name).read_bytes() for name in names)
     key = subprocess.run(["cksum"], input=everything, capture_output=True, check=True).stdout.decode().strip()
     (environment / ".installed").write_text(f"{checkout}\n{key}\nrun\n")

@@ -165,9 +165,7 @@ def test_offsets_are_the_bytes_of_the_words(analyzer: Analyzer, text: str) -> No
         end = past
 
 
-@pytest.mark.parametrize(
-    "word", ["getUserName", "HTTPServer", "parseJSONFile", "sha256Sum", "MacBook", "i18nKeys"]
-)
+@pytest.mark.parametrize("word", ["getUserName", "HTTPServer", "parseJSONFile", "sha256Sum", "MacBook", "i18nKeys"])
 def test_camel_case_is_cut_as_it_is_indexed(word: str) -> None:
     assert humps(word) == inner_words(word).split()
 
