@@ -6,8 +6,8 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable
 
-# Of one document, in characters. The longest real sessions make a thirtieth of it; at four bytes a character, which
-# one emoji is enough for, a document, its parts and its index entry stay below 200 MB of memory.
+# Of one document, in characters: thirty times the longest real session it was tried on. At four bytes a character,
+# which one emoji is enough for, a document, its parts and its index entry stay below 200 MB of memory.
 MAX_DOCUMENT = 4 * 1024 * 1024
 # Of that, the beginning: what was wanted. The rest goes to the end: where it has come to.
 MAX_HEAD = 1024 * 1024

@@ -181,13 +181,18 @@ class Normaliser:
             return
         self._outcome[unit] = _DOCUMENT
         records = len(set().union(*(part.uuids for part in parts)))
-        if known is not None and not complete and records < known.records and self._corpus.digest(known.name):
-            # The longest copy is gone from disk: a shorter one must not take its document's place.
+        shorter = known is not None and records < known.records and not (complete and self._stale)
+        if known is not None and shorter and self._corpus.digest(known.name):
+            # The longest copy is gone, or was cut short where it stood: neither may take what it said along.
             self._ledger.kept += 1
             return
         name = known.name if known is not None else self._name(unit)
         meta, body = made
-        digest = self._corpus.put(name, render(meta, body))
+        try:
+            digest = self._corpus.put(name, render(meta, body))
+        except (IsADirectoryError, NotADirectoryError) as error:
+            self._ledger.fail(os.path.join(self._corpus.folder, name), "not a file", str(error.strerror))
+            return
         truncated = meta.get("truncated")
         row = UnitRow(unit, name, digest, records, link, truncated if isinstance(truncated, int) else 0)
         self._units[unit] = self._changed_units[unit] = row

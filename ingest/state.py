@@ -96,12 +96,29 @@ class State:
         mask = os.umask(0o077)
         try:
             self._connection = apsw.Connection(path)
+            try:
+                self._prepare()
+            except (apsw.NotADBError, apsw.CorruptError):
+                self._connection.close()
+                self._set_aside(path)
+                self._connection = apsw.Connection(path)
+                self._prepare()
         finally:
             os.umask(mask)
+
+    def _prepare(self) -> None:
         self._connection.set_busy_timeout(_BUSY_MS)
-        self._connection.execute("pragma journal_mode=wal; pragma synchronous=normal;")
+        # fetchall: apsw stops at the first row that a statement gives.
+        self._connection.execute("pragma synchronous=normal; pragma journal_mode=wal").fetchall()
         if self._connection.pragma("user_version") != _VERSION:
             self._upgrade()
+
+    @staticmethod
+    def _set_aside(path: str) -> None:
+        """Move a file that is no database out of the way, its log first: without it the sources are read once more."""
+        for suffix in ("-wal", "-shm", ""):
+            if os.path.exists(path + suffix):
+                os.replace(path + suffix, f"{path}.damaged{suffix}")
 
     def _upgrade(self) -> None:
         execute = self._connection.execute

@@ -10,9 +10,10 @@ import apsw
 
 import ingest.run
 from core import clock
-from core.errors import BadInput
+from core.errors import BadInput, Internal
 from core.files import sweep_temporaries
 from core.locks import FileLock
+from ingest.state import FILE as SOURCES_FILE
 from qmd.store import open_index, translate
 from qmd.update import register, update
 from runtime import freshness
@@ -176,15 +177,22 @@ def _ingest(
             indexer.put(collection, relative, data, status)
 
         for name in sources:
-            ledgers[name] = ingest.run.run(
-                home,
-                name,
-                roots,
-                trust_stat=trust_stat,
-                rebuild=rebuild,
-                progress=progress,
-                on_written=on_written,
-            )
+            try:
+                ledgers[name] = ingest.run.run(
+                    home,
+                    name,
+                    roots,
+                    trust_stat=trust_stat,
+                    rebuild=rebuild,
+                    progress=progress,
+                    on_written=on_written,
+                )
+            except apsw.Error as error:
+                if indexer.failed:
+                    raise
+                # Not the index: what is known of the sources, which one full read of them makes again.
+                path = join(home.state, SOURCES_FILE)
+                raise Internal(f"{path} is damaged: {error}", f"mv {path} {path}.damaged; brain index") from error
     return ledgers, waiting.added if waiting is not None else 0
 
 
@@ -213,6 +221,11 @@ class _Indexer:
             self._thread.join()
         if self._failure is not None and kind is None:
             raise self._failure
+
+    @property
+    def failed(self) -> bool:
+        """Whether indexing has failed."""
+        return self._failure is not None
 
     def put(self, collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
         """Index a document soon."""

@@ -181,3 +181,29 @@ def test_the_report_names_every_collection_and_when(home: Home, sessions: Path) 
     connection = open_index(home.index)
     assert connection.execute("SELECT count(*) FROM store_collections").get == len(report["collections"])
     connection.close()
+
+
+def test_a_damaged_state_of_the_sources_is_made_anew_and_not_blamed_on_the_index(home: Home, sessions: Path) -> None:
+    _run(home, sessions)
+    Path(home.state, "sources.sqlite").write_bytes(b"no database at all" * 100)
+    report = _run(home, sessions)
+    assert report["sources"]["claude"]["ingested"] == 2
+    assert Path(home.state, "sources.sqlite.damaged").exists()
+
+
+def test_a_folder_in_a_documents_place_is_one_failure_of_the_run(home: Home, sessions: Path) -> None:
+    Path(home.path("brain"), "one.md").mkdir(parents=True)
+    report = _run(home, sessions)
+    assert report["sources"]["claude"]["failed_files"] == 1
+    assert _answers(home, "penguin") == ["qmd://brain/two.md"]
+
+
+def test_a_transcript_that_is_cut_short_does_not_take_its_document_along(home: Home, tmp_path: Path) -> None:
+    script = Script("long")
+    records = [script.user(f"walrus {number}") for number in range(50)]
+    save(tmp_path / "t" / "long.jsonl", *records)
+    _run(home, tmp_path / "t")
+    whole = Path(home.path("brain"), "long.md").read_bytes()
+    save(tmp_path / "t" / "long.jsonl", *records[:5])
+    assert _run(home, tmp_path / "t")["sources"]["claude"]["kept"] == 1
+    assert Path(home.path("brain"), "long.md").read_bytes() == whole
