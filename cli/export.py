@@ -20,7 +20,7 @@ COMMAND = Command(
     description=(
         "Write documents out: as markdown files below --out DIR (DIR/collection/path), or as JSON lines to a file or\n"
         "to stdout. HITs name the documents; without any, the options select them. Files there with other content\n"
-        "are kept without --force. Exit code 67 means: nothing was selected."
+        "are kept without --force. Secrets are written as they stand. Exit code 67 means: nothing was selected."
     ),
     words="HIT",
     words_help="qmd://collection/path, #docid, an absolute path, or the end of one",

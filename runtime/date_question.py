@@ -45,6 +45,7 @@ def read(question: str, now: int) -> Span | None:
     try:
         over = reader(question, now)
         best: Phrase | None = None
+        whole_year = 0
         index = 0
         while index < len(over.tokens):
             if over.word(index) in words.NOT_PAST:
@@ -56,10 +57,19 @@ def read(question: str, now: int) -> Span | None:
                 continue
             if best is None or found.days.rank > best.days.rank:
                 best = found
+            whole_year = whole_year or _whole_year(found.days)
             index = found.end
+        if best and best.days.yearly and whole_year:  # "in March last year", "March of last year"
+            best.days = _in_year(best.days, whole_year)
         return _span(best, question, over) if best else None
     except (OverflowError, OSError, ValueError):  # a date beyond what this machine's calendar can say
         return None
+
+
+def _whole_year(named: Days) -> int:
+    """The year that ``named`` is the whole of, 0 where it is none."""
+    year = days.civil(named.first)[0]
+    return year if (named.first, named.last) == (days.month_start(year, 1), days.month_start(year + 1, 1)) else 0
 
 
 def phrase(over: Reader, index: int) -> Phrase | None:

@@ -113,3 +113,18 @@ def test_a_hostile_title_cannot_drive_the_terminal(shelf: Shelf, brain: Brain) -
 def test_explain_adds_the_summands(shelf: Shelf, brain: Brain) -> None:
     hit = json.loads(brain("ask", "sqlite", "--explain", "--json").stdout)["hits"][0]
     assert set(hit["explain"]) == {"document", "passage", "span", "date"}
+
+
+def test_questions_are_kept_only_where_the_configuration_says_so(shelf: Shelf, brain: Brain) -> None:
+    shipped = "collections:\n  inbox: {}\ntelemetry: {query_text: true}\n"
+    Path(shelf.home.path("collections.yml")).write_text(shipped)
+    brain("ask", "sqlite")
+    assert json.loads(Path(shelf.home.usage).read_text())["query"] == "sqlite"
+
+
+def test_a_line_that_is_no_text_is_one_bad_question_of_a_batch(shelf: Shelf, tmp_path: Path, brain: Brain) -> None:
+    file = tmp_path / "questions"
+    file.write_bytes(b"sqlite\n\xff\xfe\nsqlite\n")
+    done = brain("ask", "--batch", str(file))
+    assert done.returncode == 0
+    assert [json.loads(line).get("error") for line in done.stdout.splitlines()] == [None, "bad_query", None]

@@ -329,3 +329,12 @@ def test_a_long_question_of_dates_is_read_in_no_time() -> None:
     for text in (question, chain, "last " * 400, "3-" * 1000, '"' * 2000, "between " * 250):
         dates.find(text, 1_795_000_000)
     assert time.process_time() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    "question", ["what was decided last year in March", "in March of last year", "last year, in March"]
+)
+def test_a_month_beside_a_year_is_of_that_year(question: str) -> None:
+    found = dates.find(question, 1778659200)  # 2026-05-13
+    assert found is not None
+    assert (found.since, found.until, found.yearly) == (1740787200, 1743465600, False)
