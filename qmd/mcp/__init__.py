@@ -1,0 +1,1 @@
+"""The MCP server over an index: tools, resources, and the transports stdio and Streamable HTTP."""

@@ -1,0 +1,231 @@
+"""The server in the background: started once an index, found by its pid file, ended by ``qmd mcp stop``.
+
+``mcp.pid`` and ``mcp.log`` (``mcp-NAME`` for a named index) lie in the cache folder. A pid counts only where the
+process is alive and its command line is that of a qmd server: after a restart of the machine it may be anyone's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from os.path import dirname, join
+from typing import TYPE_CHECKING
+
+from core import locks
+from core.errors import BrainError
+from core.home import Home
+from qmd.mcp.guard import shown
+from qmd.settings import DEFAULT_INDEX, Settings, locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_READY_S = 20.0
+_STOP_S = 8.0
+_LOCK_S = 30.0
+_SETTINGS = "QMD_MCP_SETTINGS"
+_READY = "QMD_MCP_READY"
+_QMD = re.compile(r"(?:^|[\s/\\])qmd(?:\.(?:ts|js))?(?:\s|$)", re.IGNORECASE)
+_MCP = re.compile(r"(?:^|\s)mcp(?:\s|$)")
+
+
+class Files:
+    """Where the background server of an index keeps its pid and its log."""
+
+    __slots__ = ("lock", "log", "pid")
+
+    def __init__(self, settings: Settings) -> None:
+        suffix = f"-{settings.index}" if settings.index not in ("", DEFAULT_INDEX) else ""
+        self.pid = join(settings.cache_dir, f"mcp{suffix}.pid")
+        self.log = join(settings.cache_dir, f"mcp{suffix}.log")
+        self.lock = join(settings.cache_dir, f".mcp{suffix}.lock")
+
+
+def start(settings: Settings, host: str, port: int) -> int:
+    """Start the background server and say where it listens; 1 where it runs already or cannot start."""
+    files = Files(settings)
+    try:
+        with locks.FileLock(files.lock, _LOCK_S):
+            existing = running(settings)
+            if existing:
+                print(f"Already running (PID {existing}). Run 'qmd mcp stop' first.", file=sys.stderr)
+                return 1
+            return _start(settings, files, host, port)
+    except BrainError as error:
+        print(error.message, file=sys.stderr)
+        return 1
+
+
+def _start(settings: Settings, files: Files, host: str, port: int) -> int:
+    reader, writer = os.pipe()
+    root = dirname(dirname(dirname(os.path.abspath(__file__))))
+    path = os.environ.get("PYTHONPATH")
+    environ = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([root, path]) if path else root,
+        _SETTINGS: json.dumps(_packed(settings)),
+        _READY: str(writer),
+    }
+    command = [sys.executable, "-P", "-m", "qmd.mcp_server", "qmd", "mcp"]
+    command += ["--http", "--port", str(port), "--host", host]
+    log = os.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        child = subprocess.Popen(  # noqa: S603  # our own interpreter and module, no shell
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, pass_fds=(writer,),
+            start_new_session=True,
+        )  # fmt: skip
+    finally:
+        os.close(log)
+        os.close(writer)
+    with open(files.pid, "w", encoding="ascii") as stream:
+        stream.write(str(child.pid))
+    if not _is_ready(reader):
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        child.wait()
+        _forget(files)
+        with open(files.log, encoding="utf-8", errors="replace") as stream:
+            said = stream.read().strip()
+        print(said or f"The server did not start; see {files.log}", file=sys.stderr)
+        return 1
+    # It goes on without us: that it was not waited for is meant.
+    child.returncode = 0
+    print(f"Started on http://{shown(host)}:{port}/mcp (PID {child.pid})")
+    print(f"Logs: {files.log}")
+    return 0
+
+
+def _is_ready(reader: int) -> bool:
+    """Whether the child says that it listens; it says nothing and closes the pipe where it ends before."""
+    try:
+        able, _, _ = select.select([reader], [], [], _READY_S)
+        return bool(able) and os.read(reader, 1) == b"1"
+    finally:
+        os.close(reader)
+
+
+def resume() -> Settings:
+    """The settings that ``start`` gave to this process, or those that the environment leads to."""
+    given = os.environ.pop(_SETTINGS, "")
+    if not given:
+        return locate()
+    packed = json.loads(given)
+    brain = packed.pop("brain")
+    return Settings(**packed, brain=Home(brain) if brain else None)
+
+
+def announce() -> None:
+    """Tell whoever started this process in the background that it listens."""
+    descriptor = os.environ.pop(_READY, "")
+    if descriptor:
+        with contextlib.suppress(OSError):
+            os.write(int(descriptor), b"1")
+            os.close(int(descriptor))
+
+
+def stop(settings: Settings) -> int:
+    """End the background server; 0 in any case."""
+    files = Files(settings)
+    if not os.path.exists(files.pid):
+        print("Not running (no PID file).")
+        return 0
+    pid = running(settings)
+    if pid:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + _STOP_S
+        while _lives(pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if is_server(pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    _forget(files)
+    print(f"Stopped QMD MCP server (PID {pid})." if pid else "Cleaned up stale PID file (server was not running).")
+    return 0
+
+
+def running(settings: Settings) -> int:
+    """The pid of the background server, 0 where none runs; a stale pid file is left as it is."""
+    pid = _recorded(Files(settings))
+    return pid if is_server(pid) else 0
+
+
+@contextlib.contextmanager
+def owned(settings: Settings) -> Iterator[None]:
+    """On the way out, remove the pid file where it names this process."""
+    try:
+        yield
+    finally:
+        files = Files(settings)
+        if _recorded(files) == os.getpid():
+            _forget(files)
+
+
+def is_server(pid: int) -> bool:
+    """Whether process ``pid`` is alive and a qmd MCP server by its command line."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, PermissionError, OverflowError):
+        return False
+    return looks_like_server(_command_line(pid))
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process has not ended; one that ends loses its command line a moment before."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
+            return stream.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (OSError, IndexError):
+        return not os.path.isdir("/proc/self")
+
+
+def looks_like_server(command_line: str) -> bool:
+    """Whether a command line has a bare ``qmd`` (or a path that ends in one) and ``mcp``."""
+    return bool(_QMD.search(command_line) and _MCP.search(command_line))
+
+
+def _command_line(pid: int) -> str:
+    """The words of a process's command line; empty where it cannot be read, as a process's that has ended cannot."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            return stream.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    except OSError:
+        if os.path.isdir("/proc/self"):
+            return ""
+    listed = subprocess.run(  # noqa: S603  # a number, no shell
+        ["/bin/ps", "-p", str(pid), "-o", "args="], capture_output=True, text=True, timeout=5, check=False
+    )
+    return listed.stdout.strip()
+
+
+def _recorded(files: Files) -> int:
+    try:
+        with open(files.pid, encoding="ascii", errors="replace") as stream:
+            digits = stream.read(32).strip()
+    except OSError:
+        return 0
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _forget(files: Files) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(files.pid)
+
+
+def _packed(settings: Settings) -> dict[str, str]:
+    names = ("config_path", "database", "index", "config_dir", "cache_dir")
+    packed = {name: str(getattr(settings, name)) for name in names}
+    return {**packed, "brain": settings.brain.root if settings.brain else ""}

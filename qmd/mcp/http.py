@@ -1,0 +1,319 @@
+"""The server over HTTP: ``/mcp`` (Streamable HTTP, stateless, JSON answers), ``/health``, ``/query`` and ``/search``.
+
+A request is looked at in this order: Origin and Host (403), route (404, 405), who asks (401, 403), size (413) and
+slowness (408) of its body; only then is it parsed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from core.text import one_line, printable
+from qmd.mcp import daemon, rest
+from qmd.mcp.guard import Guard, is_loopback, shown
+from qmd.mcp.server import Service
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+    from qmd.mcp.library import Library
+
+MOST_BYTES = 1_000_000
+BODY_S = 10.0
+HEADERS_S = 10.0
+_CONNECTIONS = 128
+_LOGGED = 120
+_STOP_S = 3
+_NOT_JSON = -32700
+_FORBIDDEN = -32003
+_METHOD = -32000
+
+
+class App:
+    """The ASGI application: what is let in goes to the SDK's session manager or to ``rest``."""
+
+    def __init__(self, service: Service, guard: Guard, log: bool = True) -> None:
+        self.manager = StreamableHTTPSessionManager(
+            service.server, json_response=True, stateless=True, max_request_body_size=MOST_BYTES
+        )
+        self._library = service.library
+        self._guard = guard
+        self._log = log
+        self._started = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        began = time.monotonic()
+        answer = _Answer(send)
+        label = ""
+        try:
+            label = await self._route(scope, receive, answer)
+        finally:
+            if self._log:
+                took = round(1000 * (time.monotonic() - began))
+                # Method, path and label are the client's: no line and no escape sequence of theirs goes into the log.
+                line = printable(one_line(f"{scope['method']} {scope['path']} {label}", _LOGGED))
+                print(f"{time.strftime('%H:%M:%S')} {line} {answer.status} ({took}ms)", file=sys.stderr, flush=True)
+
+    async def _route(self, scope: Scope, receive: Receive, answer: _Answer) -> str:
+        headers = _Headers(scope)
+        refusal = self._guard.refusal(headers.all("origin"), headers.all("host"))
+        if refusal:
+            await answer.error(HTTPStatus.FORBIDDEN, _FORBIDDEN, f"Forbidden: {refusal}")
+            return ""
+        path, method = scope["path"], scope["method"]
+        if path == "/health" and method == "GET":
+            await answer.json({"status": "ok", "uptime": int(time.monotonic() - self._started)})
+            return ""
+        if path not in ("/mcp", "/query", "/search") or (path != "/mcp" and method != "POST"):
+            await answer.text(HTTPStatus.NOT_FOUND, "Not Found")
+            return ""
+        if method != "POST":
+            await answer.error(HTTPStatus.METHOD_NOT_ALLOWED, _METHOD, "Method not allowed.", {"allow": "POST"})
+            return ""
+        peer, own = (scope.get("client") or ("", 0))[0], (scope.get("server") or ("", 0))[0]
+        stranger = self._guard.stranger(peer, own or "", headers.first("authorization"))
+        if stranger:
+            unknown = "bearer token is needed" in stranger
+            status = HTTPStatus.UNAUTHORIZED if unknown else HTTPStatus.FORBIDDEN
+            extra = {"www-authenticate": "Bearer"} if unknown else {}
+            await answer.error(status, _FORBIDDEN, f"Forbidden: {stranger}", extra)
+            return ""
+        body = await self._body(headers, receive, answer)
+        if body is None:
+            return ""
+        if path == "/mcp":
+            return await self._mcp(body, scope, receive, answer)
+        code, content = await rest.search(self._library, body)
+        await answer.json(content, code)
+        return ""
+
+    async def _body(self, headers: _Headers, receive: Receive, answer: _Answer) -> bytes | None:
+        declared = headers.first("content-length")
+        if declared.isdecimal() and int(declared) > MOST_BYTES:
+            await answer.text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Request body too large", {"connection": "close"})
+            return None
+        body = bytearray()
+        with anyio.move_on_after(BODY_S):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return None
+                body += message.get("body", b"")
+                if len(body) > MOST_BYTES:
+                    break
+                if not message.get("more_body", False):
+                    return bytes(body)
+        if len(body) > MOST_BYTES:
+            await answer.text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Request body too large", {"connection": "close"})
+        else:
+            await answer.text(HTTPStatus.REQUEST_TIMEOUT, "Request body too slow", {"connection": "close"})
+        return None
+
+    async def _mcp(self, body: bytes, scope: Scope, receive: Receive, answer: _Answer) -> str:
+        """Hand the request to the SDK; what the log says of it: the method, never what was asked."""
+        sent = False
+
+        async def replay() -> Message:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.manager.handle_request(scope, replay, answer)
+        return _label(body)
+
+
+class _Answer:
+    """The sending side of a request; ``status`` is what was answered, 0 for nothing yet."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    async def __call__(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        await self._send(message)
+
+    async def json(self, value: Any, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> None:
+        body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        await self._whole(status, body, {"content-type": "application/json", **(headers or {})})
+
+    async def text(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+        await self._whole(status, text.encode(), {"content-type": "text/plain; charset=utf-8", **(headers or {})})
+
+    async def error(self, status: int, code: int, message: str, headers: dict[str, str] | None = None) -> None:
+        await self.json({"jsonrpc": "2.0", "error": {"code": code, "message": message}, "id": None}, status, headers)
+
+    async def _whole(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        pairs.append((b"content-length", str(len(body)).encode()))
+        await self({"type": "http.response.start", "status": int(status), "headers": pairs})
+        await self({"type": "http.response.body", "body": body})
+
+
+class _Headers:
+    def __init__(self, scope: Scope) -> None:
+        self._pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+
+    def all(self, wanted: str) -> list[str]:
+        return [value for name, value in self._pairs if name == wanted]
+
+    def first(self, wanted: str) -> str:
+        return next(iter(self.all(wanted)), "")
+
+
+def _label(body: bytes) -> str:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(message, dict):
+        return ""
+    method = str(message.get("method", ""))
+    parameters = message.get("params")
+    name = parameters.get("name") if method == "tools/call" and isinstance(parameters, dict) else ""
+    return f"{method} {name or ''}"
+
+
+class _Protocol(H11Protocol):
+    """HTTP/1.1 that does not wait for ever for the headers of a request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.loop.call_later(HEADERS_S, self._check_headers, None)
+
+    def _check_headers(self, last: RequestResponseCycle | None) -> None:
+        """Close where no request has come since the last look, at which the one before was done."""
+        if self.transport.is_closing():
+            return
+        if self.cycle is last:
+            self.transport.close()
+            return
+        done = self.cycle if self.cycle.response_complete else last
+        self.loop.call_later(HEADERS_S, self._check_headers, done)
+
+
+class _Server(uvicorn.Server):
+    """Signals end it with exit code 0 and a line that says which; the first one closes, a second one cuts off."""
+
+    def install(self, library: Library) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._ended, number, library)
+
+    def capture_signals(self) -> Any:
+        import contextlib
+
+        return contextlib.nullcontext()
+
+    def _ended(self, number: signal.Signals, library: Library) -> None:
+        print(f"Shutting down ({signal.Signals(number).name})...", file=sys.stderr, flush=True)
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        library.interrupt()
+
+
+def serve(library: Library, host: str, port: int) -> int:
+    """Serve until a signal comes; 1 where the address cannot be listened on."""
+    try:
+        sockets = listen(host, port)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            print(f"Port {port} already in use. Try a different port with --port.", file=sys.stderr)
+        else:
+            print(f"Cannot listen on {shown(host)}:{port}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    except OverflowError:
+        print(f"Cannot listen on {shown(host)}:{port}: a port is at most 65535", file=sys.stderr)
+        return 1
+    return asyncio.run(_serve(library, host, sockets))
+
+
+async def _serve(library: Library, host: str, sockets: list[socket.socket]) -> int:
+    guard = Guard(host, os.environ)
+    app = App(Service(library), guard)
+    config = uvicorn.Config(
+        app, http=_Protocol, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
+        limit_concurrency=_CONNECTIONS, timeout_keep_alive=15, timeout_graceful_shutdown=_STOP_S, proxy_headers=False,
+        h11_max_incomplete_event_size=65_536,
+    )  # fmt: skip
+    server = _Server(config)
+    server.install(library)
+    port = sockets[0].getsockname()[1]
+    print(f"QMD MCP server listening on http://{shown(host)}:{port}/mcp", file=sys.stderr, flush=True)
+    for line in warnings(guard, host):
+        print(f"Warning: {line}", file=sys.stderr, flush=True)
+    async with app.manager.run():
+        daemon.announce()
+        await server.serve(sockets)
+    return 0
+
+
+def warnings(guard: Guard, host: str) -> list[str]:
+    """What to say of a server that more than this machine's programs can reach."""
+    if guard.disabled:
+        return ["QMD_ALLOWED_ORIGINS=* turns every check off; only do this behind a proxy that authenticates."]
+    if not guard.loopback:
+        return [
+            f"bound to {host}: other machines can reach this port. They are asked for a bearer token,"
+            " QMD_HTTP_TOKEN; without one set they get /health and nothing else."
+        ]
+    return []
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Listening sockets on every address of ``host``, all on one port. Raises OSError, OverflowError."""
+    wanted = "" if host == "*" else host.strip("[]")
+    found = socket.getaddrinfo(wanted or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    sockets: list[socket.socket] = []
+    failure: OSError | None = None
+    for family, kind, protocol, _, address in dict.fromkeys(found):
+        try:
+            sockets.append(_bound(family, kind, protocol, (address[0], port or _port(sockets), *address[2:])))
+        except OSError as error:
+            # A machine without IPv6 has an address for it nevertheless.
+            if error.errno == errno.EADDRINUSE or not is_loopback(str(address[0])):
+                for each in sockets:
+                    each.close()
+                raise
+            failure = error
+    if not sockets:
+        raise failure or OSError(errno.EADDRNOTAVAIL, "no such address")
+    return sockets
+
+
+def _bound(family: int, kind: int, protocol: int, address: tuple[Any, ...]) -> socket.socket:
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+        bound.listen(128)
+        bound.setblocking(False)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def _port(sockets: list[socket.socket]) -> int:
+    return int(sockets[0].getsockname()[1]) if sockets else 0

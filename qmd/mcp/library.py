@@ -1,0 +1,151 @@
+"""The index as the server sees it: opened anew for every call, so that what another process changed is seen.
+
+Calls run in worker threads, a few at a time, each with a deadline; ``interrupt`` ends those that run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from os.path import dirname
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
+import apsw
+
+from core.errors import BrainError, EngineMissing
+from core.home import make_private
+from qmd import collections, models, settings, store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from qmd.settings import Settings
+
+_Answer = TypeVar("_Answer")
+
+SECONDS = 30.0
+_AT_ONCE = 4
+
+
+class NoIndex(BrainError):
+    """There is no index yet: to a client, one without documents."""
+
+    code = EngineMissing.code
+    error = EngineMissing.error
+
+
+class Library:
+    """The documents of one index. ``seconds`` is the time that a call may take."""
+
+    def __init__(self, places: Settings, *, seconds: float = SECONDS) -> None:
+        self.settings = places
+        self.seconds = seconds
+        self._models = models.resolve({}, os.environ)
+        self._stamp: list[str | int] | None = None
+        self._running: set[apsw.Connection] = set()
+        self._lock = threading.Lock()
+        self._config_lock = threading.Lock()
+        self.closed = False
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    @property
+    def embedding_model(self) -> str:
+        """The URI of the model whose vectors count."""
+        return self._models["embed"]
+
+    async def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
+        """``question`` of an open index, answered in a worker thread.
+
+        Raises NoIndex where there is none yet, EngineTimeout past the deadline, other BrainErrors for its state.
+        """
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        return await anyio.to_thread.run_sync(self.answer, question, limiter=self._limiter, abandon_on_cancel=True)
+
+    def answer(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
+        """``ask`` in this thread."""
+        with self._config_lock:
+            self._bring_config()
+        try:
+            with self._opened() as connection, _Until(connection, self):
+                return question(connection)
+        except apsw.Error as error:
+            raise store.translate(error, self.settings.database) from error
+
+    def interrupt(self) -> None:
+        """End the calls that run, and refuse those to come: the server is shutting down."""
+        with self._lock:
+            self.closed = True
+            for connection in self._running:
+                connection.interrupt()
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[apsw.Connection]:
+        path = self.settings.database
+        if not os.path.exists(path):
+            raise NoIndex(f"there is no index yet at {path}", "qmd collection add PATH --name NAME")
+        connection = _open(path)
+        try:
+            with self._lock:
+                if self.closed:
+                    raise apsw.InterruptError
+                self._running.add(connection)
+            yield connection
+        finally:
+            with self._lock:
+                self._running.discard(connection)
+                connection.close()
+
+    def _bring_config(self) -> None:
+        """Tell the index of its collections where the configuration's file has changed since the last call.
+
+        What stands in the way is said on stderr, once: the index still answers with the collections it knows.
+        """
+        stamp = settings.stamp(self.settings.config_path)
+        if stamp is None or stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            config = settings.read(self.settings)
+            self._models = models.resolve(config.models, os.environ)
+            make_private(dirname(self.settings.database))
+            with contextlib.closing(store.open_index(self.settings.database, write=True)) as connection:
+                collections.sync(connection, config, self.settings)
+        except (BrainError, apsw.Error) as error:
+            print(f"Warning: {error}", file=sys.stderr, flush=True)
+
+
+class _Until(store.Deadline):
+    """A deadline that passes at once when the server ends, also between two statements, where ``interrupt`` is lost."""
+
+    __slots__ = ("_library",)
+
+    def __init__(self, connection: apsw.Connection, library: Library) -> None:
+        super().__init__(connection, library.seconds)
+        self._library = library
+
+    def passed(self) -> bool:
+        return self._library.closed or super().passed()
+
+
+def _open(path: str) -> apsw.Connection:
+    try:
+        return store.open_index(path)
+    except EngineMissing:
+        # An index that the real qmd wrote and ours has not yet updated has all that these tools read.
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            connection.set_busy_timeout(2000)
+            connection.execute("PRAGMA query_only=1").fetchall()
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'store_collections'").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        if known is None:
+            connection.close()
+            raise
+        return connection

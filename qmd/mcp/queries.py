@@ -1,0 +1,173 @@
+"""Answering a ``query``: keyword searches whose lists are fused, and what each hit shows.
+
+Semantic searches need embeddings of the question, which there are none of yet; they are left out, and said to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.version import INDEX
+from qmd import ecma, fusion, hybrid, lex, snippets_qmd, structured
+from qmd.contexts import Contexts
+from qmd.references import number_lines
+
+if TYPE_CHECKING:
+    import apsw
+
+_SNIPPET = 300
+_FETCHED = 50
+_ALL = 1 << 20
+
+NO_EMBEDDINGS = (
+    "Note: no embedding exists in this index yet, so semantic search (vec, hyde, query expansion, reranking) found"
+    " nothing; the results are those of the keyword search (lex)."
+)
+NO_MODEL = (
+    "Note: this server cannot embed a question yet, so semantic search (vec, hyde, query expansion, reranking) found"
+    " nothing; the results are those of the keyword search (lex)."
+)
+
+
+class Query:
+    """What is asked: ``searches`` in order or ``plain`` words, over ``collections`` (None: the default ones).
+
+    ``limit`` and ``candidates`` are cut to whole numbers; a negative limit leaves out as many at the end, as in qmd.
+    """
+
+    __slots__ = ("candidates", "collections", "intent", "limit", "min_score", "plain", "searches")
+
+    def __init__(
+        self,
+        searches: list[structured.Search],
+        *,
+        plain: str = "",
+        collections: list[str] | None = None,
+        limit: float = 10,
+        min_score: float = 0,
+        candidates: float | None = None,
+        intent: str = "",
+    ) -> None:
+        self.searches = searches
+        self.plain = plain
+        self.collections = collections
+        self.limit = int(limit)
+        self.min_score = min_score
+        self.candidates = fusion.CANDIDATES if candidates is None else max(0, int(candidates))
+        self.intent = intent
+
+    @property
+    def semantic(self) -> bool:
+        """Whether some of it is for semantic search."""
+        return bool(self.plain) or any(search.kind != "lex" for search in self.searches)
+
+    @property
+    def primary(self) -> str:
+        """The words that choose what a hit shows: the plain ones, else the first ``lex``, else the first ``vec``."""
+        if self.plain:
+            return self.plain
+        for kind in ("lex", "vec"):
+            for search in self.searches:
+                if search.kind == kind and search.query:
+                    return search.query
+        return self.searches[0].query if self.searches else ""
+
+
+def run(connection: apsw.Connection, query: Query) -> list[dict[str, Any]]:
+    """The hits, best first: docid, file (``collection/path``), title, score, context (or None), line, snippet.
+
+    The score is one over the fused rank, as qmd's is without a reranker. Raises structured.QueryError, apsw.Error.
+    """
+    structured.check(query.searches)
+    scopes = _scopes(connection, query)
+    if query.plain:
+        hits = _plain(connection, query, scopes)
+    else:
+        limits = hybrid.Limits(query.limit if query.limit > 0 else _ALL, query.min_score, query.candidates)
+        hits = hybrid.documents(connection, query.searches, scopes, limits, query.intent)[: query.limit]
+    return _shown(connection, query, hits)
+
+
+def keywords(connection: apsw.Connection, query: Query) -> list[dict[str, Any]]:
+    """The hits of one keyword search with their own scores, |bm25| / (1 + |bm25|); the rest as ``run``'s."""
+    most = max(_FETCHED, 2 * query.limit)
+    found = lex.search(connection, query.primary, most, _scopes(connection, query))
+    best = [each for each in found if each.score >= query.min_score][: query.limit]
+    return _shown(connection, query, [_hit(connection, query, each, each.score) for each in best])
+
+
+def note(connection: apsw.Connection) -> str:
+    """Why semantic search finds nothing in this index."""
+    vectors = connection.execute("SELECT 1 FROM content_vectors LIMIT 1").fetchone()
+    return NO_MODEL if vectors else NO_EMBEDDINGS
+
+
+def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
+    """The collections to look into; none means all."""
+    if query.collections is not None:
+        return query.collections
+    return [
+        name
+        for (name,) in connection.execute(
+            "SELECT name FROM store_collections WHERE include_by_default IS NOT 0 ORDER BY rowid"
+        )
+    ]
+
+
+def _plain(connection: apsw.Connection, query: Query, scopes: list[str]) -> list[hybrid.Hit]:
+    lists = [
+        lex.search(connection, query.plain, fusion.LIST_LENGTH, scopes),
+        _passages(connection, query.plain, scopes),
+    ]
+    known = {each.uri: each for found in reversed(lists) for each in found}
+    names = [[each.uri for each in found] for found in lists if found]
+    fused = fusion.fuse(names, fusion.document_weights(len(names)))[: query.candidates]
+    ranked = [(known[name], 1 / rank) for rank, (name, _) in enumerate(fused, 1) if 1 / rank >= query.min_score]
+    return [_hit(connection, query, found, score) for found, score in ranked[: query.limit]]
+
+
+def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> list[lex.Found]:
+    """What a question in plain language finds where not all of its words occur: documents by their best passage.
+
+    Nothing in an index that has no passages, because another program wrote it.
+    """
+    from qmd.answers import Filters
+    from qmd.search import Searcher
+
+    if not _has_passages(connection):
+        return []
+    hits = Searcher(connection).search(words, limit=fusion.LIST_LENGTH, filters=Filters(tuple(scopes)))
+    return [lex.Found(hit.document_id, hit.collection, hit.path, hit.title, hit.hash, 0.0) for hit in hits]
+
+
+def _has_passages(connection: apsw.Connection) -> bool:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'brain_state'").fetchone():
+        return False
+    row = connection.execute("SELECT value FROM brain_state WHERE key = 'index_version'").fetchone()
+    return row is not None and row[0] == INDEX
+
+
+def _hit(connection: apsw.Connection, query: Query, found: lex.Found, score: float) -> hybrid.Hit:
+    body = lex.bodies(connection, [found])[found.document_id]
+    chunk = hybrid.best_chunk(body, query.primary, query.intent)
+    return hybrid.Hit(found, body, score, (chunk.pos, ecma.length(chunk.text)), {})
+
+
+def _shown(connection: apsw.Connection, query: Query, hits: list[hybrid.Hit]) -> list[dict[str, Any]]:
+    contexts = Contexts(connection)
+    answers: list[dict[str, Any]] = []
+    for hit in hits:
+        found = hit.found
+        excerpt = snippets_qmd.extract(hit.body, query.primary, _SNIPPET, *hit.chunk, query.intent)
+        answers.append(
+            {
+                "docid": f"#{found.docid}",
+                "file": found.display,
+                "title": found.title,
+                "score": ecma.number(ecma.round_half_up(hit.score * 100) / 100),
+                "context": contexts.of(found.collection, found.path) or None,
+                "line": excerpt.line,
+                "snippet": number_lines(excerpt.text, excerpt.line),
+            }
+        )
+    return answers

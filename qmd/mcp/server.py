@@ -1,0 +1,105 @@
+"""The MCP server: what it answers, whatever the transport."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.server import Server
+from mcp.server.caching import CacheHint
+from mcp.shared.exceptions import MCPError
+
+from core.errors import BrainError
+from core.version import VERSION
+from qmd.app.main import COMPATIBLE
+from qmd.mcp import instructions, resources, tools
+from qmd.mcp.library import NoIndex
+
+if TYPE_CHECKING:
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.models import InitializationOptions
+
+    from qmd.mcp.library import Library
+
+NAME = "qmd"
+_GREETINGS = ("initialize", "server/discover")
+
+
+class Service:
+    """A server over ``library``: ``server`` for the transports, ``options`` for those with a handshake."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.server: Server[Any] = Server(
+            NAME,
+            version=f"{COMPATIBLE}+brain.{VERSION}",
+            cache_hints={
+                "tools/list": CacheHint(ttl_ms=60_000),
+                "server/discover": CacheHint(ttl_ms=0),
+                "resources/read": CacheHint(ttl_ms=0),
+            },
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+        )
+        # Ours alone: no span, and no question, is handed to whatever tracing the process may have.
+        self.server.middleware[:] = [self._greet]
+        self.options: InitializationOptions = self.server.create_initialization_options()
+
+    async def _greet(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Whoever connects is told how the index stands at that moment."""
+        if ctx.method in _GREETINGS:
+            self.server.instructions = self.options.instructions = await self.greeting()
+        return await call_next(ctx)
+
+    async def greeting(self) -> str:
+        """The instructions for the index as it stands; an index that cannot be read is said to be one."""
+        model = self.library.embedding_model
+        try:
+            return await self.library.ask(lambda connection: instructions.build(connection, model))
+        except NoIndex:
+            return instructions.EMPTY
+        except BrainError as error:
+            return f"QMD is your local search engine, but its index cannot be read: {error.message}\n{error.fix}"
+
+    async def _list_tools(self, _ctx: Any, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=tools.listed())
+
+    async def _call_tool(self, _ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            return await tools.call(self.library, params.name, params.arguments or {})
+        except tools.UnknownTool as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+
+    async def _list_resources(
+        self, _ctx: Any, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[])
+
+    async def _list_templates(
+        self, _ctx: Any, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            name="document",
+            title="QMD Document",
+            uri_template=resources.TEMPLATE,
+            description="A document of the index. The search tools say which there are.",
+            mime_type=resources.MIME_TYPE,
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def _read_resource(self, _ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            name = resources.decode(uri)
+        except resources.BadAddress as error:
+            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from None
+        try:
+            contents = await self.library.ask(lambda connection: resources.read(connection, uri))
+        except NoIndex:
+            contents = types.TextResourceContents(uri=uri, text=f"Document not found: {name}")
+        except BrainError as error:
+            raise MCPError(types.INTERNAL_ERROR, f"{error.message}\n{error.fix}".strip()) from None
+        return types.ReadResourceResult(contents=[contents])

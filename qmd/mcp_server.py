@@ -1,0 +1,80 @@
+"""``qmd mcp``: the server's command line; the protocol's library is imported only when a server runs.
+
+qmd mcp                                            on standard input and output
+qmd mcp --http [--port 8181] [--host localhost]    over HTTP, in the foreground
+qmd mcp --http --daemon                            over HTTP, in the background
+qmd mcp stop                                       end the background server
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qmd.settings import Settings
+
+PORT = 8181
+HOST = "localhost"
+
+
+def main(argv: Sequence[str], settings: Settings) -> int:
+    """Run what the words after ``mcp`` say; the exit code. Unknown options are passed over, as qmd does."""
+    # Before anything takes time: whoever started the server may be gone by the time that it serves.
+    parent = os.getppid()
+    options = _Options(argv)
+    if options.stop:
+        from qmd.mcp import daemon
+
+        return daemon.stop(settings)
+    if not options.http:
+        from qmd.mcp import stdio
+        from qmd.mcp.library import Library
+
+        return stdio.serve(Library(settings), parent)
+    host = options.host or os.environ.get("QMD_HOST") or HOST
+    if options.daemon:
+        from qmd.mcp import daemon
+
+        return daemon.start(settings, host, options.port)
+    from qmd.mcp import daemon, http
+    from qmd.mcp.library import Library
+
+    with daemon.owned(settings):
+        return http.serve(Library(settings), host, options.port)
+
+
+class _Options:
+    """``--port`` that is no number, or 0, is 8181, as qmd has it."""
+
+    __slots__ = ("daemon", "host", "http", "port", "stop")
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        words = list(argv)
+        self.http = self.daemon = self.stop = False
+        self.host = ""
+        self.port = PORT
+        while words:
+            word = words.pop(0)
+            name, equals, value = word.partition("=")
+            if name in ("--port", "--host"):
+                value = value if equals else words.pop(0) if words else ""
+                if name == "--host":
+                    self.host = value.strip()
+                else:
+                    self.port = (int(value) if value.strip().isdecimal() else 0) or PORT
+            elif word == "--http":
+                self.http = True
+            elif word == "--daemon":
+                self.daemon = True
+            elif word == "stop":
+                self.stop = True
+
+
+if __name__ == "__main__":
+    from qmd.mcp.daemon import resume
+
+    sys.exit(main(sys.argv[sys.argv.index("mcp") + 1 :], resume()))

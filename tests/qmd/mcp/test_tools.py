@@ -1,0 +1,327 @@
+"""What the tools answer, held against what qmd 2.8.3 was seen to answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+
+from core.version import VERSION
+from qmd.mcp import tools
+from qmd.mcp.library import Library
+from qmd.mcp.server import Service
+from tests.qmd.mcp.world import TIDES, World, talk
+
+CONTEXT = "<!-- Context: Everything about the harbour\n\nNotes of the harbour master -->\n\n"
+
+
+def ask(world: World, tool: str, **arguments: Any) -> Any:
+    """The result of a tool, by the SDK's client against a server in this process."""
+    service = Service(Library(world.settings))
+
+    async def conversation(client: Client) -> Any:
+        return await client.call_tool(tool, arguments)
+
+    return talk(service.server, conversation)
+
+
+def text(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+def lex(*queries: str) -> list[dict[str, str]]:
+    return [{"type": "lex", "query": query} for query in queries]
+
+
+def files(result: Any) -> list[str]:
+    return [hit["file"] for hit in result.structured_content["results"]]
+
+
+def test_the_tools_are_qmds_and_its_forks_all_read_only(world: World) -> None:
+    async def conversation(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    listed = talk(Service(Library(world.settings)).server, conversation)
+    assert [tool.name for tool in listed[:4]] == ["query", "get", "multi_get", "status"]
+    assert {tool.name for tool in listed[4:]} == {
+        "qmd_search",
+        "qmd_vector_search",
+        "qmd_deep_search",
+        "qmd_get",
+        "qmd_multi_get",
+        "qmd_status",
+    }
+    for tool in listed:
+        assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, False)
+        assert tool.title
+        assert tool.description
+
+
+def test_the_schemas_have_qmds_arguments_and_defaults(world: World) -> None:
+    async def conversation(client: Client) -> Any:
+        return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+
+    schemas = talk(Service(Library(world.settings)).server, conversation)
+    shape = {
+        name: {key: (rule["type"], rule.get("default")) for key, rule in schemas[name]["properties"].items()}
+        for name in ("query", "get", "multi_get", "status")
+    }
+    assert shape == {
+        "query": {
+            "query": ("string", None),
+            "searches": ("array", None),
+            "limit": ("number", 10),
+            "minScore": ("number", 0),
+            "candidateLimit": ("number", None),
+            "collections": ("array", None),
+            "intent": ("string", None),
+            "rerank": ("boolean", True),
+        },
+        "get": {
+            "file": ("string", None),
+            "fromLine": ("number", None),
+            "maxLines": ("number", None),
+            "lineNumbers": ("boolean", True),
+        },
+        "multi_get": {
+            "pattern": ("string", None),
+            "maxLines": ("number", None),
+            "maxBytes": ("number", 65536),
+            "lineNumbers": ("boolean", True),
+        },
+        "status": {},
+    }
+    assert schemas["query"]["properties"]["searches"]["maxItems"] == 10
+    assert schemas["query"]["properties"]["searches"]["items"]["properties"]["type"]["enum"] == ["lex", "vec", "hyde"]
+    assert (schemas["get"]["required"], schemas["multi_get"]["required"]) == (["file"], ["pattern"])
+    assert "required" not in schemas["query"]
+
+
+def test_a_query_has_a_summary_and_results_with_qmds_keys(world: World) -> None:
+    result = ask(world, "query", searches=lex("ebb"))
+    (hit,) = result.structured_content["results"]
+    assert list(hit) == ["docid", "file", "title", "score", "context", "line", "snippet"]
+    assert text(result) == f'Found 1 result for "ebb":\n\n{hit["docid"]} 100% notes/tides.md - Tides'
+    assert (hit["file"], hit["title"], hit["score"], hit["line"]) == ("notes/tides.md", "Tides", 1, 4)
+    assert hit["context"] == "Everything about the harbour\n\nNotes of the harbour master"
+    assert hit["snippet"] == (
+        "4: @@ -3,4 @@ (2 before, 2 after)\n5: The spring tide floods the quay.\n6: The ebb runs four knots.\n7: \n"
+        "8: More on moorings."
+    )
+    assert not result.is_error
+
+
+def test_a_result_without_context_says_so(world: World) -> None:
+    world.configure("collections:\n  notes: {{path: {root}/notes}}\n")
+    assert ask(world, "query", searches=lex("ebb")).structured_content["results"][0]["context"] is None
+
+
+def test_scores_are_one_over_the_rank_and_minscore_cuts_there(world: World) -> None:
+    result = ask(world, "query", searches=lex("quay"))
+    assert [hit["score"] for hit in result.structured_content["results"]] == [1, 0.5, 0.33, 0.25]
+    assert len(files(ask(world, "query", searches=lex("quay"), minScore=0.4))) == 2
+    assert len(files(ask(world, "query", searches=lex("quay"), limit=3))) == 3
+
+
+def test_collections_narrow_a_query_and_an_unknown_one_finds_nothing(world: World) -> None:
+    assert files(ask(world, "query", searches=lex("quay"), collections=["plans"])) == ["plans/quay.md"]
+    nothing = ask(world, "query", searches=lex("quay"), collections=["nowhere"])
+    assert (text(nothing), files(nothing)) == ('No results found for "quay"', [])
+
+
+def test_a_collection_that_is_left_out_by_default_is_found_when_named(world: World) -> None:
+    world.configure(
+        "collections:\n  notes: {{path: {root}/notes}}\n  plans: {{path: {root}/plans, includeByDefault: false}}\n"
+    )
+    assert "plans/quay.md" not in files(ask(world, "query", searches=lex("quay")))
+    assert files(ask(world, "query", searches=lex("quay"), collections=["plans"])) == ["plans/quay.md"]
+
+
+def test_two_searches_are_fused(world: World) -> None:
+    found = files(ask(world, "query", searches=lex("ebb", "skiff")))
+    assert found == ["notes/tides.md", "notes/boats/skiff é#1.md"]
+
+
+@pytest.mark.parametrize("arguments", [{"query": "quay"}, {"searches": [{"type": "vec", "query": "what floods?"}]}])
+def test_what_needs_embeddings_says_that_there_are_none(world: World, arguments: dict[str, Any]) -> None:
+    result = ask(world, "query", **arguments)
+    assert "no embedding exists in this index yet" in result.content[1].text
+    assert not result.is_error
+
+
+def test_plain_words_are_served_by_keywords_even_where_not_all_occur(world: World) -> None:
+    result = ask(world, "query", query="which tide floods the quay of the emperor?")
+    assert files(result)[0] == "notes/tides.md"
+
+
+def test_a_query_without_semantics_has_no_note(world: World) -> None:
+    assert len(ask(world, "query", searches=lex("quay")).content) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)"),
+        ({"searches": []}, "Error: provide either 'query' (plain text) or 'searches' (typed sub-queries)"),
+        (
+            {"query": "a", "searches": [{"type": "lex", "query": "a"}]},
+            "Error: 'query' and 'searches' are mutually exclusive; provide only one",
+        ),
+        (
+            {"searches": [{"type": "lex", "query": "a\nb"}]},
+            "Structured search (lex): queries must be single-line. Remove newline characters.",
+        ),
+        (
+            {"searches": [{"type": "lex", "query": 'a "b'}]},
+            'Structured search (lex): Lex query has an unmatched double quote ("). Add the closing quote or remove it.',
+        ),
+        (
+            {"searches": [{"type": "vec", "query": "how -not"}]},
+            "Structured search (vec): Negation (-term) is not supported in vec/hyde queries. Use lex for exclusions.",
+        ),
+        (
+            {"searches": [{"type": "lex"}]},
+            "Input validation error: Invalid arguments for tool query:"
+            " searches.0.query: Invalid input: expected string, received undefined",
+        ),
+    ],
+)
+def test_a_query_that_cannot_be_asked_says_why(world: World, arguments: dict[str, Any], message: str) -> None:
+    result = ask(world, "query", **arguments)
+    assert (result.is_error, text(result)) == (True, message)
+
+
+def test_an_unknown_tool_is_an_error_of_the_protocol(world: World) -> None:
+    with pytest.raises(MCPError, match="Tool nope not found") as caught:
+        ask(world, "nope")
+    assert caught.value.code == -32602
+
+
+@pytest.mark.parametrize(
+    "file", ["notes/tides.md", "tides.md", "ides.md", "qmd://notes/tides.md", "{root}/notes/tides.md", "{docid}"]
+)
+def test_a_document_is_got_by_every_name_it_has(world: World, file: str) -> None:
+    docid = ask(world, "query", searches=lex("ebb")).structured_content["results"][0]["docid"]
+    (block,) = ask(world, "get", file=file.format(root=world.root, docid=docid)).content
+    numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(TIDES.split("\n"), 1))
+    assert block.type == "resource"
+    assert (block.resource.uri, block.resource.mime_type) == ("qmd://notes/tides.md", "text/markdown")
+    assert block.resource.text == CONTEXT + numbered
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"file": "tides.md:3:2"}, "3: The spring tide floods the quay.\n4: The ebb runs four knots."),
+        ({"file": "tides.md:6"}, "6: More on moorings.\n7: Tide tables.\n8: "),
+        ({"file": "tides.md:3:2", "fromLine": 6}, "6: More on moorings.\n7: Tide tables."),
+        ({"file": "tides.md", "fromLine": 4, "maxLines": 1}, "4: The ebb runs four knots."),
+        ({"file": "tides.md", "fromLine": -4, "maxLines": 1}, "1: # Tides"),
+        ({"file": "tides.md", "fromLine": 100}, "100: "),
+        ({"file": "tides.md", "maxLines": 1, "lineNumbers": False}, "# Tides"),
+    ],
+)
+def test_lines_are_chosen_by_suffix_or_argument(world: World, arguments: dict[str, Any], shown: str) -> None:
+    assert ask(world, "get", **arguments).content[0].resource.text == CONTEXT + shown
+
+
+def test_the_address_of_a_document_is_percent_encoded(world: World) -> None:
+    block = ask(world, "get", file="notes/boats/skiff é#1.md").content[0]
+    assert block.resource.uri == "qmd://notes/boats/skiff%20%C3%A9%231.md"
+    assert "Boats and their owners" in block.resource.text
+
+
+def test_a_document_that_is_not_there_names_some_like_it(world: World) -> None:
+    result = ask(world, "get", file="tidse.md")
+    assert result.is_error
+    assert text(result).startswith("Document not found: tidse.md\n\nDid you mean one of these?\n  - tides.md")
+    assert text(ask(world, "get", file="zzzzzzzzzzzzzzzzzz")) == "Document not found: zzzzzzzzzzzzzzzzzz"
+
+
+def test_several_documents_come_with_what_was_skipped_and_what_was_not_found(world: World) -> None:
+    result = ask(world, "multi_get", pattern="plans/*.md", maxLines=1)
+    resource, skipped = sorted(result.content, key=lambda block: str(block.type))
+    assert resource.resource.text == (
+        "<!-- Context: Everything about the harbour -->\n\n1: # Quay plan\n2: \n3: [... truncated 3 more lines]"
+    )
+    assert skipped.text == (
+        "[SKIPPED: plans/long.md - File too large (82KB > 64KB)."
+        " Use 'qmd_get' with file=\"plans/long.md\" to retrieve.]"
+    )
+    result = ask(world, "multi_get", pattern="tides.md, nope.md", lineNumbers=False)
+    assert text(result).startswith("Errors:\nFile not found: nope.md")
+    assert result.content[1].resource.text == CONTEXT + TIDES
+
+
+def test_a_pattern_that_matches_nothing_says_so(world: World) -> None:
+    result = ask(world, "multi_get", pattern="zzz*.md")
+    assert (text(result), result.is_error) == ("Errors:\nNo files matched pattern: zzz*.md", False)
+    empty = ask(world, "multi_get", pattern="")
+    assert (text(empty), empty.is_error) == ("Expected pattern to be a non-empty string", True)
+
+
+def test_an_answer_has_a_limit_and_names_what_it_leaves_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "MOST_CHARACTERS", 60)
+    blocks = ask(world, "multi_get", pattern="notes/**").content
+    assert [block.type for block in blocks].count("resource") == 1
+    assert any("the answer is full" in block.text for block in blocks if block.type == "text")
+
+
+def test_status_says_how_the_index_stands(world: World) -> None:
+    result = ask(world, "status")
+    status = result.structured_content
+    assert list(status) == ["totalDocuments", "needsEmbedding", "hasVectorIndex", "collections"]
+    assert (status["totalDocuments"], status["needsEmbedding"], status["hasVectorIndex"]) == (5, 5, False)
+    assert {row["name"]: row["documents"] for row in status["collections"]} == {"notes": 3, "plans": 2}
+    assert list(status["collections"][0]) == ["name", "path", "pattern", "documents", "lastUpdated"]
+    assert text(result).startswith(
+        "QMD Index Status:\n  Total documents: 5\n  Needs embedding: 5\n  Vector index: no\n  Collections: 2\n    - "
+    )
+    assert f"    - notes: {world.root}/notes (3 docs)" in text(result)
+
+
+def test_the_older_names_answer_as_theirs_did(world: World) -> None:
+    found = ask(world, "qmd_search", query="quay", collection="plans")
+    assert files(found) == ["plans/quay.md"]
+    assert 0 <= found.structured_content["results"][0]["score"] < 1
+    assert files(ask(world, "qmd_deep_search", query="ebb")) == ["notes/tides.md"]
+    vector = ask(world, "qmd_vector_search", query="ebb")
+    assert "no embedding exists" in vector.content[1].text
+    assert ask(world, "qmd_get", file="tides.md").content[0].resource.text == CONTEXT + TIDES
+    assert len(ask(world, "qmd_multi_get", pattern="*.md").content) >= 2
+    assert ask(world, "qmd_status").structured_content == ask(world, "status").structured_content
+
+
+def test_without_an_index_there_are_no_documents_and_no_errors(empty_world: World) -> None:
+    assert ask(empty_world, "status").structured_content["totalDocuments"] == 0
+    assert files(ask(empty_world, "query", searches=lex("quay"))) == []
+    assert text(ask(empty_world, "get", file="tides.md")) == "Document not found: tides.md"
+    assert "No files matched" in text(ask(empty_world, "multi_get", pattern="*.md"))
+
+
+def test_a_damaged_index_is_said_to_be_one(world: World) -> None:
+    with open(world.settings.database, "wb") as stream:
+        stream.write(b"this is no database" * 100)
+    result = ask(world, "query", searches=lex("quay"))
+    assert result.is_error
+    assert "is not a database" in text(result)
+
+
+def test_who_connects_is_told_of_the_index_as_it_stands(world: World) -> None:
+    service = Service(Library(world.settings))
+
+    async def conversation(client: Client) -> Any:
+        return client.instructions, client.server_info
+
+    told, server = talk(service.server, conversation)
+    assert told.startswith(
+        "QMD is your local search engine over 5 markdown documents.\nContext: Everything about the harbour\n"
+    )
+    assert ": notes, plans\n" in told or ": plans, notes\n" in told
+    assert "No vector embeddings yet" in told
+    assert (server.name, server.version) == ("qmd", f"2.8.3+brain.{VERSION}")
+    world.write("notes/new.md", "# New\n")
+    world.index()
+    told, _ = talk(service.server, conversation)
+    assert "over 6 markdown documents" in told
