@@ -1,0 +1,275 @@
+"""A search's results on stdout, in the six formats of qmd 2.8.3, byte for byte."""
+
+from __future__ import annotations
+
+import os
+from os.path import exists, join, realpath, relpath
+
+from qmd import ecma, snippets_qmd, virtual
+from qmd.app.formats import csv_field
+from qmd.references import number_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from qmd.app.output import Output
+    from qmd.app.session import Session
+    from qmd.snippets_qmd import Snippet
+
+_CSV_HEADER = "docid,score,file,title,context,line,snippet"
+# The excerpt's length in JSON, and elsewhere.
+_SHORT = 300
+_LONG = 500
+
+
+class Result:
+    """One result. ``chunk``: (start, length) of the piece that matched, in UTF-16 units; ``explain``: a score trace."""
+
+    __slots__ = ("body", "chunk", "collection", "context", "docid", "explain", "path", "score", "title")
+
+    def __init__(
+        self,
+        collection: str,
+        path: str,
+        title: str,
+        body: str,
+        score: float,
+        context: str,
+        docid: str,
+        chunk: tuple[int, int] | None = None,
+        explain: dict[str, Any] | None = None,
+    ) -> None:
+        self.collection = collection
+        self.path = path
+        self.title = title
+        self.body = body
+        self.score = score
+        self.context = context
+        self.docid = docid
+        self.chunk = chunk
+        self.explain = explain
+
+
+def show_none(out: Output, shape: str, *, below: bool = False) -> None:
+    """What stands where results would: nothing found, or nothing at or above ``--min-score`` (``below``)."""
+    if shape == "json":
+        out.line("[]")
+    elif shape == "csv":
+        out.line(_CSV_HEADER)
+    elif shape == "xml":
+        out.line("<results></results>")
+    elif shape == "cli":
+        out.line("No results found above minimum score threshold." if below else "No results found.")
+
+
+def show(session: Session, results: Sequence[Result], query: str) -> None:
+    """Print results in the format asked for."""
+    arguments, out = session.arguments, session.out
+    shape = arguments.format
+    if not results:
+        show_none(out, shape, below=True)
+        return
+    names = _Names(session, results)
+    view = _View(session, query, names)
+    {
+        "json": view.json,
+        "files": view.files,
+        "cli": view.cli,
+        "md": view.markdown,
+        "xml": view.xml,
+        "csv": view.csv,
+    }[shape](results)
+    names.warn()
+
+
+class _Names:
+    """What stands for each result: its address, or with ``--full-path`` its file where there is one."""
+
+    def __init__(self, session: Session, results: Sequence[Result]) -> None:
+        from qmd.app.searching import address
+
+        self._session = session
+        self._total = len(results)
+        self._full = "full-path" in session.arguments.flags
+        self._names: dict[int, str] = {}
+        self._files: set[int] = set()
+        for result in results:
+            self._names[id(result)] = address(session, result.collection, result.path)
+            if self._full:
+                found = full_path(session, result.collection, result.path)
+                if found is not None:
+                    self._names[id(result)] = found
+                    self._files.add(id(result))
+
+    def of(self, result: Result) -> str:
+        return self._names[id(result)]
+
+    def docid(self, result: Result) -> str:
+        """The docid, unless a file's path stands for the result."""
+        return "" if id(result) in self._files else result.docid
+
+    @property
+    def full(self) -> bool:
+        return self._full
+
+    def warn(self) -> None:
+        if self._full:
+            warn_unresolved(self._session, self._total - len(self._files), self._total)
+
+
+class _View:
+    def __init__(self, session: Session, query: str, names: _Names) -> None:
+        flags = session.arguments.flags
+        self._session = session
+        self._out = session.out
+        self._query = query
+        self._names = names
+        self._full = "full" in flags
+        self._numbered = "line-numbers" in flags
+        self._intent = session.arguments.text.get("intent", "")
+
+    def json(self, results: Sequence[Result]) -> None:
+        rows = []
+        for result in results:
+            snippet = self._snippet(result, _SHORT)
+            row: dict[str, Any] = {}
+            docid = self._names.docid(result)
+            if docid:
+                row["docid"] = f"#{docid}"
+            row["score"] = ecma.round_half_up(result.score * 100) / 100
+            row["file"] = self._names.of(result)
+            row["line"] = snippet.line
+            row["title"] = result.title
+            if result.context:
+                row["context"] = result.context
+            content = result.body if self._full else snippet.text
+            if content:
+                row["body" if self._full else "snippet"] = number_lines(content) if self._numbered else content
+            if result.explain is not None and "explain" in self._session.arguments.flags:
+                row["explain"] = result.explain
+            rows.append(row)
+        self._out.line(ecma.to_json(rows, 2))
+
+    def files(self, results: Sequence[Result]) -> None:
+        for result in results:
+            context = quoted_context(result.context)
+            head = "" if self._names.full else f"#{result.docid},"
+            self._out.line(f"{head}{ecma.to_fixed(result.score, 2)},{self._names.of(result)}{context}")
+
+    def markdown(self, results: Sequence[Result]) -> None:
+        for result in results:
+            name, docid = self._names.of(result), self._names.docid(result)
+            lines = ["---", f"# {self._safe(result.title or name)}", f"**file:** `{self._safe(name)}`"]
+            if docid:
+                lines.append(f"**docid:** `#{docid}`")
+            if result.context:
+                lines.append(f"**context:** {self._safe(result.context)}")
+            self._out.line("\n".join([*lines, "", f"{self._content(result)}\n"]))
+
+    def xml(self, results: Sequence[Result]) -> None:
+        for result in results:
+            docid = self._names.docid(result)
+            title = _attribute("title", result.title)
+            context = _attribute("context", result.context)
+            head = f' docid="#{docid}"' if docid else ""
+            name = self._names.of(result)
+            self._out.line(
+                self._safe(f'<file{head} name="{name}"{title}{context}>\n{self._content(result)}\n</file>\n')
+            )
+
+    def csv(self, results: Sequence[Result]) -> None:
+        self._out.line(_CSV_HEADER)
+        for result in results:
+            snippet = self._snippet(result, _LONG)
+            content = result.body if self._full else snippet.text
+            if self._numbered:
+                content = number_lines(content, 1 if self._full else snippet.line)
+            docid = self._names.docid(result)
+            fields = [
+                f"#{docid}" if docid else "",
+                ecma.to_fixed(result.score, 4),
+                csv_field(self._names.of(result)),
+                csv_field(result.title),
+                csv_field(result.context),
+                str(snippet.line),
+                csv_field(content),
+            ]
+            self._out.line(self._safe(",".join(fields)))
+
+    def cli(self, results: Sequence[Result]) -> None:
+        from qmd.app.terminal import explain, highlight, link, score
+
+        out = self._out
+        for number, result in enumerate(results):
+            snippet = self._snippet(result, _LONG)
+            shown = snippet.text.partition("\n")[2].lower()
+            matched = any(term in shown for term in ecma.words(self._query.lower()))
+            name = self._safe(self._names.of(result))
+            docid = self._names.docid(result)
+            out.line(
+                link(self._session, result, name, snippet.line if matched else 0)
+                + (f" {out.paint('dim', f'#{docid}')}" if docid else "")
+            )
+            if result.title:
+                out.line(out.paint("bold", f"Title: {self._safe(result.title)}"))
+            if result.context:
+                out.line(out.paint("dim", f"Context: {self._safe(result.context)}"))
+            out.line(f"Score: {out.paint('bold', score(out, result.score))}")
+            if result.explain is not None and "explain" in self._session.arguments.flags:
+                for line in explain(result.explain):
+                    out.line(out.paint("dim", line))
+            out.line()
+            content = self._safe(result.body if self._full else snippet.text)
+            if self._numbered:
+                content = number_lines(content, 1 if self._full else snippet.line)
+            out.line(highlight(out, content, self._query))
+            if number < len(results) - 1:
+                out.line("\n")
+
+    def _content(self, result: Result) -> str:
+        content = result.body if self._full else self._snippet(result, _LONG).text
+        return number_lines(content) if self._numbered else content
+
+    def _snippet(self, result: Result, most: int) -> Snippet:
+        start, length = result.chunk or (None, None)
+        return snippets_qmd.extract(result.body, self._query, most, start, length, self._intent)
+
+    def _safe(self, text: str) -> str:
+        return self._out.safe(text)
+
+
+def full_path(session: Session, collection: str, path: str) -> str | None:
+    """A document's file for people: ``./…`` below the working directory, else absolute; None where it is gone."""
+    from qmd.retrieve import on_disk
+
+    found = on_disk(session.index, collection, path)
+    if found is None or not exists(found):
+        return None
+    real, here = realpath(found), realpath(os.getcwd())
+    if real == here:
+        return "./"
+    return f"./{relpath(real, here)}" if real.startswith(join(here, "")) else real
+
+
+def warn_unresolved(session: Session, count: int, total: int) -> None:
+    """Say how many results of a ``--full-path`` have no file any more."""
+    if count <= 0:
+        return
+    subject = "the file" if total == 1 else f"{count} of {total} results"
+    session.out.error(
+        f"{session.out.paint('yellow', 'warning:')} --full-path could not resolve {subject} on disk"
+        f" (moved or deleted since indexing); showing {virtual.SCHEME} + docid instead."
+        " Run 'qmd update' to refresh the index."
+    )
+
+
+def quoted_context(context: str) -> str:
+    """A context as the last field of a file list, after its comma; empty for none."""
+    return ',"' + context.replace('"', '""') + '"' if context else ""
+
+
+def _attribute(name: str, value: str) -> str:
+    # As qmd writes it: only the quote, which would end the attribute, is an entity.
+    return f' {name}="' + value.replace('"', "&quot;") + '"' if value else ""

@@ -1,0 +1,157 @@
+"""One run of a command: its arguments, its output, its configuration and the index it opens when it needs it."""
+
+from __future__ import annotations
+
+import os
+import time
+from os.path import dirname
+
+import apsw
+
+from core import jsonio
+from core.errors import BrainError, EngineMissing
+from qmd import settings as places
+from qmd.app.output import Exit, Output
+from qmd.store import open_index, translate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from qmd.app.arguments import Arguments
+    from qmd.settings import Config, Settings
+
+_BUSY_MS = 120_000
+# Where the index keeps the configuration as it was last read, so that a search parses no YAML.
+_CACHE = "config"
+
+
+class Session:
+    """``settings`` may change once, by ``use_index``; ``index`` opens the database on first use."""
+
+    __slots__ = ("_config", "_connection", "_writable", "arguments", "out", "settings")
+
+    def __init__(self, arguments: Arguments, out: Output, settings: Settings) -> None:
+        self.arguments = arguments
+        self.out = out
+        self.settings = settings
+        self._config: Config | None = None
+        self._connection: apsw.Connection | None = None
+        self._writable = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration, read from its file unless the index has it as it is. Raises BadInput."""
+        if self._config is None:
+            self._config = places.read(self.settings)
+        return self._config
+
+    @property
+    def index(self) -> apsw.Connection:
+        """The index, for reading at least; its collections are those of the configuration. Raises BrainError."""
+        if self._connection is None:
+            self._connection = self._open()
+            self._bring_config()
+        return self._connection
+
+    @property
+    def index_to_write(self) -> apsw.Connection:
+        """The index, for writing. Raises BrainError."""
+        if self._connection is None or not self._writable:
+            self.close()
+            self._connection = self._open(write=True)
+            self._bring_config()
+        return self._connection
+
+    def close(self) -> None:
+        """Close the index; what is asked of it next opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._writable = False
+
+    def use_index(self, name: str) -> None:
+        """Turn to a named index."""
+        self.close()
+        self._config = None
+        self.settings = places.locate(name)
+
+    def changed(self) -> None:
+        """The configuration's file has been rewritten: read it, and tell the index."""
+        self._config = None
+        if self._connection is not None:
+            self._bring_config()
+
+    def fail(self, *lines: str) -> Exit:
+        """Say on stderr what is wrong, and give back the way out with exit code 1: ``raise session.fail(…)``."""
+        for line in lines:
+            self.out.error(line)
+        return Exit(1)
+
+    def explain(self, error: apsw.Error) -> BrainError:
+        """SQLite's failure as ours."""
+        return translate(error, self.settings.database)
+
+    def _open(self, write: bool = False) -> apsw.Connection:
+        path = self.settings.database
+        wait = os.environ.get("QMD_SQLITE_BUSY_TIMEOUT", "")
+        busy = int(wait) if wait.isascii() and wait.isdigit() else _BUSY_MS
+        exists = os.path.exists(path)
+        if exists and not write:
+            try:
+                return open_index(path, busy_ms=busy)
+            except EngineMissing:
+                # Written by another program, or by another version: it needs our tables first.
+                write = True
+        if not exists and dirname(path):
+            os.makedirs(dirname(path), exist_ok=True)
+        self._writable = True
+        return open_index(path, write=True, busy_ms=busy)
+
+    def _bring_config(self) -> None:
+        connection = self._connection
+        assert connection is not None
+        stamp = places.stamp(self.settings.config_path)
+        cached = self._cached(connection, stamp)
+        if cached is not None:
+            self._config = places.Config(cached)
+            return
+        checked = time.time_ns()
+        self._config = places.read(self.settings)
+        from qmd import collections
+
+        portable = collections.portable(self._config)
+        try:
+            if not self._writable:
+                connection.close()
+                self._connection = connection = self._open(write=True)
+            collections.sync(connection, self._config, self.settings)
+            packed = jsonio.pack({"stamp": stamp, "checked": checked, "data": portable})
+            connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (_CACHE, packed))
+        except EngineMissing:
+            # An index that cannot be written to still answers.
+            self._connection = open_index(self.settings.database)
+            self._writable = False
+
+    def _cached(self, connection: apsw.Connection, stamp: list[str | int] | None) -> dict[str, Any] | None:
+        """The configuration as the index has it, where that is surely the file's."""
+        row = connection.execute("SELECT value FROM brain_state WHERE key = ?", (_CACHE,)).fetchone()
+        if row is None or not isinstance(row[0], bytes):
+            return None
+        try:
+            stored: Any = jsonio.unpack(row[0])
+            if stored["stamp"] != stamp:
+                return None
+            # Two edits within one tick of the clock leave one stamp: not trusted until the clock has moved on.
+            if stamp is not None and stored["checked"] - stamp[2] < _tick(stamp[2]):
+                return None
+            data: dict[str, Any] = stored["data"]
+        except (ValueError, KeyError, TypeError, IndexError):
+            return None
+        return data
+
+
+def _tick(mtime_ns: str | int) -> int:
+    from qmd.update import COARSE_TICK_NS, TICK_NS
+
+    return COARSE_TICK_NS if int(mtime_ns) % 1_000_000_000 == 0 else TICK_NS

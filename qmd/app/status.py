@@ -1,0 +1,160 @@
+"""``qmd status`` and ``qmd cleanup``: what the index holds, and what it need not."""
+
+from __future__ import annotations
+
+import os
+from os.path import exists, getsize, join
+
+from qmd import collections, contexts, ecma, models, virtual
+from qmd.app import figures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from qmd.app.session import Session
+    from qmd.collections import Stored
+
+_PREVIEW = 60
+
+
+def status(session: Session) -> None:
+    """Print how the index stands."""
+    out = session.out
+    connection = session.index
+    path = session.settings.database
+    out.line(f"{out.paint('bold', 'QMD Status')}\n")
+    out.line(f"Index: {path}")
+    out.line(f"Size:  {figures.size(getsize(path))}")
+    _daemon(session)
+    out.line()
+    total, latest = connection.execute("SELECT count(*), max(modified_at) FROM documents WHERE active = 1").fetchall()[
+        0
+    ]
+    vectors: int = connection.execute("SELECT count(*) FROM content_vectors").get
+    orphaned = models.orphaned(connection) if vectors else 0
+    pending = models.pending(connection, models.resolve(session.config.models, os.environ)["embed"])
+    out.line(out.paint("bold", "Documents"))
+    out.line(f"  Total:    {total} files indexed")
+    out.line(f"  Vectors:  {vectors} embedded")
+    if orphaned:
+        share = ecma.round_half_up(orphaned / vectors * 100)
+        text = f"Orphaned: {orphaned} embedding chunks ({share}%)"
+        out.line(f"  {out.paint('yellow', text)} — run 'qmd cleanup'")
+    if pending:
+        out.line(f"  {out.paint('yellow', f'Pending:  {pending} need embedding')} (run 'qmd embed')")
+    if latest:
+        out.line(f"  Updated:  {figures.ago_iso(str(latest))}")
+    out.line(f"\n{out.paint('bold', 'AST Chunking')}")
+    out.line(f"  Status:   {out.paint('yellow', 'unavailable')} (falling back to regex chunking)")
+    stored = collections.stored(connection)
+    if stored:
+        _collections(session, stored)
+    else:
+        hint = "No collections. Run 'qmd collection add .' to index markdown files."
+        out.line(f"\n{out.paint('dim', hint)}")
+    _models(session)
+    tips = _tips(session, stored)
+    if tips:
+        out.line(f"\n{out.paint('bold', 'Tips')}")
+        for tip in tips:
+            out.line(f"  {tip}")
+
+
+def _daemon(session: Session) -> None:
+    settings = session.settings
+    suffix = "" if settings.index == "index" else f"-{settings.index}"
+    if exists(join(settings.cache_dir, f"mcp{suffix}.pid")):
+        from qmd.mcp import daemon
+
+        pid = daemon.running(settings)
+        if pid:
+            session.out.line(f"MCP:   {session.out.paint('green', 'running')} (PID {pid})")
+
+
+def _collections(session: Session, stored: list[Stored]) -> None:
+    out = session.out
+    listed = contexts.listed(session.config)
+    out.line(f"\n{out.paint('bold', 'Collections')}")
+    for each in stored:
+        age = figures.ago_iso(each.latest) if each.latest else "never"
+        address = out.paint("dim", f"({virtual.SCHEME}{each.name}/)")
+        out.line(f"  {out.paint('cyan', each.name)} {address}")
+        out.line(f"    {out.paint('dim', 'Pattern:')}  {each.pattern}")
+        out.line(f"    {out.paint('dim', 'Files:')}    {each.count} (updated {age})")
+        own = [(prefix, text) for name, prefix, text in listed if name == each.name]
+        if own:
+            out.line(f"    {out.paint('dim', 'Contexts:')} {len(own)}")
+        for prefix, text in own:
+            shown = text if ecma.length(text) <= _PREVIEW else ecma.cut(text, 0, _PREVIEW - 3) + "..."
+            where = "/" if prefix in ("", "/") else f"/{prefix}"
+            out.line(f"      {out.paint('dim', f'{where}:')} {out.safe(shown)}")
+    first = stored[0].name
+    out.line(f"\n{out.paint('bold', 'Examples')}")
+    for hint, example in (
+        ("List files in a collection", f"ls {first}"),
+        ("Get a document", f"get {virtual.SCHEME}{first}/path/to/file.md"),
+        ("Search within a collection", f'search "query" -c {first}'),
+    ):
+        out.line(f"  {out.paint('dim', f'# {hint}')}")
+        out.line(f"  qmd {example}")
+
+
+def _models(session: Session) -> None:
+    out = session.out
+    out.line(f"\n{out.paint('bold', 'Models')}")
+    configured = session.config.models
+    for slot, label in (("embed", "Embedding:  "), ("rerank", "Reranking:  "), ("generate", "Generation: ")):
+        # Only what somebody has chosen: keyword search, all there is so far, uses no model.
+        uri = configured.get(slot) or os.environ.get(f"QMD_{slot.upper()}_MODEL") or ""
+        parts = uri.removeprefix("hf:").split("/")
+        page = f"https://huggingface.co/{parts[0]}/{parts[1]}" if uri.startswith("hf:") and len(parts) > 2 else uri
+        out.line(f"  {label} {page or 'none'}")
+
+
+def _tips(session: Session, stored: list[Stored]) -> list[str]:
+    out = session.out
+    configured = session.config.collections
+    tips = []
+    bare = [each.name for each in stored if each.name not in configured or not configured[each.name].context]
+    if bare:
+        tips.append(f"Add context to collections for better search results: {_some(bare)}")
+        for place, text in (("", "What this collection contains"), ("meeting-notes", "Weekly team meeting notes")):
+            example = f'qmd context add {virtual.SCHEME}<name>/{place} "{text}"'
+            tips.append(f"  {out.paint('dim', example)}")
+    still = [each.name for each in stored if each.name not in configured or not configured[each.name].update]
+    if still and len(stored) > 1:
+        example = "qmd collection update-cmd <name> 'git stash && git pull --rebase --ff-only && git stash pop'"
+        tips += [
+            f"Add update commands to keep collections fresh: {_some(still)}",
+            f"  {out.paint('dim', example)}",
+        ]
+    return tips
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" +{len(names) - 3} more" if len(names) > 3 else "")
+
+
+def cleanup(session: Session) -> None:
+    """Remove what no document has any more, or with ``--dry-run`` say what would go."""
+    from qmd import orphans
+
+    out = session.out
+    dry = "dry-run" in session.arguments.flags
+    counts = orphans.preview(session.index) if dry else orphans.clean(session.index_to_write)
+    if dry:
+        out.line("Dry run — no changes made.\n")
+    rows = (
+        (counts.inactive, "inactive document records"),
+        (counts.contents, "orphaned content hashes"),
+    )
+
+    def line(done: str, would: str) -> None:
+        out.line(f"Would {would}" if dry else f"{out.paint('green', '✓')} {done}")
+
+    line(f"Cleared {counts.cached} cached API responses", f"clear {counts.cached} cached API responses")
+    kept = f"{counts.vectors} orphaned embedding chunks left as they are: only the qmd that made them can remove them"
+    out.line(out.paint("dim", kept if counts.vectors else "No orphaned embeddings to remove"))
+    for count, what in rows:
+        if count:
+            line(f"Removed {count} {what}", f"remove {count} {what}")
+    line("FTS compacted, database vacuumed", "compact FTS and vacuum the database")

@@ -1,0 +1,321 @@
+"""``qmd update``: run each collection's own command, then bring the index up to date with its files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from os.path import relpath
+
+from qmd import collections, models, trust
+from qmd.app.output import Exit
+from qmd.settings import folder
+from qmd.update import Changes, update
+from qmd.walk import walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import apsw
+
+    from qmd.app.session import Session
+    from qmd.settings import Collection
+
+# Of an index's vectors, the share without a document from which on a cleanup is worth naming.
+_ORPHANS = 0.1
+_LOCK_WAIT_S = 60
+_TERMINATED = 143
+
+
+class _Folder:
+    """A collection with its folder made absolute."""
+
+    def __init__(self, name: str, path: str, pattern: str, ignore: Sequence[str]) -> None:
+        self.name = name
+        self.path = path
+        self.pattern = pattern
+        self.ignore = ignore
+
+
+def run(session: Session) -> None:
+    """Update every collection. Raises Exit with the code of an update command that fails."""
+    out = session.out
+    # Asked before the index is opened: what the user approves counts for this run.
+    allowed = trusted(session)
+    connection = session.index_to_write
+    stored = collections.stored(connection)
+    connection.execute("DELETE FROM llm_cache")
+    if not stored:
+        out.line(out.paint("dim", "No collections found. Run 'qmd collection add .' to index markdown files."))
+        return
+    out.line(f"{out.paint('bold', f'Updating {len(stored)} collection(s)...')}\n")
+    _heal(connection)
+    with _exclusive(session), _ends_when_told():
+        for number, each in enumerate(stored, 1):
+            head = f"{out.paint('cyan', f'[{number}/{len(stored)}]')} {out.paint('bold', each.name)}"
+            out.line(f"{head} {out.paint('dim', f'({each.pattern})')}")
+            configured = session.config.collections[each.name]
+            inside = not session.settings.local or trust.inside_project(session.settings.config_path, configured.path)
+            if not allowed and not inside:
+                out.line(
+                    out.paint(
+                        "yellow",
+                        f"Skipping collection '{each.name}' — path {configured.path} is outside this project"
+                        " and this .qmd config is not trusted.",
+                    )
+                )
+                out.line(out.paint("dim", "Approve with 'qmd trust'.") + "\n")
+                continue
+            place = folder(session.settings, configured.path)
+            if configured.update and allowed:
+                _run_command(session, configured.update, place)
+            _index(session, connection, configured, place)
+            out.line()
+            out.flush()
+    out.line(out.paint("green", "✓ All collections updated."))
+    _tell_pending(session, connection)
+    total: int = connection.execute("SELECT count(*) FROM content_vectors").get
+    orphaned = models.orphaned(connection) if total else 0
+    if total and orphaned / total >= _ORPHANS:
+        out.line(
+            f"\n{orphaned} orphaned embedding chunks ({round(orphaned / total * 100)}% of vectors)"
+            " — run 'qmd cleanup' to reclaim space"
+        )
+
+
+def _heal(connection: apsw.Connection) -> None:
+    """Fill our tables for what another program has indexed, before its documents are counted as changed."""
+    foreign = connection.execute(
+        "SELECT 1 FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
+        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash) LIMIT 1"
+    )
+    if foreign.fetchone():
+        from qmd.writer import heal
+
+        heal(connection)
+
+
+def index_one(session: Session, collection: Collection) -> None:
+    """Index a collection that has just been added."""
+    connection = session.index_to_write
+    connection.execute("DELETE FROM llm_cache")
+    with _exclusive(session), _ends_when_told():
+        _index(session, connection, collection, folder(session.settings, collection.path), new=True)
+    _tell_pending(session, connection)
+
+
+def trusted(session: Session) -> bool:
+    """Whether a project's configuration may have its way; on a terminal, the user is asked."""
+    settings, config, out = session.settings, session.config, session.out
+    if trust.is_approved(settings, config):
+        return True
+    show_gated(session, trust.gated(settings, config))
+    out.line(out.paint("dim", "Config that came with a checkout is not trusted by default."))
+    import sys
+
+    if not (out.terminal and sys.stdin is not None and sys.stdin.isatty()):
+        out.line(out.paint("yellow", "Skipping them — no terminal to confirm on. Indexing of this project continues."))
+        advice = "Approve with 'qmd trust', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs."
+        out.line(f"{out.paint('dim', advice)}\n")
+        return False
+    out.write("Trust this project's .qmd config? [y/N] ")
+    out.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        out.line(f"{out.paint('yellow', 'Skipped. Indexing of this project continues.')}\n")
+        return False
+    trust.approve(settings, config)
+    done = out.paint("green", f"Trusted {settings.config_path}.")
+    out.line(f"{done} {out.paint('dim', 'Editing a hook, path, or model will ask again.')}\n")
+    return True
+
+
+def show_gated(session: Session, found: trust.Gated) -> None:
+    """Print what a project's configuration asks for."""
+    out = session.out
+    for title, rows in (
+        ("This project's config defines update commands:", found.hooks),
+        ("Collection paths outside this project:", found.paths),
+        ("Custom models:", found.models),
+    ):
+        if rows:
+            out.line(out.paint("yellow", title))
+            for name, value in rows:
+                out.line(f"  {out.paint('bold', out.safe(name))}: {out.safe(value)}")
+
+
+def _run_command(session: Session, command: str, place: str) -> None:
+    """Run a collection's own command in its folder, as qmd does: by bash, its output indented."""
+    out = session.out
+    out.line(out.paint("dim", f"    Running update command: {command}"))
+    out.flush()
+    try:
+        process = subprocess.Popen(  # noqa: S603  # the user's own command, approved where it is not
+            ["bash", "-c", command],  # noqa: S607  # whichever bash the user has
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        out.line(out.paint("yellow", f"✗ Update command failed: {error.strerror}: {error.filename}"))
+        raise Exit(1) from None
+    try:
+        streams = process.communicate()
+    except BaseException:
+        # Told to end: what the command has started ends with it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    for stream in streams:
+        text = stream.decode("utf-8", "replace").strip()
+        if text:
+            out.line("\n".join(f"    {line}" for line in text.split("\n")))
+    if process.returncode:
+        # A command ended by a signal has no code of its own.
+        code = process.returncode if process.returncode > 0 else 1
+        out.line(out.paint("yellow", f"✗ Update command failed with exit code {code}"))
+        raise Exit(code)
+
+
+def _index(
+    session: Session, connection: apsw.Connection, collection: Collection, place: str, *, new: bool = False
+) -> None:
+    out = session.out
+    out.line(f"Collection: {place} ({collection.pattern})")
+    out.flush()
+    where = _Folder(collection.name, place, collection.pattern, collection.ignore)
+    _adopt(connection, where)
+    most: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM content").get
+    before: int = connection.execute("SELECT count(*) FROM content").get
+    with _bar(session) as bar:
+        trust_stat = "verify" not in session.arguments.flags
+        changes = update(connection, [where], trust_stat=trust_stat, keep=True, progress=bar)[collection.name]
+    if new and not changes.missing and not _any_file(where, changes):
+        out.line("No files found matching pattern.")
+    out.line(
+        f"\nIndexed: {changes.added} new, {changes.updated} updated, {changes.unchanged} unchanged,"
+        f" {changes.removed} removed"
+    )
+    _tell_failures(session, place, changes)
+    # New texts have higher rowids: of those that were there, so many went.
+    kept: int = connection.execute("SELECT count(*) FROM content WHERE rowid <= ?", (most,)).get
+    if before > kept:
+        out.line(f"Cleaned up {before - kept} orphaned content hash(es)")
+
+
+def _adopt(connection: apsw.Connection, where: _Folder) -> None:
+    """Older versions of qmd stored paths less their marks: those documents keep their place under the whole path."""
+    unknown = connection.execute(
+        "SELECT 1 FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id"
+        " WHERE d.collection = ? AND d.active = 1 AND f.document_id IS NULL LIMIT 1",
+        (where.name,),
+    )
+    if unknown.fetchone() is None:
+        return
+    from qmd.handles import adopt
+    from qmd.store import Transaction
+
+    with contextlib.suppress(OSError), Transaction(connection):
+        if adopt(connection, where.name, (entry.relative for entry in walk(where))):
+            collections.space_out(connection, where.name)
+
+
+def _any_file(where: _Folder, changes: Changes) -> bool:
+    if changes.added or changes.updated or changes.unchanged or changes.failed:
+        return True
+    return next(walk(where), None) is not None
+
+
+def _tell_failures(session: Session, place: str, changes: Changes) -> None:
+    out = session.out
+    if changes.missing:
+        out.error(f"⚠ Collection folder is missing: {place} (its documents are kept)")
+    if not changes.failed:
+        return
+    import errno
+
+    codes = {os.strerror(number): code for number, code in errno.errorcode.items()}
+    for path, reason in changes.failed:
+        name = relpath(path, place) if path.startswith("/") else path
+        out.error(f"⚠ Skipped unreadable file: {name} ({codes.get(reason, reason)})")
+    out.error(f"Skipped {len(changes.failed)} unreadable file(s)")
+
+
+def _tell_pending(session: Session, connection: apsw.Connection) -> None:
+    pending = models.pending(connection)
+    if pending:
+        session.out.line(f"\nRun 'qmd embed' to update embeddings ({pending} unique hashes need vectors)")
+
+
+class _Bar:
+    """Progress on a terminal's stderr, and in its title bar (OSC 9;4)."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._started = time.monotonic()
+        self._next = 0.0
+
+    def __call__(self, done: int, total: int, _: str) -> None:
+        now = time.monotonic()
+        if now < self._next and done < total:
+            return
+        self._next = now + 0.1
+        left = (now - self._started) / done * (total - done)
+        eta = f" ETA: {_minutes(left)}" if done > 2 else ""
+        self._session.out.status(f"\x1b]9;4;1;{round(done / total * 100)}\x07\rIndexing: {done}/{total}{eta}        ")
+
+
+@contextlib.contextmanager
+def _bar(session: Session) -> Iterator[_Bar | None]:
+    if not session.out.progress:
+        yield None
+        return
+    session.out.status("\x1b]9;4;3\x07")
+    try:
+        yield _Bar(session)
+    finally:
+        session.out.status("\x1b]9;4;0\x07")
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 60:
+        return f"{round(seconds)}s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m {rest}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60}m"
+
+
+@contextlib.contextmanager
+def _exclusive(session: Session) -> Iterator[None]:
+    """A brain's index has one writer at a time, by a lock of its own; any other is guarded by SQLite's."""
+    brain = session.settings.brain
+    if brain is None:
+        yield
+        return
+    from core.locks import FileLock
+
+    with FileLock(os.path.join(brain.state, "index.lock"), _LOCK_WAIT_S):
+        yield
+
+
+@contextlib.contextmanager
+def _ends_when_told() -> Iterator[None]:
+    """SIGTERM leaves the index whole, and is told by the exit code."""
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise Exit(_TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,142 @@
+"""``query`` without a reranker: keyword lists fused by rank, as qmd 2.8.3 answers with ``--no-rerank``.
+
+What needs a model (expansion, embeddings, reranking) is not here; the callers say so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qmd import chunking, ecma, fusion, lex, structured
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+_INTENT_WEIGHT = 0.5
+
+
+class Hit:
+    """One answer: ``score`` is 1/rank; ``chunk`` (start, length) in UTF-16 units; ``trace`` is ``--explain``'s."""
+
+    __slots__ = ("body", "chunk", "found", "score", "trace")
+
+    def __init__(
+        self, found: lex.Found, body: str, score: float, chunk: tuple[int, int], trace: dict[str, Any]
+    ) -> None:
+        self.found = found
+        self.body = body
+        self.score = score
+        self.chunk = chunk
+        self.trace = trace
+
+
+class Limits:
+    """At most ``limit`` answers of ``candidates``, none below ``min_score``."""
+
+    __slots__ = ("candidates", "limit", "min_score")
+
+    def __init__(self, limit: int = 10, min_score: float = 0.0, candidates: int = fusion.CANDIDATES) -> None:
+        self.limit = limit
+        self.min_score = min_score
+        self.candidates = candidates
+
+
+def documents(
+    connection: apsw.Connection,
+    searches: Sequence[structured.Search],
+    collections: Sequence[str],
+    limits: Limits,
+    intent: str = "",
+) -> list[Hit]:
+    """The answers to the ``lex`` lines of a query document. Raises QueryError where one breaks the grammar."""
+    structured.check(list(searches))
+    hits: dict[str, lex.Found] = {}
+    lists = [
+        _ranked("lex", search.query, found, hits)
+        for search in searches
+        if search.kind == "lex"
+        for collection in (collections or [""])
+        if (found := lex.search(connection, search.query, fusion.LIST_LENGTH, [collection] if collection else []))
+    ]
+    primary = next((search.query for search in searches if search.kind == "lex"), "")
+    return _fused(connection, lists, fusion.document_weights(len(lists)), hits, primary, limits, intent)
+
+
+def plain(
+    connection: apsw.Connection, query: str, collections: Sequence[str], limits: Limits, intent: str = ""
+) -> tuple[list[Hit], float]:
+    """The answers to plain words, unexpanded, and the first one's keyword score where it alone settles the question.
+
+    That score is 0 where qmd would have had a model expand the query.
+    """
+    found = lex.search(connection, query, fusion.LIST_LENGTH, collections)
+    hits: dict[str, lex.Found] = {}
+    lists = [_ranked("original", query, found, hits)] if found else []
+    weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
+    strong = found[0].score if fusion.is_strong([each.score for each in found], intent) else 0.0
+    return _fused(connection, lists, weights, hits, query, limits, intent), strong
+
+
+def _ranked(kind: str, query: str, found: list[lex.Found], hits: dict[str, lex.Found]) -> fusion.Ranked:
+    hits.update((each.uri, each) for each in found)
+    return fusion.Ranked("fts", kind, query, [each.uri for each in found], [each.score for each in found])
+
+
+def _fused(
+    connection: apsw.Connection,
+    lists: list[fusion.Ranked],
+    weights: list[float],
+    hits: dict[str, lex.Found],
+    query: str,
+    limits: Limits,
+    intent: str,
+) -> list[Hit]:
+    fused = fusion.fuse([ranked.names for ranked in lists], weights)[: limits.candidates]
+    answers = []
+    for rank, (name, _) in enumerate(fused, 1):
+        score = 1 / rank
+        if score < limits.min_score:
+            continue
+        found = hits[name]
+        body = lex.bodies(connection, [found])[found.document_id]
+        best = best_chunk(body, query, intent)
+        trace = _trace(name, lists, weights, rank)
+        answers.append(Hit(found, body, score, (best.pos, ecma.length(best.text)), trace))
+        if len(answers) == limits.limit:
+            break
+    return answers
+
+
+def best_chunk(body: str, query: str, intent: str = "") -> chunking.Chunk:
+    """The chunk with most of the query's words of three letters and more; those of the intent count half."""
+    chunks = chunking.chunk(body)
+    terms = [word for word in ecma.words(query.lower()) if ecma.length(word) > 2]
+    steering = structured.intent_terms(intent) if intent else []
+
+    def rate(chunk: chunking.Chunk) -> float:
+        text = chunk.text.lower()
+        return sum(term in text for term in terms) + _INTENT_WEIGHT * sum(term in text for term in steering)
+
+    return max(chunks, key=rate) if len(chunks) > 1 else chunks[0]
+
+
+def _trace(name: str, lists: list[fusion.Ranked], weights: list[float], rank: int) -> dict[str, Any]:
+    fused = fusion.trace(name, lists, weights)
+    score = 1 / rank
+    return {
+        "ftsScores": [item["backendScore"] for item in fused["contributions"] if item["source"] == "fts"],
+        "vectorScores": [item["backendScore"] for item in fused["contributions"] if item["source"] == "vec"],
+        "rrf": {
+            "rank": rank,
+            "positionScore": score,
+            "weight": 1,
+            "baseScore": fused["baseScore"],
+            "topRankBonus": fused["topRankBonus"],
+            "totalScore": fused["totalScore"],
+            "contributions": fused["contributions"],
+        },
+        "rerankScore": 0,
+        "blendedScore": score,
+    }

@@ -1,0 +1,126 @@
+"""How documents are referred to: docids, names, globs, line ranges, and near misses."""
+
+from __future__ import annotations
+
+import os
+from os.path import expanduser
+
+import apsw
+
+from qmd import ecma
+
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+
+def split_range(reference: str) -> tuple[str, int | None, int | None]:
+    """(reference, first line, lines) of ``path``, ``path:FROM`` or ``path:FROM:COUNT``."""
+    rest, last = _number_at_end(reference)
+    if last is None:
+        return reference, None, None
+    shorter, first = _number_at_end(rest)
+    return (rest, last, None) if first is None else (shorter, first, last)
+
+
+def lines(text: str, first: int | None, count: int | None) -> str:
+    """``count`` lines of ``text`` from line ``first`` (1-based) on; None means from the first, to the last."""
+    if first is None and count is None:
+        return text
+    start = max(1, first or 1) - 1
+    return "\n".join(text.split("\n")[start : None if count is None else start + count])
+
+
+def number_lines(text: str, first: int = 1) -> str:
+    """Each line after its number and a colon, from ``first`` on."""
+    return "\n".join(f"{number}: {line}" for number, line in enumerate(text.split("\n"), first))
+
+
+def normalize_docid(text: str) -> str:
+    """A docid without white space, quotes and ``#``."""
+    trimmed = ecma.trim(text)
+    if len(trimmed) > 1 and trimmed[0] == trimmed[-1] and trimmed[0] in "\"'":
+        trimmed = trimmed[1:-1]
+    return trimmed.removeprefix("#")
+
+
+def is_docid(text: str) -> bool:
+    """Whether ``text`` is taken for a docid: six hex digits or more."""
+    digits = normalize_docid(text)
+    return len(digits) >= 6 and _HEX.issuperset(digits)
+
+
+def escape_like(text: str) -> str:
+    """``text`` literally, in a LIKE pattern with ``ESCAPE '#'``."""
+    return text.replace("#", "##").replace("%", "#%").replace("_", "#_")
+
+
+def similar_files(connection: apsw.Connection, name: str, distance: int, limit: int) -> list[str]:
+    """The paths at most ``distance`` edits from ``name``, nearest first, case aside."""
+    wanted = name.lower()
+    masks: dict[str, int] = {}
+    for index, character in enumerate(wanted):
+        masks[character] = masks.get(character, 0) | 1 << index
+    near = []
+    for (path,) in connection.execute("SELECT path FROM documents WHERE active = 1 ORDER BY id"):
+        if abs(len(path) - len(wanted)) <= distance:
+            edits = _edits(masks, len(wanted), path.lower())
+            if edits <= distance:
+                near.append((edits, path))
+    near.sort(key=lambda pair: pair[0])
+    return [path for _, path in near[:limit]]
+
+
+def _edits(masks: dict[str, int], size: int, text: str) -> int:
+    """Levenshtein's distance by Myers' bit vectors (JACM 46:3, 1999), in Hyyrö's form of 2003."""
+    if not size:
+        return len(text)
+    full = (1 << size) - 1
+    last = 1 << (size - 1)
+    up, down, score = full, 0, size
+    for character in text:
+        equal = masks.get(character, 0)
+        diagonal = (((equal & up) + up) ^ up) | equal | down
+        rise = down | ~(diagonal | up)
+        fall = up & diagonal
+        if rise & last:
+            score += 1
+        elif fall & last:
+            score -= 1
+        rise = (rise << 1) | 1
+        up = ((fall << 1) | ~(diagonal | rise)) & full
+        down = rise & diagonal & full
+    return score
+
+
+def is_list(pattern: str) -> bool:
+    """Whether ``multi_get`` takes ``pattern`` for names separated by commas, or one docid, and not for a glob."""
+    return is_docid(pattern) or ("," in pattern and not any(character in pattern for character in "*?{"))
+
+
+def one_glob(glob: str) -> str:
+    """``glob`` as a mask of one glob: a comma outside braces is a character like any other."""
+    depth = 0
+    out = ""
+    for character in glob:
+        if character in "{[":
+            depth += 1
+        elif character in "}]":
+            depth = max(0, depth - 1)
+        out += "[,]" if character == "," and not depth else character
+    return out
+
+
+def without_line(reference: str) -> str:
+    """``reference`` less a ``:N`` at its end."""
+    return _number_at_end(reference)[0]
+
+
+def _number_at_end(text: str) -> tuple[str, int | None]:
+    head, colon, tail = text.rpartition(":")
+    if colon and tail and tail.isascii() and tail.isdigit():
+        return head, ecma.parse_int(tail)
+    return text, None
+
+
+def home() -> str:
+    """The user's folder, $HOME first."""
+    return os.environ.get("HOME") or expanduser("~")

@@ -1,0 +1,181 @@
+"""Where a qmd keeps its configuration and its index, and what the configuration says.
+
+Locations: ``$QMD_CONFIG_DIR``, else ``$XDG_CONFIG_HOME/qmd``, else ``~/.config/qmd``; ``$INDEX_PATH``, else
+``${XDG_CACHE_HOME:-~/.cache}/qmd/NAME.sqlite``; and before either a ``.qmd/`` folder at or above the working directory.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import abspath, dirname, exists, join, normpath
+
+from core.errors import BadInput
+from qmd.references import home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from core.home import Home
+
+DEFAULT_INDEX = "index"
+DEFAULT_GLOB = "**/*.md"
+LOCAL_FOLDER = ".qmd"
+EDITOR_URI = "vscode://file/{path}:{line}:{col}"
+_EDITOR_KEYS = ("editor_uri", "editor_uri_template", "editorUri", "editor-uri")
+
+
+class Settings:
+    """``config_path`` and ``database`` are absolute; ``index`` is the index's name; ``brain`` the home it belongs to.
+
+    ``local`` says that the configuration came with a project, in its ``.qmd/``.
+    """
+
+    __slots__ = ("brain", "cache_dir", "config_dir", "config_path", "database", "index")
+
+    def __init__(
+        self, config_path: str, database: str, index: str, config_dir: str, cache_dir: str, brain: Home | None = None
+    ) -> None:
+        self.config_path = config_path
+        self.database = database
+        self.index = index
+        self.config_dir = config_dir
+        self.cache_dir = cache_dir
+        self.brain = brain
+
+    @property
+    def local(self) -> bool:
+        return is_local(self.config_path)
+
+
+class Collection:
+    """A collection as the configuration has it; what ``qmd.walk.Folder`` asks for besides."""
+
+    __slots__ = ("context", "ignore", "include_by_default", "name", "path", "pattern", "update")
+
+    def __init__(self, name: str, data: Mapping[str, Any]) -> None:
+        self.name = name
+        self.path = str(data.get("path") or "")
+        self.pattern = str(data.get("pattern") or DEFAULT_GLOB)
+        self.ignore = tuple(str(rule) for rule in data.get("ignore") or ())
+        self.context = {str(prefix): str(text) for prefix, text in (data.get("context") or {}).items()}
+        self.update = str(data.get("update") or "")
+        self.include_by_default = data.get("includeByDefault") is not False
+
+
+class Config:
+    """What ``index.yml`` says; keys that are not qmd's stay in the file and out of here."""
+
+    __slots__ = ("collections", "data", "editor_uri", "global_context", "models")
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+        entries = data.get("collections") or {}
+        self.collections = {
+            str(name): Collection(str(name), entry if isinstance(entry, dict) else {})
+            for name, entry in (entries.items() if isinstance(entries, dict) else ())
+        }
+        self.global_context = str(data.get("global_context") or "")
+        given = data.get("models")
+        models = given if isinstance(given, dict) else {}
+        self.models = {slot: str(models[slot]) for slot in ("embed", "rerank", "generate") if models.get(slot)}
+        editor = next((data[key] for key in _EDITOR_KEYS if isinstance(data.get(key), str) and data[key].strip()), "")
+        self.editor_uri = str(editor).strip()
+
+    @property
+    def default_names(self) -> list[str]:
+        """The collections that a search without ``-c`` looks into."""
+        return [collection.name for collection in self.collections.values() if collection.include_by_default]
+
+
+def locate(index: str = "", environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings that the environment, the working directory and ``--index`` lead to."""
+    env = os.environ if environ is None else environ
+    config_dir = env.get("QMD_CONFIG_DIR") or (
+        join(env["XDG_CONFIG_HOME"], "qmd") if env.get("XDG_CONFIG_HOME") else join(home(), ".config", "qmd")
+    )
+    cache_dir = join(env.get("XDG_CACHE_HOME") or join(home(), ".cache"), "qmd")
+    name = index_name(index)
+    if not index:
+        local = find_local(os.getcwd())
+        if local:
+            return Settings(local, join(dirname(local), "index.sqlite"), DEFAULT_INDEX, config_dir, cache_dir)
+    database = env.get("INDEX_PATH") or join(cache_dir, f"{name}.sqlite")
+    return Settings(join(config_dir, f"{name}.yml"), database, name, config_dir, cache_dir)
+
+
+def of_brain(brain: Home) -> Settings:
+    """The settings by which ``brain qmd --brain`` reads and writes a brain's own collections and index."""
+    from core.config import locate as configuration
+
+    return Settings(configuration(brain), brain.index, DEFAULT_INDEX, brain.root, brain.state, brain)
+
+
+def index_name(given: str) -> str:
+    """The name of an index: a path becomes its absolute form with ``_`` for each ``/``."""
+    if "/" in given:
+        return abspath(given).replace("/", "_").removeprefix("_")
+    return given or DEFAULT_INDEX
+
+
+def find_local(folder: str) -> str | None:
+    """The nearest ``.qmd/index.yaml`` or ``.qmd/index.yml`` at or above ``folder``."""
+    folder = abspath(folder)
+    while True:
+        for name in ("index.yaml", "index.yml"):
+            path = join(folder, LOCAL_FOLDER, name)
+            if exists(path):
+                return path
+        if dirname(folder) == folder:
+            return None
+        folder = dirname(folder)
+
+
+def is_local(config_path: str) -> bool:
+    """Whether a configuration file lies in a ``.qmd`` folder."""
+    return os.path.basename(dirname(abspath(config_path))) == LOCAL_FOLDER
+
+
+def working_directory() -> str:
+    """Where the user stands: ``$PWD``, which keeps the symlinks that led there, else the real one."""
+    return os.environ.get("PWD") or os.getcwd()
+
+
+def read(settings: Settings) -> Config:
+    """The configuration; an empty one where there is no file. Raises BadInput where it cannot be read."""
+    if settings.brain is not None:
+        return _of_brain(settings.brain)
+    from qmd.config_file import load
+
+    return Config(load(settings.config_path))
+
+
+def folder(settings: Settings, path: str) -> str:
+    """A collection's folder as an absolute path: ``~`` is the user's; else relative to the project, or to here."""
+    if path == "~" or path.startswith("~/"):
+        return normpath(join(home(), path[2:]))
+    base = dirname(dirname(abspath(settings.config_path))) if settings.local else working_directory()
+    return normpath(join(base, path))
+
+
+def stamp(path: str) -> list[str | int] | None:
+    """What changes when a file does: path, size, mtime and inode; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return [path, status.st_size, status.st_mtime_ns, status.st_ino]
+
+
+def _of_brain(brain: Home) -> Config:
+    from core import config
+
+    loaded = config.load(brain)
+    result = Config(loaded.data)
+    for name, collection in loaded.collections.items():
+        # The brain resolves paths against its home; qmd wants them absolute.
+        result.collections[name].path = collection.path
+    if not result.collections:
+        raise BadInput(f"{loaded.path} names no collection", f"edit {loaded.path}")
+    return result

@@ -1,0 +1,58 @@
+"""``qmd://collection/path`` addresses, as qmd 2.8.3 reads and writes them."""
+
+from __future__ import annotations
+
+from qmd.ecma import trim
+
+SCHEME = "qmd://"
+
+
+class Address:
+    """``path`` is empty for the collection itself; ``index`` names an index other than the default, or is empty."""
+
+    __slots__ = ("collection", "index", "path")
+
+    def __init__(self, collection: str, path: str, index: str = "") -> None:
+        self.collection = collection
+        self.path = path
+        self.index = index
+
+
+def is_virtual(text: str) -> bool:
+    """Whether ``text`` is meant as such an address: ``qmd:…`` or ``//…``."""
+    trimmed = trim(text)
+    return trimmed.startswith(("qmd:", "//"))
+
+
+def parse(text: str) -> Address | None:
+    """The parts of an address, or None where it is none. Any number of slashes may follow the scheme."""
+    rest = trim(text)
+    if rest.startswith("qmd:"):
+        rest = rest[4:].lstrip("/")
+    elif rest.startswith("//"):
+        rest = rest.lstrip("/")
+    else:
+        return None
+    rest, _, query = rest.partition("?")
+    query = query.partition("?")[0]
+    collection, _, path = rest.partition("/")
+    if not collection or "\n" in path or "\r" in path:
+        return None
+    return Address(collection, path, _index(query) if query else "")
+
+
+def build(collection: str, path: str, index: str = "") -> str:
+    """The address of a document; ``index`` only where it is not the default one."""
+    base = f"{SCHEME}{collection}/{path}"
+    if not index:
+        return base
+    from urllib.parse import quote
+
+    unreserved = "!'()*-._~"  # what encodeURIComponent leaves as it is
+    return f"{base}?index={quote(index, safe=unreserved)}"
+
+
+def _index(query: str) -> str:
+    from urllib.parse import parse_qs
+
+    return trim(parse_qs(query, keep_blank_values=True).get("index", [""])[0])

@@ -1,0 +1,38 @@
+"""A folder to stand in, files to write, and what a command did."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+class Done:
+    """What one command did."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+
+Qmd = Callable[..., Done]
+
+
+def stand(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Change to ``folder``, as a shell does."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PWD", str(folder))
+
+
+def write(folder: Path, files: dict[str, str | bytes], age_s: float = 3600) -> None:
+    """Write files, their mtimes ``age_s`` seconds back."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        stamp = time.time() - age_s
+        os.utime(path, (stamp, stamp))

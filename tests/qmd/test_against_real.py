@@ -1,0 +1,330 @@
+"""Every command beside the real qmd 2.8.3 on the same files: exit code, stdout and stderr byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.qmd.real import Pair, pair
+
+pytestmark = pytest.mark.long
+
+FILES = {
+    "alpha.md": "# Alpha Project\n\nThe authentication flow uses OAuth tokens.\n\nSecond paragraph, café naïve.\n",
+    "beta.md": "# Beta\n\nhello world\nAuthentication tokens expire hourly.\n\n## Details\n\n- one\n- two\n",
+    "notes.md": "# Notes\n\n## Weekly sync\n\nhello 'quoted' & <tagged> \"text\", with a comma\n",
+    "plain.txt": "just text about tokens\n",
+    "sub/deep/gamma.md": "---\ntitle: FM\ntags: [a, b]\n---\n\nno heading here, tokens again\n",
+    "sub/space name.md": "## Second level\n\nAuthentication in a file with a space\n",
+    "sub/emoji 🎉.md": "# Party 🎉\n\n🎉🎉 hello emoji authentication\n",
+    "cjk.md": "# 検索\n\n全文検索 engine と テスト\n한국어 문서\n",
+    "long.md": "# Long\n\n" + "\n".join(f"line {n} filler words here" for n in range(200)) + "\n\nneedle tokens\n",
+    "big.md": "# Big\n\n" + "tokens " * 12_000 + "\n",
+    "crlf.md": "# Win\r\n\r\nhello\r\nworld\r\n",
+    "empty.md": "  \n\n",
+    "node_modules/skip.md": "# skipped tokens\n",
+    ".hidden/h.md": "# hidden tokens\n",
+    "org/tasks.org": "#+TITLE: Org Title\n* Head\ntokens in org\n",
+    "_under_score.md": "no heading\n",
+}
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """Two collections in both worlds, with contexts."""
+    made = pair(tmp_path_factory.mktemp("worlds"))
+    _write(made.files / "notes", FILES)
+    _write(made.files / "work", {"todo.md": "# Todo\n\ntokens for work\n", "alpha.md": "# Alpha two\n\nwork alpha\n"})
+    made.both("collection", "add", "notes", "--name", "notes", "--mask", "**/*.{md,org}")
+    made.both("collection", "add", "work")
+    made.both("context", "add", "/", 'Everything: "mine"')
+    made.both("context", "add", "qmd://notes/", "All the notes")
+    made.both("context", "add", "qmd://notes/sub", "Below sub, with a comma")
+    return made
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for number, (name, text) in enumerate(files.items()):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        stamp = time.time() - 7200 - 60 * number
+        os.utime(path, (stamp, stamp))
+
+
+QUERIES = [
+    "tokens",
+    "authentication",
+    "hello world",
+    '"OAuth tokens"',
+    "hello -world",
+    "検索",
+    "nothing here",
+    "-x",
+    "café",
+    "filler",
+    "a",
+    "OAuth2?",
+    "needle tokens",
+    "don't",
+]
+SHAPES = [
+    [],
+    ["--json"],
+    ["--csv"],
+    ["--md"],
+    ["--xml"],
+    ["--files"],
+    ["--format", "JSON"],
+    ["--json", "--full"],
+    ["--full"],
+    ["--csv", "--full", "--line-numbers"],
+    ["--line-numbers"],
+    ["--json", "--line-numbers"],
+    ["--md", "--line-numbers"],
+    ["--json", "--full-path"],
+    ["--full-path", "--files"],
+    ["--full-path"],
+    ["--all", "--json"],
+    ["-n", "1", "--json"],
+    ["-n2", "--files"],
+    ["-n", "0", "--files"],
+    ["-n", "-1", "--files"],
+    ["-n", "x", "--files"],
+    ["--min-score", "0.3", "--json"],
+    ["--min-score", "0.99"],
+    ["--min-score=0.99", "--csv"],
+    ["-c", "notes", "--files"],
+    ["-c", "notes", "-c", "work", "--files"],
+    ["-cwork", "--json"],
+    ["-c", "nope"],
+    ["--unknown", "--files"],
+    ["--intent", "about flow", "--json"],
+    ["--xml", "--full-path", "-n", "2"],
+    ["--format", "yaml"],
+    ["--chunk-strategy", "auto", "--files"],
+    ["--explain", "--json"],
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_search_finds_what_qmd_finds(worlds: Pair, query: str) -> None:
+    worlds.same("search", query, "--json", "--all")
+    worlds.same("search", query)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+def test_a_search_is_printed_as_qmd_prints_it(worlds: Pair, shape: list[str]) -> None:
+    worlds.same("search", "tokens", *shape)
+    worlds.same(*shape, "search", "zzzz")
+
+
+GETS = [
+    ["alpha.md"],
+    ["lpha.md"],
+    ["notes/alpha.md"],
+    ["qmd://notes/alpha.md"],
+    ["qmd:////notes/alpha.md"],
+    ["//notes/alpha.md"],
+    ["qmd://notes/alpha.md?index=index"],
+    ["beta.md:3"],
+    ["beta.md:3:2"],
+    ["beta.md", "--from", "4"],
+    ["beta.md:2", "--from", "4", "-l", "1"],
+    ["beta.md", "-l", "0"],
+    ["beta.md", "-l", "x"],
+    ["beta.md", "--from", "0"],
+    ["beta.md", "--from", "-5", "-l", "2"],
+    ["beta.md", "--from", "99"],
+    ["beta.md", "--no-line-numbers"],
+    ["beta.md", "--full-path"],
+    ["long.md:100:3", "--full-path"],
+    ["sub/space name.md"],
+    ["emoji 🎉.md"],
+    ["cjk.md"],
+    ["crlf.md"],
+    ["gamma.md"],
+    ["alpah.md"],
+    ["nope"],
+    ["zzzzzzzz"],
+    ["abcdef"],
+    ["#abcdef12"],
+    ["decade"],
+    ["_under"],
+    ["under%score.md"],
+    [""],
+    [],
+    ["qmd://"],
+    ["qmd://nope/x.md"],
+    ["BETA.MD"],
+    ["plain.txt"],
+]
+
+
+@pytest.mark.parametrize("words", GETS, ids=" ".join)
+def test_a_document_is_got_as_qmd_gets_it(worlds: Pair, words: list[str]) -> None:
+    worlds.same("get", *words)
+
+
+def test_a_document_is_got_by_its_docid_and_by_its_path(worlds: Pair) -> None:
+    docid = worlds.same("search", "OAuth", "--files").partition(",")[0]
+    for given in (docid, docid[1:], f'"{docid}"', f"'{docid[1:]}'", f"{docid}:2:1", docid.upper()):
+        worlds.same("get", given)
+    worlds.same("get", str(worlds.files / "notes" / "beta.md"))
+    worlds.same("multi-get", docid)
+    worlds.same("multi-get", f"{docid}, beta.md")
+
+
+MULTI = [
+    ["*.md"],
+    ["**/*.md"],
+    ["notes/*.md"],
+    ["qmd://notes/**"],
+    ["sub/**"],
+    ["{alpha,beta}.md"],
+    ["a*.md"],
+    ["[ab]*.md"],
+    ["?eta.md"],
+    ["!(alpha|beta).md"],
+    ["nope*"],
+    ["beta.md"],
+    ["beta.md,gamma.md"],
+    ["alpha.md, beta.md"],
+    ["notes/alpha.md,missing.md,alpah.md"],
+    ["qmd://notes/beta.md,qmd://work/todo.md"],
+    ["missing.md,other.md"],
+    ["lpha.md,beta.md"],
+    ["big.md,beta.md"],
+    ["big.md,beta.md", "--max-bytes", "20"],
+    ["beta.md,notes.md", "-l", "2"],
+    ["beta.md,notes.md", "-l", "2", "--no-line-numbers"],
+    ["*eta.md", "--full-path"],
+    ["deadbeef"],
+    [],
+]
+
+
+@pytest.mark.parametrize("shape", ["cli", "json", "csv", "md", "xml", "files"])
+@pytest.mark.parametrize("words", MULTI, ids=" ".join)
+def test_documents_are_got_as_qmd_gets_them(worlds: Pair, words: list[str], shape: str) -> None:
+    worlds.same("multi-get", *words, "--format", shape)
+
+
+RANKED = """kanban|kanban edge|"edge case"|benchmark -logging|token refresh|refresh tok|logging flag hourly|ranking
+the of and|retrieval evaluation|session memory|"session memory"|qmd|brain -qmd|2026|v2|nDCG recall|index update|codes
+doctor hourly|hourly doctor|claude code|hooks|jsonl|markdown files|collections.yml|sqlite fts5|embedding model|rerank
+chrome history|inbox|symbol search|freshness|latency budget|"latency"|essay|corpus interface|narrow query|don't|OAuth
+café|café naïve|検索|テスト|a|x y z|alpha beta gamma|"alpha beta"|gamma -alpha|delta|epsilon zeta
+"eta theta"|iota kappa"""
+
+
+def test_fifty_queries_over_two_corpora_rank_as_with_qmd(
+    tmp_path_factory: pytest.TempPathFactory, shared: Path
+) -> None:
+    worlds = pair(tmp_path_factory.mktemp("ranking"))
+    chance = random.Random(7)
+    words = [
+        word for line in RANKED.split("\n") for query in line.split("|") for word in query.replace('"', "").split()
+    ]
+    words = sorted({word.lstrip("-") for word in words})
+    texts = {
+        f"area{n % 7}/n{n:03}.md": f"# {' '.join(chance.choices(words, k=3))}\n\n"
+        + "\n".join(" ".join(chance.choices(words, k=chance.randint(3, 14))) for _ in range(chance.randint(1, 40)))
+        for n in range(300)
+    }
+    _write(worlds.files / "made", texts)
+    worlds.both("collection", "add", "made")
+    worlds.both("collection", "add", str(shared / "reference"), "--name", "reference")
+    queries = [query for line in RANKED.split("\n") for query in line.split("|")]
+    assert len(queries) >= 50
+    for query in queries:
+        found = [json.loads(world.run("search", query, "--json").stdout) for world in (worlds.real, worlds.ours)]
+        # Files are read in an order of each program's own, by which ties fall.
+        real, ours = (sorted(rows, key=lambda row: (-row["score"], row["file"])) for rows in found)
+        assert [row["score"] for row in found[1]] == [row["score"] for row in found[0]], query
+        if len(real) < 20:
+            assert ours == real, query
+
+
+OTHERS = [
+    ["ls"],
+    ["ls", "notes"],
+    ["ls", "notes/sub"],
+    ["ls", "notes/su"],
+    ["ls", "notes/zz"],
+    ["ls", "qmd://notes/sub/"],
+    ["ls", "qmd://notes"],
+    ["ls", "qmd://"],
+    ["ls", "/abs/path"],
+    ["ls", "nope"],
+    ["collection", "list"],
+    ["collection", "show", "notes"],
+    ["collection", "info", "work"],
+    ["collection", "show"],
+    ["collection", "show", "nope"],
+    ["collection"],
+    ["collection", "help"],
+    ["collection", "zzz"],
+    ["collection", "add"],
+    ["collection", "add", "nope"],
+    ["collection", "add", "notes/alpha.md"],
+    ["collection", "add", "notes"],
+    ["collection", "add", "work", "--name", "other"],
+    ["collection", "remove"],
+    ["collection", "rm", "nope"],
+    ["collection", "rename", "a"],
+    ["collection", "mv", "nope", "x"],
+    ["collection", "rename", "notes", "work"],
+    ["collection", "update-cmd"],
+    ["collection", "set-update", "nope", "x"],
+    ["collection", "include"],
+    ["collection", "exclude", "nope"],
+    ["context"],
+    ["context", "list"],
+    ["context", "add"],
+    ["context", "add", "qmd://nope/", "text"],
+    ["context", "add", "/nowhere", "text"],
+    ["context", "rm"],
+    ["context", "rm", "qmd://notes/none"],
+    ["context", "zzz"],
+    ["search"],
+    ["vsearch"],
+    ["query"],
+    ["bench"],
+    ["bench", "--json"],
+    ["trust"],
+    ["trust", "list"],
+    ["trust", "revoke"],
+    ["trust", "zzz"],
+    ["cleanup", "--dry-run"],
+    ["update"],
+    ["skill"],
+    ["skill", "help"],
+    ["skill", "--help"],
+    ["skill", "zzz"],
+    ["skills", "help"],
+    ["skills", "zzz"],
+    ["skills", "zzz", "--json"],
+    ["skills", "get"],
+    ["skills", "get", "nope"],
+    ["zzz"],
+    ["mcp", "stop"],
+    ["embed", "--max-docs-per-batch", "0"],
+    ["embed", "--timeout", "-1"],
+    ["embed", "-c", "nope"],
+    ["--index", "empty", "ls"],
+    ["--index", "empty", "collection", "list"],
+    ["--index", "empty", "context", "list"],
+    ["--index", "empty", "update"],
+    ["--index", "empty", "search", "x", "--json"],
+]
+
+
+@pytest.mark.parametrize("words", OTHERS, ids=" ".join)
+def test_other_commands_print_what_qmd_prints(worlds: Pair, words: list[str]) -> None:
+    worlds.same(*words)
