@@ -7,7 +7,7 @@ import sys
 from cli.context import Context, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
-from core.errors import NO_RESULTS, OK, BadInput, LockContention
+from core.errors import NO_RESULTS, OK, BadInput, EngineMissing, LockContention
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ def run(args: Args, context: Context) -> int:
     """Ask once, or once a line with ``--batch``."""
     from runtime import ask
 
+    engine = context.environ.get("BRAIN_QMD") or "builtin"
+    if engine != "builtin":
+        raise EngineMissing(f"BRAIN_QMD={engine}: this version asks its own engine only", "unset BRAIN_QMD")
     settings = config.load(context.home)
     request = _request(args)
     question = " ".join(args.words)

@@ -128,3 +128,10 @@ def test_a_line_that_is_no_text_is_one_bad_question_of_a_batch(shelf: Shelf, tmp
     done = brain("ask", "--batch", str(file))
     assert done.returncode == 0
     assert [json.loads(line).get("error") for line in done.stdout.splitlines()] == [None, "bad_query", None]
+
+
+def test_another_engine_is_refused_and_never_ignored(shelf: Shelf, brain: Brain) -> None:
+    done = brain("ask", "sqlite", "--json", env={"BRAIN_QMD": "/usr/bin/qmd"})
+    assert done.returncode == 65
+    assert json.loads(done.stdout)["fix"] == "unset BRAIN_QMD"
+    assert brain("ask", "sqlite", env={"BRAIN_QMD": "builtin"}).returncode == 0
