@@ -116,8 +116,8 @@ def test_filters_hold_for_documents_and_for_passages(tmp_path: Path) -> None:
     connection, folder = indexed(
         tmp_path,
         {
-            "a.md": head.format("claude", "/work/api", "2026-03-01T10:00:00Z") + "walrus",
-            "b.md": head.format("note", "/work/web", "2026-04-01T10:00:00Z") + "walrus walrus",
+            "a.md": head.format("claude", "/home/me/api", "2026-03-01T10:00:00Z") + "walrus",
+            "b.md": head.format("note", "/home/me/web", "2026-04-01T10:00:00Z") + "walrus walrus",
         },
     )
     other = Folder(tmp_path / "other", name="other")
