@@ -9,8 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from core.home import Home
+
+# How long one example takes says how busy the machine is; slow code has benchmarks.
+settings.register_profile("brain", deadline=None)
+settings.load_profile("brain")
 
 ROOT = Path(__file__).resolve().parent.parent
 
