@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cli.context import Context, write
-from core.clock import iso, parse_iso
 from core.text import one_line, printable
 
 TYPE_CHECKING = False
@@ -42,7 +41,7 @@ def _rich(envelope: dict[str, Any]) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     for hit in envelope["hits"]:
         heading = Text(f"{hit['rank']}. ", style="bold")
-        heading.append(printable(hit["title"]), style="bold cyan")
+        heading.append(_line(hit["title"]), style="bold cyan")
         console.print(heading, overflow="ellipsis", no_wrap=True)
         console.print(Text(f"   {_about(hit)}", style="green" if not hit["stale"] else "yellow"))
         console.print(Text(f"   {_where(hit)}", style="dim"), overflow="fold")
@@ -93,10 +92,13 @@ def _footer(envelope: dict[str, Any]) -> list[str]:
     if not envelope["hits"]:
         lines.append("Nothing in memory matches. Try fewer or other words, or `brain explain` to see what is indexed.")
     lexical = envelope["freshness"]["lexical"]
-    if lexical["pending"]:
-        as_of = parse_iso(lexical["as_of"]) if lexical["as_of"] else None
-        since = f" since {iso(as_of)}" if as_of else ""
-        lines.append(f"{lexical['pending']} new or grown transcripts{since} are not indexed yet: brain ask --refresh …")
+    if lexical["as_of"] is None:
+        lines.append("No index run has ended yet, so there may be more: brain index")
+    elif lexical["pending"]:
+        waiting = (
+            "A transcript or a collection" if lexical["pending"] == 1 else f"At least {lexical['pending']} transcripts"
+        )
+        lines.append(f"{waiting} changed since {lexical['as_of']}: brain ask --refresh …")
     count = len(envelope["hits"])
     hits = "1 hit" if count == 1 else f"{count} hits"
     lines.append(f"{hits} in {envelope['took_ms']:.0f} ms ({envelope['route']['reason']})")

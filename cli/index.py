@@ -78,6 +78,9 @@ def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[
         for failure in ledger["failed"][:_SHOWN]:
             where = f"{failure['path']}:{failure['line']}" if failure["line"] else failure["path"]
             yield f"  failed: {printable(where)}: {failure['reason']}"
+        more = len(ledger["failed"]) - _SHOWN
+        if more > 0:
+            yield f"  and {more} more: brain explain --json"
         for kind, seen in ledger["unknown"].items():
             yield f"  unknown record: {printable(kind)} ({seen['count']} ×)"
     for name, change in report["collections"].items():

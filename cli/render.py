@@ -58,7 +58,8 @@ def fit(text: str, columns: int) -> str:
 def show(context: Context, lines: Iterable[Line], *, cut: bool = False) -> None:
     """Print the lines; ``cut`` shortens each to the terminal's width instead of letting it wrap."""
     columns = width() if cut else None
-    clean = [[(printable(text), style) for text, style in line] for line in lines]
+    # A line is one line: no text in it may begin another and pass for one of ours.
+    clean = [[(" ".join(printable(text).splitlines()), style) for text, style in line] for line in lines]
     if columns is not None:
         clean = [_shortened(line, columns) for line in clean]
     if context.rich:

@@ -54,6 +54,10 @@ def resolve(environ: os._Environ[str] | dict[str, str] | None = None) -> Home:
 
 
 def _absolute(name: str, path: str) -> str:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{name} is not valid UTF-8", f"export {name}=/path/to/folder") from None
     expanded = expanduser(path)
     if expanded.startswith("~"):
         raise BadInput(f"{name} names no user's folder: {path}", f"give it whole: export {name}=/path/to/folder")

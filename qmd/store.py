@@ -43,7 +43,8 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
             _prepare_for_reading(connection, path)
     except apsw.Error as error:
         connection.close()
-        unwritable = isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError)
+        # IOError: a full disk, on which a reader cannot make the files it shares with writers.
+        unwritable = isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError)
         if unwritable and not write and not os.path.exists(f"{path}-wal"):
             return _open_unwritable(path)
         raise translate(error, path) from error
@@ -116,9 +117,18 @@ def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | L
         return LockContention("another process is writing to the index", "wait a moment, then run the command again")
     if isinstance(error, apsw.InterruptError):
         return EngineTimeout("the index did not answer in time", "ask again with a longer --timeout, or fewer words")
-    if isinstance(error, apsw.FullError):
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(path)):
         return Internal("the disk is full", "free some space, then run the command again")
     return Internal(f"SQLite: {error}", f"brain explain; if the index is damaged, {_REBUILD}")
+
+
+def _is_full(path: str) -> bool:
+    """Whether the file system has no room left: SQLite says only that a write or a mapping failed."""
+    try:
+        room = os.statvfs(os.path.dirname(path) or ".")
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < 1 << 20
 
 
 class Deadline:

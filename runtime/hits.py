@@ -102,6 +102,10 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
     Raises NotFound (with what comes close), BadInput where several documents answer to it.
     """
     text = reference.strip().strip("\"'")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadInput("the name of the document is not valid UTF-8", 'brain ask "…" lists documents') from None
     name, line = _split_line(text)
     # A path may itself end in ":42": the whole of it is tried first.
     for candidate, at in ((text, 0), (name, line)) if line else ((text, 0),):

@@ -66,7 +66,7 @@ def index(
         _sweep(home)
         if rebuild:
             _clear_unreadable(home.index)
-        connection = _open(home)
+        connection = _open(home, None if wait_s is None else int(wait_s * 1000))
         try:
             if rebuild:
                 from qmd import schema

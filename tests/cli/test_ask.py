@@ -135,3 +135,21 @@ def test_another_engine_is_refused_and_never_ignored(shelf: Shelf, brain: Brain)
     assert done.returncode == 65
     assert json.loads(done.stdout)["fix"] == "unset BRAIN_QMD"
     assert brain("ask", "sqlite", env={"BRAIN_QMD": "builtin"}).returncode == 0
+
+
+def test_a_title_is_one_line_on_a_terminal_too(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    from cli.ask_output import _rich
+    from runtime.ask import Asker, Request
+
+    title = "evil \x1b[31m\n2. Fake hit\u2028ls"
+    shelf.put("inbox", "b.md", "pelican", title=title, project="p\nFAKE", source="s\nFAKE")
+    with Asker(shelf.home, shelf.config) as asker:
+        _rich(asker.ask("pelican", Request()))
+    shown = capsys.readouterr().out
+    assert "1. evil 2. Fake hit ls" in shown
+    assert not any(line.startswith(("2. Fake", "FAKE")) for line in shown.splitlines())
+
+
+def test_a_name_that_is_no_text_is_bad_input(shelf: Shelf, brain: Brain) -> None:
+    assert brain("show", "\udcff").returncode == 64
+    assert brain("recent", env={"BRAIN_HOME": str(shelf.home.root) + "\udcff"}).returncode == 64

@@ -272,3 +272,11 @@ def test_two_may_create_the_index_at_once(tmp_path: Path) -> None:
     children = [subprocess.Popen(command) for _ in range(6)]
     assert [child.wait(60) for child in children] == [0] * 6
     store.open_index(str(tmp_path / "index.sqlite")).close()
+
+
+def test_a_full_disk_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = os.statvfs_result((4096, 4096, 1000, 0, 0, 10, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: full)
+    assert translate(apsw.IOError("disk I/O error"), "/x/index.sqlite").message == "the disk is full"
+    monkeypatch.undo()
+    assert translate(apsw.IOError("disk I/O error"), "/").message != "the disk is full"
