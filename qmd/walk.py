@@ -141,7 +141,7 @@ def _compile(mask: str, globs: list[str]) -> Callable[[str], bool]:
     try:
         # A folder is ignored as a whole where the glob covers it (`drafts`) or all below it (`drafts/**`).
         compiled = [re.compile(f"(?s:{_regex(glob)[0]})/?\\Z") for glob in globs]
-    except (re.error, RecursionError) as error:
+    except (re.error, RecursionError, IndexError) as error:  # IndexError: a bracket closed inside another kind
         raise BadInput(f"{mask!r} is no glob: {error}", "edit collections.yml: pattern, ignore") from None
     return lambda relative: any(pattern.match(relative) for pattern in compiled)
 
@@ -173,8 +173,7 @@ def _regex(glob: str, at: int = 0, closers: str = "") -> tuple[str, int]:
             at = end + 1
         elif character == "[" and (end := glob.find("]", at + 2 + (glob[at + 1 : at + 2] in "!^"))) > 0:
             negated = glob[at + 1] in "!^"
-            members = "".join(each if each == "-" else escape(each) for each in glob[at + 1 + negated : end])
-            out += f"(?!/)[{'^' if negated else ''}{members}]"
+            out += f"(?!/)[{'^' if negated else ''}{_members(glob[at + 1 + negated : end])}]"
             at = end + 1
         elif character == "/" and glob.startswith("**", at + 1) and _ends(glob, at + 3, closers):
             out += "(?:/.*)?"
@@ -195,6 +194,18 @@ def _regex(glob: str, at: int = 0, closers: str = "") -> tuple[str, int]:
             out += "[^/]" if character == "?" else escape(character)
             at += 1
     return out, at
+
+
+def _members(listed: str) -> str:
+    """What stands between the brackets of ``[a-c_]``; a dash that joins no two signs is a sign itself."""
+    from re import escape
+
+    return "".join(
+        each
+        if each == "-" and 0 < at < len(listed) - 1 and "-" not in (listed[at - 1], listed[at + 1])
+        else escape(each)
+        for at, each in enumerate(listed)
+    )
 
 
 def _alternatives(glob: str, at: int, separator_and_closer: str) -> str:

@@ -240,6 +240,8 @@ def test_a_mask_matches_what_it_says(mask: str, yes: list[str], no: list[str]) -
 
 @given(st.text("ab*?[]{}()|!+@,./\\-^ \n", max_size=14), st.text("ab./\n", max_size=8))
 @example("*(", "a")
+@example("[+--a]", "-")
+@example("[--]", "-")
 @example("!(!(!(!(!(!(a))))))b", "aaaa")
 def test_any_mask_matches_or_is_refused(mask: str, path: str) -> None:
     with contextlib.suppress(BadInput):
