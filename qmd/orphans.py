@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import apsw
 
+from core.errors import EngineMissing
 from qmd.schema import SPAN
 from qmd.store import COUNT, Transaction
 
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
 
 
 class Counts:
-    """What a cleanup removes, or would remove."""
+    """What a cleanup removes, or would remove; ``kept``: orphaned vectors that stay, as sqlite-vec does not load."""
 
-    __slots__ = ("cached", "contents", "inactive", "vectors")
+    __slots__ = ("cached", "contents", "inactive", "kept", "vectors")
 
-    def __init__(self, cached: int, vectors: int, inactive: int, contents: int) -> None:
+    def __init__(self, cached: int, vectors: int, inactive: int, contents: int, *, kept: int = 0) -> None:
         self.cached = cached
         self.vectors = vectors
+        self.kept = kept
         self.inactive = inactive
         self.contents = contents
 
@@ -40,13 +42,13 @@ def preview(connection: apsw.Connection) -> Counts:
 
 
 def clean(connection: apsw.Connection) -> Counts:
-    """Remove inactive documents, texts and passages that nothing has, and cached answers; then compact the file.
-
-    Vectors stay as they are: they are the real qmd's, and only counted.
-    """
+    """Remove inactive documents, texts, passages and vectors that nothing has, and cached answers; then compact it."""
     from qmd import models
 
+    readable = _has_vectors(connection)
     with Transaction(connection):
+        kept = models.orphaned(connection)
+        vectors = _drop_vectors(connection) if readable and kept else 0
         cached = _count(connection, "SELECT count(*) FROM llm_cache")
         connection.execute("DELETE FROM llm_cache")
         connection.execute("DELETE FROM documents WHERE active = 0")
@@ -56,7 +58,34 @@ def clean(connection: apsw.Connection) -> Counts:
     for table in ("documents_fts", "brain_passages"):
         connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
     connection.execute("VACUUM")
-    return Counts(cached, models.orphaned(connection), inactive, contents)
+    return Counts(cached, vectors, inactive, contents, kept=kept - vectors)
+
+
+def _has_vectors(connection: apsw.Connection) -> bool:
+    """Whether qmd's table of vectors is there and can be used."""
+    from qmd import vec0
+
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone():
+        return False
+    try:
+        vec0.load(connection)
+    except EngineMissing:
+        return False
+    return True
+
+
+def _drop_vectors(connection: apsw.Connection) -> int:
+    """Inside the caller's transaction, drop the vectors of contents that no active document has; returns how many.
+
+    Both tables or neither: a chunk counted as embedded that has no vector would never get one again.
+    """
+    orphaned = "NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = v.hash AND d.active = 1)"
+    connection.execute(
+        "DELETE FROM vectors_vec WHERE hash_seq IN"
+        f" (SELECT v.hash || '_' || v.seq FROM content_vectors v WHERE {orphaned})"
+    )
+    connection.execute(f"DELETE FROM content_vectors AS v WHERE {orphaned}")
+    return connection.changes()
 
 
 def release(connection: apsw.Connection) -> int:

@@ -7,12 +7,11 @@ import platform
 import shutil
 import sys
 import time
-from importlib import import_module
-from importlib.util import find_spec
 from stat import S_IMODE
 from typing import TYPE_CHECKING, Any
 
 from core import config, telemetry
+from core.errors import EngineMissing
 from core.version import DOCUMENT, INDEX, PARSER, VERSION
 from runtime import inbox
 
@@ -147,13 +146,12 @@ def _version_of(connection: Any, function: str) -> str | None:
 
 
 def _sqlite_vec(connection: Any) -> dict[str, Any]:
-    if find_spec("sqlite_vec") is None:
-        return {"installed": False}
-    import apsw
+    from qmd import vec0
 
+    if vec0.path() is None:
+        return {"installed": False}
     try:
-        connection.enable_load_extension(True)
-        connection.load_extension(import_module("sqlite_vec").loadable_path())
-    except (apsw.Error, OSError, ImportError, AttributeError) as error:
+        vec0.load(connection)
+    except EngineMissing as error:
         return {"installed": True, "error": str(error)}
     return {"installed": True, "version": _version_of(connection, "vec_version")}

@@ -62,8 +62,7 @@ def _installation(found: dict[str, Any]) -> Iterator[dict[str, str]]:
     if "error" not in engine and engine["fts5"] is None:
         yield _problem("error", "engine", "this SQLite has no FTS5", "reinstall apsw from PyPI: pip install -U apsw")
     if "error" in engine.get("sqlite_vec", {}):
-        message = f"sqlite-vec is installed but does not load: {engine['sqlite_vec']['error']}"
-        yield _problem("warning", "engine", message, "pip install -U sqlite-vec")
+        yield _problem("warning", "engine", engine["sqlite_vec"]["error"], "pip install -U sqlite-vec")
 
 
 def _index(found: dict[str, Any]) -> Iterator[dict[str, str]]:

@@ -152,8 +152,14 @@ def cleanup(session: Session) -> None:
         out.line(f"Would {would}" if dry else f"{out.paint('green', '✓')} {done}")
 
     line(f"Cleared {counts.cached} cached API responses", f"clear {counts.cached} cached API responses")
-    kept = f"{counts.vectors} orphaned embedding chunks left as they are: only the qmd that made them can remove them"
-    out.line(out.paint("dim", kept if counts.vectors else "No orphaned embeddings to remove"))
+    if counts.vectors:
+        line(
+            f"Removed {counts.vectors} orphaned embedding chunks", f"remove {counts.vectors} orphaned embedding chunks"
+        )
+    elif counts.kept:
+        out.line(f"{counts.kept} orphaned embedding chunks left as they are: sqlite-vec does not load, or has no table")
+    else:
+        out.line(out.paint("dim", "No orphaned embeddings to remove"))
     for count, what in rows:
         if count:
             line(f"Removed {count} {what}", f"remove {count} {what}")

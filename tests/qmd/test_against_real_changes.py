@@ -6,13 +6,16 @@ import hashlib
 import json
 import os
 import sqlite3
+import struct
 import time
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 import yaml
 
+from qmd import models, vec0
 from tests.qmd.real import Pair, World, pair
 
 pytestmark = pytest.mark.long
@@ -21,6 +24,10 @@ pytestmark = pytest.mark.long
 @pytest.fixture
 def worlds(tmp_path: Path) -> Pair:
     return pair(tmp_path)
+
+
+def _digest(text: str | bytes) -> str:
+    return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> None:
@@ -304,6 +311,42 @@ def test_vectors_that_qmd_wrote_stay_as_they_are(worlds: Pair) -> None:
     connection = sqlite3.connect(database)
     assert connection.execute("SELECT hash, seq FROM content_vectors").fetchall() == [(digest, 0)]
     connection.close()
+
+
+def test_orphaned_vectors_are_removed_as_qmd_removes_them(worlds: Pair) -> None:
+    notes = worlds.files / "notes"
+    texts: dict[str, str | bytes] = {f"{name}.md": f"# {name}\n\ntokens {name}\n" for name in "abc"}
+    write(notes, texts)
+    worlds.same("collection", "add", "notes")
+    for world in (worlds.real, worlds.ours):
+        connection = apsw.Connection(str(world.database))
+        vec0.load(connection)
+        connection.execute(
+            "CREATE VIRTUAL TABLE vectors_vec USING vec0(hash_seq TEXT PRIMARY KEY,"
+            " embedding float[4] distance_metric=cosine)"
+        )
+        for text in texts.values():
+            digest = _digest(text)
+            connection.execute("INSERT INTO vectors_vec VALUES(?, ?)", (f"{digest}_0", struct.pack("4f", 1, 2, 3, 4)))
+            connection.execute(
+                "INSERT INTO content_vectors VALUES(?, 0, 0, ?, 'c37385', 1, '2026-01-01T00:00:00Z')",
+                (digest, models.EMBED),
+            )
+        connection.close()
+    (notes / "a.md").unlink()
+    write(notes, {"b.md": "# b\n\nchanged\n"})
+    worlds.same("update")
+    worlds.same("cleanup", "--dry-run")
+    worlds.same("cleanup")
+    worlds.same("cleanup")
+    kept = []
+    for world in (worlds.real, worlds.ours):
+        connection = apsw.Connection(str(world.database))
+        vec0.load(connection)
+        kept.append(connection.execute("SELECT v.hash_seq, c.hash FROM vectors_vec v, content_vectors c").fetchall())
+        connection.close()
+    digest = _digest(texts["c.md"])
+    assert kept == [[(f"{digest}_0", digest)]] * 2
 
 
 def test_a_named_index_is_where_qmd_has_it(worlds: Pair) -> None:

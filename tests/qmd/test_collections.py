@@ -88,7 +88,7 @@ def test_a_cleanup_removes_what_nothing_has(index: apsw.Connection, tmp_path: Pa
     counts = orphans.preview(index)
     assert (counts.cached, counts.vectors, counts.inactive, counts.contents) == (1, 1, 1, 1)
     counts = orphans.clean(index)
-    assert (counts.cached, counts.vectors, counts.inactive, counts.contents) == (1, 1, 1, 1)
+    assert (counts.cached, counts.vectors, counts.kept, counts.inactive, counts.contents) == (1, 0, 1, 1, 1)
     check(index)
     counts = orphans.preview(index)
     assert (counts.cached, counts.inactive, counts.contents) == (0, 0, 0)
