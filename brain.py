@@ -56,7 +56,7 @@ def _run(name: str, argv: list[str]) -> int:
         if args.help:
             from cli.help import text
 
-            sys.stdout.write(text(command.COMMAND))
+            sys.stdout.write(text(args.command))
             context = None  # nothing was used: no telemetry row
             code = errors.OK
         else:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from cli.spec import Command
 
 
 def parser(command: Command) -> argparse.ArgumentParser:
-    """An argparse parser that describes ``command``."""
+    """An argparse parser that describes ``command``, and its subcommands."""
+    result = argparse.ArgumentParser(**_described(command))
+    _fill(result, command)
+    return result
+
+
+def _described(command: Command) -> dict[str, Any]:
     examples = "".join(f"\n  {line}" for line in command.examples)
-    result = argparse.ArgumentParser(
-        prog=f"brain {command.name}",
-        description=command.description or command.summary,
-        epilog=f"examples:{examples}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        add_help=False,
-    )
+    return {
+        "prog": f"brain {command.name}",
+        "description": command.description or command.summary,
+        "epilog": f"examples:{examples}" if examples else None,
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "add_help": False,
+    }
+
+
+def _fill(result: argparse.ArgumentParser, command: Command) -> None:
     if command.words:
         result.add_argument("words", metavar=command.words, nargs="*", help=command.words_help)
     for option in command.options:
@@ -32,7 +42,10 @@ def parser(command: Command) -> argparse.ArgumentParser:
             result.add_argument(
                 *option.flags, dest=option.dest, action="store_true", help=option.help.replace("%", "%%")
             )
-    return result
+    if command.commands:
+        below = result.add_subparsers(title="subcommands", metavar="SUBCOMMAND")
+        for each in command.commands:
+            _fill(below.add_parser(each.verb, help=each.summary.replace("%", "%%"), **_described(each)), each)
 
 
 def text(command: Command) -> str:

@@ -17,10 +17,17 @@ _END = "<!-- end of the generated part -->"
 
 
 def block(command: Command) -> str:
-    """The generated part of a command's page, markers included."""
-    words = f" {command.words}" if command.words else ""
+    """The generated part of a command's page, markers included; of a group, a section for each subcommand."""
+    lines = _body(command)
+    for each in command.commands:
+        lines += [f"## brain {each.name}", "", *_body(each)]
+    return "\n".join([_BEGIN, "", *lines, _END])
+
+
+def _body(command: Command) -> list[str]:
+    words = " SUBCOMMAND" if command.commands else f" {command.words}" if command.words else ""
     options = [option for option in command.options if option not in (JSON, HELP)]
-    lines = [_BEGIN, "", f"`brain {command.name}{' [options]' if options else ''}{words}`", ""]
+    lines = [f"`brain {command.name}{' [options]' if options else ''}{words}`", ""]
     lines += [command.description or f"{command.summary[0].upper()}{command.summary[1:]}.", ""]
     if command.words:
         lines += [f"`{command.words}`: {_cell(command.words_help)}.", ""]
@@ -31,9 +38,9 @@ def block(command: Command) -> str:
             often = "; may be repeated" if option.many and "repeated" not in option.help else ""
             lines.append(f"| `{', '.join(option.flags)}{_cell(value)}` | {_cell(option.help)}{often} |")
         lines.append("")
-    if command.examples:
+    if command.examples and not command.commands:
         lines += ["```sh", *command.examples, "```", ""]
-    return "\n".join([*lines, _END])
+    return lines
 
 
 def page(name: str, before: str) -> str:

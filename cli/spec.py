@@ -45,10 +45,11 @@ class Option:
 class Command:
     """One command: its options, its positional arguments (``words``: name and help, empty for none), its examples.
 
-    ``raw`` leaves every argument to the command itself, as words, except a single ``--help``.
+    ``raw`` leaves every argument to the command itself, as words, except a single ``--help``. ``commands`` makes it a
+    group: its first argument names one of them, whose own name is written whole (``queue list`` in ``queue``).
     """
 
-    __slots__ = ("description", "examples", "name", "options", "raw", "summary", "words", "words_help")
+    __slots__ = ("commands", "description", "examples", "name", "options", "raw", "summary", "words", "words_help")
 
     def __init__(
         self,
@@ -61,24 +62,38 @@ class Command:
         options: Sequence[Option] = (),
         examples: Sequence[str] = (),
         raw: bool = False,
+        commands: Sequence[Command] = (),
     ) -> None:
         self.name = name
+        self.commands = tuple(commands)
         self.raw = raw
         self.summary = summary
         self.description = description
         self.words = words
         self.words_help = words_help
         self.options = (*options, JSON, HELP)
-        self.examples = tuple(examples)
+        self.examples: tuple[str, ...] = tuple(examples) or tuple(
+            line for command in commands for line in command.examples
+        )
+
+    @property
+    def verb(self) -> str:
+        """What the command is called within its group."""
+        return self.name.rpartition(" ")[2]
+
+    def all_options(self) -> tuple[Option, ...]:
+        """Its options and those of its subcommands."""
+        return self.options + tuple(option for command in self.commands for option in command.all_options())
 
 
 class Args:
     """Parsed arguments: options as attributes, positional ones in ``words``, in order.
 
     ``dashes`` is how many of ``words`` stood before a ``--`` (all of them where there was none), ``literal`` whether
-    there was one.
+    there was one. ``command`` is what they were parsed for: of a group, the subcommand (its ``verb`` says which).
     """
 
+    command: Command
     words: list[str]
     dashes: int
     literal: bool
@@ -114,9 +129,14 @@ def seconds(text: str) -> float:
 def parse(command: Command, argv: Sequence[str]) -> Args:
     """The arguments of ``command``; options and words may stand in any order, ``--`` ends the options.
 
-    Raises BadInput on an unknown option, a missing or wrong value, or words where none are taken.
+    Of a group, the first argument chooses the subcommand; the rest is that one's.
+    Raises BadInput on an unknown option, a missing or wrong value, or words where none are taken, and where a group is
+    given no subcommand of its own.
     """
+    if command.commands and not (argv and argv[0] in HELP.flags):
+        return parse(_chosen(command, argv), argv[1:])
     args = Args()
+    args.command = command
     by_flag: dict[str, Option] = {}
     for option in command.options:
         setattr(args, option.dest, [] if option.many else option.default if option.metavar else False)
@@ -166,6 +186,20 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
     if words and not command.words and not args.help:
         raise BadInput(f"`brain {command.name}` takes no arguments: {words[0]!r}", _usage(command))
     return args
+
+
+def _chosen(group: Command, argv: Sequence[str]) -> Command:
+    for command in group.commands:
+        if argv and argv[0] == command.verb:
+            return command
+    verbs = [command.verb for command in group.commands]
+    if not argv or argv[0].startswith("-"):
+        raise BadInput(f"`brain {group.name}` needs a subcommand first: {', '.join(verbs)}", _usage(group))
+    import difflib
+
+    near = difflib.get_close_matches(argv[0], verbs, n=1)
+    fix = f"did you mean `brain {group.name} {near[0]}`?" if near else _usage(group)
+    raise BadInput(f"`brain {group.name}` has no subcommand {argv[0]!r}: {', '.join(verbs)}", fix)
 
 
 def _store(args: Args, command: Command, option: Option, flag: str, text: str) -> None:

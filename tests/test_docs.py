@@ -70,7 +70,7 @@ def test_a_commands_help_works_and_has_an_example(brain: Brain, name: str) -> No
 @pytest.mark.parametrize("name", program.COMMANDS)
 def test_a_page_names_no_option_that_a_command_lacks(name: str) -> None:
     command = getattr(__import__(f"cli.{name}"), name).COMMAND
-    known = {flag for option in command.options for flag in option.flags}
+    known = {flag for option in command.all_options() for flag in option.flags}
     used = set()
     for page in PAGES.values():
         for line in re.findall(rf"(?<![\w/.-])brain {name}\b([^`\n]*)", page):

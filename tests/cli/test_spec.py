@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli.help import parser
+from cli.reference import block
 from cli.spec import Command, Option, parse, seconds, whole
 from core.errors import BadInput
 
@@ -180,3 +181,62 @@ def test_words_are_refused_where_none_are_taken_except_beside_help() -> None:
     assert "takes no arguments: 'x'" in _refused("x", command=SILENT).message
     assert parse(SILENT, ["x", "--help"]).help
     assert parse(SILENT, ["--all"]).all
+
+
+GROUP = Command(
+    "thing",
+    "things",
+    commands=(
+        Command(
+            "thing list", "list them", options=(Option("--all", help="everything"),), examples=("brain thing list",)
+        ),
+        Command("thing add", "add some", words="NAME", examples=("brain thing add one",)),
+    ),
+)
+
+
+def test_a_groups_first_argument_chooses_the_subcommand_and_the_rest_is_its_own() -> None:
+    args = parse(GROUP, ["list", "--all", "--json"])
+    assert (args.command.verb, args.command.name, args.all, args.json) == ("list", "thing list", True, True)
+    args = parse(GROUP, ["add", "list", "--", "--all"])
+    assert (args.command.verb, args.words) == ("add", ["list", "--all"])
+
+
+def test_an_option_of_one_subcommand_is_none_of_another() -> None:
+    failure = _refused("add", "--all", command=GROUP)
+    assert (failure.message, "brain thing add --help" in failure.fix) == ("unknown option --all", True)
+
+
+@pytest.mark.parametrize("argv", [[], ["--json"], ["--all", "list"], ["--", "list"]])
+def test_a_group_without_its_subcommand_says_which_there_are(argv: list[str]) -> None:
+    failure = _refused(*argv, command=GROUP)
+    assert failure.message.endswith("needs a subcommand first: list, add")
+
+
+def test_a_misspelt_subcommand_names_the_one_that_was_meant() -> None:
+    assert _refused("lst", command=GROUP).fix == "did you mean `brain thing list`?"
+    assert _refused("qqq", command=GROUP).fix == "brain thing --help"
+
+
+def test_a_group_has_help_of_its_own_and_one_for_each_subcommand() -> None:
+    assert parse(GROUP, ["--help"]).help
+    assert parse(GROUP, ["-h"]).command is GROUP
+    args = parse(GROUP, ["list", "--help"])
+    assert (args.help, args.command.name) == (True, "thing list")
+    whole_help = parser(GROUP).format_help()
+    assert whole_help.startswith("usage: brain thing [--json] [-h] SUBCOMMAND ...")
+    for said in ("list them", "add some", "  brain thing list\n", "  brain thing add one"):
+        assert said in whole_help
+    assert parser(args.command).format_help().startswith("usage: brain thing list [--all]")
+
+
+def test_a_groups_page_has_a_section_for_each_subcommand() -> None:
+    page = block(GROUP)
+    assert "`brain thing SUBCOMMAND`" in page
+    assert page.count("\nbrain thing list\n") == 1
+    of_list, _, of_add = page.partition("## brain thing list")[2].partition("## brain thing add")
+    assert ("`--all`" in of_list, "`--all`" in of_add, "`brain thing add NAME`" in of_add) == (True, False, True)
+
+
+def test_a_groups_options_are_those_of_its_subcommands_too() -> None:
+    assert {"--all", "--json", "--help"} == {flag for o in GROUP.all_options() for flag in o.flags if len(flag) > 2}
