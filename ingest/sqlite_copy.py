@@ -1,0 +1,171 @@
+"""Reading a database that its application holds open: a private copy, journals included, taken between two writes.
+
+Chromium locks ``History`` exclusively and keeps a rollback journal; editors use a write-ahead log. Opening the file
+itself fails ("database is locked") or, with ``immutable=1``, ignores a hot journal and reads half a transaction. A copy
+of the database alone has the same fault. So all files are copied, and the copy counts only if none of them changed
+while it was made; SQLite then rolls back, or replays, what the application had not finished
+(https://sqlite.org/lockingv3.html#hot_journals, https://sqlite.org/walformat.html#recovery).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+from os.path import join
+from typing import TYPE_CHECKING, NamedTuple
+
+import apsw
+
+from core.home import make_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What may lie beside a database; the write-ahead log's index (-shm) is made anew from the log.
+_COMPANIONS = ("-journal", "-wal")
+_MAGIC = b"SQLite format 3\x00"
+_PREFIX = "copy-"
+_TRIES = 8
+_WAIT_S = 0.1
+# Two writes within one tick of the file system's clock leave the same mtime: 10 ms is the slowest kernel's tick,
+# 2 s what FAT and some network file systems keep.
+_TICK_NS = 20_000_000
+_COARSE_NS = 2_000_000_000
+_ABANDONED_S = 3600
+
+
+class Unsettled(Exception):
+    """The database was written to during every attempt to copy it, or is still too busy to be read whole."""
+
+
+class Part(NamedTuple):
+    """One file of a database as ``os.stat`` saw it: name suffix ("", "-journal", "-wal"), bytes, ns since 1970."""
+
+    suffix: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Copy(NamedTuple):
+    """``connection`` reads the copy, ``parts`` say of which state of the original it is (see ``parts``)."""
+
+    connection: apsw.Connection
+    parts: tuple[Part, ...]
+
+
+def parts(path: str) -> tuple[Part, ...]:
+    """The database and the journals beside it, as they are now: equal tuples mean nothing was written in between.
+
+    Raises OSError where the database is not there, cannot be looked at or is not a regular file.
+    """
+    found: list[Part] = []
+    for suffix in ("", *_COMPANIONS):
+        try:
+            status = os.stat(path + suffix)
+        except FileNotFoundError:
+            if not suffix:
+                raise
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            if suffix:
+                continue
+            raise OSError(f"not a regular file: {path}")
+        found.append(Part(suffix, status.st_size, status.st_mtime_ns, status.st_ino))
+    return tuple(found)
+
+
+def is_database(path: str) -> bool:
+    """Whether a file begins as SQLite databases do. Raises OSError."""
+    with open(path, "rb") as stream:
+        return stream.read(len(_MAGIC)) == _MAGIC
+
+
+@contextlib.contextmanager
+def copied(path: str, scratch: str) -> Iterator[Copy]:
+    """A connection to a consistent copy of the database at ``path``, in a private folder below ``scratch``.
+
+    The copy is gone when the ``with`` ends; one that a killed process left is removed after an hour. The original is
+    opened for reading only and never locked. The connection refuses to write, and trusts nothing in the schema.
+
+    Raises OSError where the original cannot be read or the copy not written, Unsettled where it never held still,
+    apsw.Error where it is no database or is damaged.
+    """
+    make_private(scratch)
+    _sweep(scratch)
+    folder = tempfile.mkdtemp(prefix=_PREFIX, dir=scratch)
+    try:
+        target = join(folder, "database")
+        state = _copy(path, target)
+        connection = _open(target)
+        try:
+            yield Copy(connection, state)
+        finally:
+            connection.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(path: str, target: str) -> tuple[Part, ...]:
+    """Copy the database with its journals; returns the state that was copied. Raises OSError and Unsettled."""
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_WAIT_S * attempt)
+        began_ns = time.time_ns()
+        before = parts(path)
+        for suffix in _COMPANIONS:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target + suffix)
+        try:
+            # Journals first: a transaction that begins meanwhile is then seen as a change, not as a missing journal.
+            for part in sorted(before, key=lambda part: part.suffix, reverse=True):
+                _copy_file(path + part.suffix, target + part.suffix)
+        except FileNotFoundError:
+            if not os.path.exists(path):
+                raise
+            continue  # a journal went while it was to be copied: its transaction has ended
+        if parts(path) == before and all(_is_settled(part, began_ns) for part in before):
+            return before
+    raise Unsettled(path)
+
+
+def _copy_file(source: str, target: str) -> None:
+    shutil.copyfile(source, target)
+    os.chmod(target, 0o600)
+
+
+def _is_settled(part: Part, began_ns: int) -> bool:
+    """Whether the file's mtime is so old that a write during the copy would have changed it."""
+    tick = _TICK_NS if part.mtime_ns % 1_000_000_000 else _COARSE_NS
+    # A clock set back makes every mtime lie ahead: that is no sign of a write.
+    return not 0 <= began_ns - part.mtime_ns < tick
+
+
+def _open(path: str) -> apsw.Connection:
+    """Let SQLite finish what the journals say, then close the door to writing. Raises apsw.Error and Unsettled."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.pragma("cell_size_check", True)
+        connection.execute("select count(*) from sqlite_schema").fetchall()
+        connection.pragma("query_only", True)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _sweep(scratch: str) -> None:
+    with contextlib.suppress(OSError), os.scandir(scratch) as entries:
+        for entry in entries:
+            if not entry.name.startswith(_PREFIX):
+                continue
+            if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_S:
+                shutil.rmtree(entry.path, ignore_errors=True)
