@@ -123,9 +123,14 @@ def _commands(settings: Any) -> Iterator[tuple[str, str]]:
         for group in groups if isinstance(groups, list) else ():
             entries = group.get("hooks") if isinstance(group, dict) else None
             for entry in entries if isinstance(entries, list) else ():
-                words = _words(entry) if isinstance(entry, dict) else []
-                if any(basename(word) in ("brain", "brain.py") and after == "hook" for word, after in pairwise(words)):
-                    yield str(event), shlex.join(words)
+                if is_hook(entry):
+                    yield str(event), shlex.join(_words(entry))
+
+
+def is_hook(entry: Any) -> bool:
+    """Whether an entry of a settings file's hooks runs ``brain hook …``, of this installation or of another."""
+    words = _words(entry) if isinstance(entry, dict) else []
+    return any(basename(word) in ("brain", "brain.py") and after == "hook" for word, after in pairwise(words))
 
 
 def _words(entry: dict[str, Any]) -> list[str]:

@@ -1,0 +1,61 @@
+"""What was installed outside the home, and where: the one record that status, the doctor and teardown go by.
+
+``state/installed.json``: kind → path → what was put there. It cannot be derived: a hook in a settings file that nobody
+remembers is found by nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from os.path import join
+
+from core.errors import Internal
+from core.files import read_or_none, write_atomic
+from core.home import Home
+from core.locks import FileLock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+KINDS = ("hooks", "skills", "schedules", "completions")
+
+
+def read(home: Home) -> dict[str, dict[str, dict[str, Any]]]:
+    """Kind → path → details. Raises Internal where the record is damaged."""
+    path = _path(home)
+    data = read_or_none(path)
+    if data is None:
+        return {kind: {} for kind in KINDS}
+    try:
+        found = json.loads(data)
+        return {kind: dict(found.get(kind) or {}) for kind in KINDS}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise Internal(f"{path} is damaged: {error}", f"mv {path} {path}.damaged; then install again") from error
+
+
+def add(home: Home, kind: str, path: str, details: Mapping[str, Any]) -> None:
+    """Record what was installed at ``path``, in place of what was recorded for it. Raises Internal, OSError."""
+    home.make()
+    with FileLock(f"{_path(home)}.lock", 10):
+        found = read(home)
+        found[kind][path] = dict(details)
+        _write(home, found)
+
+
+def drop(home: Home, kind: str, path: str) -> None:
+    """Forget what was recorded for ``path``. Raises Internal, OSError."""
+    home.make()
+    with FileLock(f"{_path(home)}.lock", 10):
+        found = read(home)
+        if found[kind].pop(path, None) is not None:
+            _write(home, found)
+
+
+def _path(home: Home) -> str:
+    return join(home.state, "installed.json")
+
+
+def _write(home: Home, found: dict[str, dict[str, dict[str, Any]]]) -> None:
+    write_atomic(_path(home), json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True).encode())
