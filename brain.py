@@ -22,6 +22,7 @@ COMMANDS = {
     "explain": "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
     "show": "print a hit's document or passage",
     "export": "write hits or a collection out",
+    "skills": "teach agents when to recall and when to note",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }
 

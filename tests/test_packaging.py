@@ -134,8 +134,13 @@ def test_the_wheel_holds_every_room_and_what_ships_with_them(wheel: Path) -> Non
         names = set(archive.namelist())
     modules = {str(path.relative_to(ROOT)) for room in ROOMS for path in (ROOT / room).rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == modules | {"brain.py"}
-    demo = {f"core/shipped/{path.relative_to(ROOT)}" for path in (ROOT / "demo").rglob("*") if path.is_file()}
-    assert {name for name in names if name.startswith("core/shipped/")} == demo | {"core/shipped/collections.yml"}
+    shipped = {
+        f"core/shipped/{path.relative_to(ROOT)}"
+        for folder in ("demo", "skills")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file()
+    }
+    assert {name for name in names if name.startswith("core/shipped/")} == shipped | {"core/shipped/collections.yml"}
     assert f"brain_memory-{VERSION}.data/scripts/brain" in names
     assert f"brain_memory-{VERSION}.dist-info/licenses/LICENSE" in names
 
