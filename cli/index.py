@@ -25,7 +25,7 @@ COMMAND = Command(
         "What is unchanged costs a stat (--new) or a hash of the file (the default)."
     ),
     options=(
-        Option("--source", metavar="SOURCE", help="only this source (claude)"),
+        Option("--source", metavar="SOURCE", help="only this source: claude, codex, …; an unknown one lists them"),
         Option("--from", metavar="DIR", many=True, help="read the transcripts below DIR, not the tool's own"),
         Option("--new", help="trust size, mtime and inode: an unchanged stat is an unchanged file"),
         Option("--queue", help="append what changed to the distillation queue"),

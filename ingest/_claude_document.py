@@ -6,11 +6,11 @@ from core import clock
 from core.document import Timestamp
 from core.text import one_line
 from ingest import markdown
-from ingest._claude_events import COMMAND, Part
+from ingest._claude_events import Part
 from ingest._claude_titles import title
-from ingest._claude_turns import ASSISTANT, Turn, merge, turns
-from ingest._claude_window import Gap
+from ingest.events import COMMAND, Gap
 from ingest.names import stem
+from ingest.turns import ASSISTANT, Turn, merge, turns
 from ingest.units import split_key
 
 NO_CONVERSATION = "no conversation"

@@ -13,29 +13,24 @@ from ingest import _claude_human as human
 from ingest import _claude_vocabulary as vocabulary
 from ingest import toolcalls
 from ingest._claude_outcomes import outcome
-from ingest._claude_values import blocks, instant, mapping, plain, string
-from ingest._claude_window import MAX_DOCUMENT, Event, Window
+from ingest.events import (
+    COMMAND,
+    MAX_DOCUMENT,
+    PROMPT,
+    QUEUED,
+    RECAP,
+    RESULT,
+    SUMMARY,
+    TAKEN_BACK,
+    TEXT,
+    THINKING,
+    TOOL,
+    Event,
+    Window,
+    bounded,
+)
 from ingest.units import is_agent
-
-PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = (
-    human.PROMPT,
-    human.COMMAND,
-    human.SUMMARY,
-    human.INTERRUPT,
-    human.TEAMMATE,
-)
-QUEUED, TAKEN_BACK, TEXT, THINKING, TOOL, RESULT, RECAP = (
-    "queued",
-    "taken back",
-    "text",
-    "thinking",
-    "tool",
-    "result",
-    "recap",
-)
-
-# One pasted log must not make a document that no index can use.
-MAX_BLOCK = 256 * 1024
+from ingest.values import blocks, instant, mapping, plain, string
 
 _SYNTHETIC = "<synthetic>"
 
@@ -160,9 +155,7 @@ class Part:
     def _put(
         self, kind: str, text: str, at: str, record: str, message: str = "", call: str = "", chain: str = ""
     ) -> None:
-        if len(text) > MAX_BLOCK:
-            text = f"{text[:MAX_BLOCK]}\n… ({len(text) - MAX_BLOCK} more characters)"
-        self._window.add(Event(kind, text, at, record, message, call, chain))
+        self._window.add(Event(kind, bounded(text), at, record, message, call, chain))
 
     def _chain(self, record: dict[str, Any], uuid: str) -> str:
         """The root of the inline sidechain that the record stands in; subagents of their own have none."""

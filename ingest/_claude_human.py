@@ -7,12 +7,8 @@ The marks are those of Claude Code 1.0.24 to 2.1.237. A mark counts only where a
 from __future__ import annotations
 
 from core.text import clean
+from ingest.events import COMMAND, INTERRUPT, PROMPT, SUMMARY, TEAMMATE
 
-PROMPT = "prompt"
-COMMAND = "command"
-SUMMARY = "summary"
-INTERRUPT = "interrupt"
-TEAMMATE = "teammate"
 NOTHING = ""
 
 _ASIDES = (

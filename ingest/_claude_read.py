@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import stat
 from os.path import basename
 from typing import Any
 
@@ -13,10 +11,9 @@ from core.text import clean, one_line
 from ingest import _claude_vocabulary as vocabulary
 from ingest import records
 from ingest._claude_events import Part
+from ingest.reading import BROKEN, Reading, lines
 from ingest.units import unit_key
 
-EMPTY = "empty"
-INCOMPLETE = "no complete record yet"
 FOREIGN = "not a Claude Code transcript"
 COMPACTION = "compaction agent"
 SUGGESTION = "prompt suggestion agent"
@@ -27,86 +24,20 @@ _PEEK = 256 * 1024
 # Titles and snapshots may precede the first record that names the session; more than this is no preamble.
 _EARLY = 200
 _EARLY_BYTES = 16 * 1024 * 1024
-_MAX_FAILURES = 10
-_BROKEN = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
-
-
-class Reading:
-    """A file as read once: ``parts`` by unit, or ``skipped``/``failed`` with the reason for having none.
-
-    ``consumed`` and ``digest`` describe the prefix that was read (see ``records.Records``); ``unknown`` maps what was
-    not understood to (count, first line); ``failures`` holds at most 100 of ``failed_records``.
-    """
-
-    __slots__ = (
-        "consumed",
-        "digest",
-        "failed",
-        "failed_reasons",
-        "failures",
-        "inode",
-        "mtime_ns",
-        "parts",
-        "path",
-        "recovered",
-        "size",
-        "skipped",
-        "unknown",
-    )
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.parts: dict[str, Part] = {}
-        self.failures: list[Failure] = []
-        self.failed_reasons: dict[str, int] = {}
-        self.failed: Failure | None = None
-        self.skipped = ""
-        self.unknown: dict[str, tuple[int, int]] = {}
-        self.recovered: dict[str, int] = {}
-        self.consumed = self.size = self.mtime_ns = self.inode = 0
-        self.digest = ""
-
-    def stat(self, status: os.stat_result) -> None:
-        """Remember what the file was like."""
-        self.size, self.mtime_ns, self.inode = status.st_size, status.st_mtime_ns, status.st_ino
-
-    def fail(self, failure: Failure) -> None:
-        """Count a record that could not be read; the first few are kept as examples."""
-        self.failed_reasons[failure.reason] = self.failed_reasons.get(failure.reason, 0) + 1
-        if len(self.failures) < _MAX_FAILURES:
-            self.failures.append(failure)
 
 
 def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
-    reading = Reading(path)
     agent = agent_of(path)
-    if agent.startswith("acompact-"):
-        reading.skipped = COMPACTION
-    elif agent.startswith("aprompt_suggestion-"):
-        reading.skipped = SUGGESTION
-    try:
-        # O_NONBLOCK: a named pipe in place of the file must not hold the run up.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with open(descriptor, "rb", buffering=256 * 1024) as stream:
-            status = os.fstat(descriptor)
-            reading.stat(status)
-            if not stat.S_ISREG(status.st_mode):
-                reading.skipped = "not a regular file"
-            elif not status.st_size:
-                reading.skipped = EMPTY
-            else:
-                source = records.Records(stream, path)
-                _sort(source, reading, agent)
-                reading.consumed, reading.digest = source.consumed, source.digest()
-                reading.recovered = source.recovered
-                _judge(reading, source)
-    except OSError as error:
-        reading.failed = Failure(path, records.UNREADABLE, error.strerror or str(error))
-        if not reading.inode:
-            with contextlib.suppress(OSError):
-                reading.stat(os.stat(path))
-    return reading
+
+    def take(source: records.Records, reading: Reading) -> None:
+        if agent.startswith("acompact-"):
+            reading.skipped = COMPACTION
+        elif agent.startswith("aprompt_suggestion-"):
+            reading.skipped = SUGGESTION
+        _sort(source, reading, agent)
+
+    return lines(path, take, FOREIGN)
 
 
 def peek(path: str) -> str:
@@ -202,28 +133,6 @@ def _fingerprint(record: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _judge(reading: Reading, source: records.Records) -> None:
-    repeated = 0
-    for part in reading.parts.values():
-        part.digest = reading.digest
-        repeated += part.repeated
-    if repeated:
-        reading.recovered["repeated records passed over"] = repeated
-    if reading.skipped:
-        reading.parts.clear()
-    elif not reading.parts:
-        first = reading.failures[0] if reading.failures else None
-        if source.found or (first is not None and source.opens_block):
-            # Well-formed, or one JSON text over many lines: another tool's file, and its faults are not ours.
-            reading.skipped = FOREIGN
-            reading.failures.clear()
-            reading.failed_reasons.clear()
-        elif first is not None:
-            reading.failed = first
-        else:
-            reading.skipped = INCOMPLETE if source.tail else EMPTY
-
-
 def _part(reading: Reading, unit: str) -> Part:
     part = reading.parts.get(unit)
     if part is None:
@@ -234,8 +143,8 @@ def _part(reading: Reading, unit: str) -> Part:
 def _add(part: Part, record: dict[str, Any], line: int, reading: Reading, fresh: dict[str, int]) -> None:
     try:
         part.add(record, fresh)
-    except _BROKEN as error:
-        reading.fail(Failure(reading.path, "unreadable record", f"{type(error).__name__}: {error}", line))
+    except BROKEN as error:
+        reading.broken(error, line)
     if fresh:
         for what, count in fresh.items():
             seen, first = reading.unknown.get(what, (0, line))

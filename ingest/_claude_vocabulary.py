@@ -50,15 +50,3 @@ DROPPED_ASSISTANT_BLOCKS = _words(
     mcp_tool_result code_execution_tool_result
     """
 )
-
-# Slash commands that only end or begin a transcript: where they stand says as much.
-SILENT = _words("/clear /exit /quit")
-
-# Slash commands that say nothing of what a session was about.
-HOUSEKEEPING = _words(
-    """
-    /agents /clear /color /compact /config /context /cost /doctor /effort /exit /fast /help /hooks /ide /login /logout
-    /mcp /memory /model /permissions /plugin /quit /reload-plugins /rename /resume /skills /status /statusline
-    /terminal-setup /theme /usage /vim
-    """
-)

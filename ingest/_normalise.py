@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 
 from core.document import render
 from core.home import Home
-from ingest import names
+from ingest import names, sessions
 from ingest.corpus import Corpus
 from ingest.ledger import Ledger
 from ingest.state import FileRow, State, UnitRow
 from ingest.units import is_agent
 
 if TYPE_CHECKING:
-    from ingest._claude_events import Part
-    from ingest._claude_read import Reading
+    from typing import Any
+
     from ingest.files import SourceFile
+    from ingest.reading import Reading
+
+    Composed = tuple[dict[str, object], str] | str
 
 _DOCUMENT = "document"
 _BATCH = 128
@@ -32,6 +35,9 @@ class Normaliser:
 
     Files that probably belong together are read together, so that no more than one unit's events are held; a unit
     that turns out to have files elsewhere is composed at the end, from all of them.
+
+    Of a source it needs ``read``; ``peek``, ``compose`` and ``links`` are its own where its files are read in groups,
+    its parts are no ``ingest.sessions.Session``, or its units say something of each other.
     """
 
     def __init__(
@@ -46,6 +52,10 @@ class Normaliser:
         on_written: Callable[[str, str, bytes, os.stat_result], None] | None,
     ) -> None:
         self._source = source
+        self._peek: Callable[[str], str] = getattr(source, "peek", str)
+        self._make: Callable[[str, list[Any], str, int], Composed] = getattr(source, "compose", sessions.compose)
+        self._linked: Callable[[str, list[Any]], dict[str, str]] = getattr(source, "links", _no_links)
+        self._prefix: str = getattr(source, "PREFIX", "")
         self._state = state
         self._ledger = ledger
         self._stale = stale
@@ -87,7 +97,7 @@ class Normaliser:
     def _read(self, new: list[SourceFile]) -> None:
         groups: dict[str, list[str]] = {}
         for file in new:
-            groups.setdefault(self._source.peek(file.path), []).append(file.path)
+            groups.setdefault(self._peek(file.path), []).append(file.path)
         # Sessions before the agents they started: an agent's document says what its parent asked for.
         for key in sorted(groups, key=lambda key: (is_agent(key), key)):
             self._group(groups[key], len(new))
@@ -104,7 +114,7 @@ class Normaliser:
                 self._late.add(unit)
 
     def _group(self, paths: list[str], total: int) -> None:
-        parts: dict[str, list[tuple[Part, int]]] = {}
+        parts: dict[str, list[tuple[Any, int]]] = {}
         for path in paths:
             reading: Reading = self._source.read(path)
             self._ledger.bytes += reading.consumed
@@ -149,7 +159,7 @@ class Normaliser:
             late = sorted(self._late, key=lambda unit: (is_agent(unit), unit))
             self._late.clear()
             for unit in late:
-                parts: list[tuple[Part, int]] = []
+                parts: list[tuple[Any, int]] = []
                 members = sorted(self._members.get(unit, ()))
                 for path in members:
                     reading = self._source.read(path)
@@ -161,16 +171,16 @@ class Normaliser:
             if not self._late:
                 return
 
-    def _compose(self, unit: str, copies: list[tuple[Part, int]], *, complete: bool) -> None:
+    def _compose(self, unit: str, copies: list[tuple[Any, int]], *, complete: bool) -> None:
         parts = [part for part, _ in copies]
         link = self._links.get(unit, "")
-        for agent, said in self._source.links(unit, parts).items():
+        for agent, said in self._linked(unit, parts).items():
             if self._links.get(agent) != said:
                 self._links[agent] = self._changed_links[agent] = said
                 if agent in self._units and self._units[agent].link != said:
                     self._late.add(agent)
         known = self._units.get(unit)
-        made = self._source.compose(unit, parts, link, min(mtime for _, mtime in copies))
+        made = self._make(unit, parts, link, min(mtime for _, mtime in copies))
         if isinstance(made, str):
             self._outcome[unit] = made
             if known is not None and self._stale and complete:
@@ -205,7 +215,7 @@ class Normaliser:
     def _name(self, unit: str) -> str:
         group = self._stems.setdefault(names.stem(unit).casefold(), set())
         group.add(unit)
-        return f"{names.assign(group)[unit]}.md"
+        return f"{self._prefix}{names.assign(group)[unit]}.md"
 
     def _row(self, reading: Reading) -> None:
         """Remember a file that was read, and account for it."""
@@ -253,10 +263,11 @@ class Normaliser:
         """Give every document the name that the set of units gives it (see ``ingest.names``)."""
         for unit, stem in names.assign(self._units).items():
             row = self._units[unit]
-            if row.name == f"{stem}.md":
+            name = f"{self._prefix}{stem}.md"
+            if row.name == name:
                 continue
-            moved = self._corpus.rename(row.name, f"{stem}.md")
-            row.name = f"{stem}.md"
+            moved = self._corpus.rename(row.name, name)
+            row.name = name
             self._changed_units[unit] = row
             self._ledger.renamed += 1
             if moved is not None and self._on_written is not None:
@@ -279,6 +290,10 @@ class Normaliser:
         self._changed_units = {}
         self._changed_links = {}
         self._gone = set()
+
+
+def _no_links(_unit: str, _parts: list[Any]) -> dict[str, str]:
+    return {}
 
 
 def _notes(reading: Reading) -> str | None:

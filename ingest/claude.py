@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from core.document import Document, Failure
     from core.home import Home
     from ingest._claude_events import Part
-    from ingest._claude_read import Reading
     from ingest.files import SourceFile
+    from ingest.reading import Reading
     from ingest.state import FileRow
 
 NAME = "claude"
@@ -45,10 +45,9 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
         configs = [part.strip() for part in given.replace(os.pathsep, ",").split(",") if part.strip()]
     roots = [join(os.path.abspath(expanduser(config)), "projects") for config in configs]
     if home is not None:
-        from core.config import load
+        from ingest.sources import configured
 
-        configured = (load(home).section("sources").get(NAME) or {}).get("roots") or []
-        roots += [os.path.abspath(expanduser(str(root))) for root in configured]
+        roots += configured(NAME, home)
     return [root for root in dict.fromkeys(roots) if isdir(root)]
 
 
@@ -67,9 +66,9 @@ def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_
 
     ``trust_stat``: same size, mtime and inode means unchanged; otherwise the bytes must also have the same digest.
     """
-    from ingest.files import changed
+    from ingest.files import pending as not_as_known
 
-    return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
+    return not_as_known(files, known, trust_stat=trust_stat)
 
 
 def parse(path: str) -> Iterator[Document | Failure]:
@@ -79,6 +78,7 @@ def parse(path: str) -> Iterator[Document | Failure]:
     """
     from core.document import Document, Failure
     from ingest.names import stem
+    from ingest.sessions import faults
 
     reading = read(path)
     for unit, part in reading.parts.items():
@@ -88,11 +88,7 @@ def parse(path: str) -> Iterator[Document | Failure]:
         else:
             meta, body = composed
             yield Document(f"{stem(unit)}.md", meta, body)
-    if reading.failed is not None:
-        yield reading.failed
-    elif reading.skipped:
-        yield Failure(path, reading.skipped)
-    yield from (failure for failure in reading.failures if failure is not reading.failed)
+    yield from faults(reading)
 
 
 def stats(home: Home) -> dict[str, object]:

@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ingest.state import FileRow
 
@@ -26,9 +26,12 @@ class SourceFile:
 
 
 def walk(
-    roots: Iterable[str], suffix: str, skipped_files: Mapping[str, str], skipped_folders: Mapping[str, str]
+    roots: Iterable[str],
+    suffix: str | tuple[str, ...],
+    skipped_files: Mapping[str, str],
+    skipped_folders: Mapping[str, str],
 ) -> list[SourceFile]:
-    """Every file below ``roots`` whose name ends in ``suffix``, sorted by path, each path once.
+    """Every file below ``roots`` whose name ends in ``suffix`` (or one of them), sorted by path, each path once.
 
     A root may be a file or a symbolic link; links to folders further down are not followed, so there are no loops.
     What is no regular file, or lies in a folder or has a name that ``skipped_…`` maps to a reason, is listed with it.
@@ -88,6 +91,11 @@ def changed(file: SourceFile, known: FileRow | None, *, trust_stat: bool) -> boo
         return prefix_digest(file.path, known.consumed) != known.digest
     except OSError:
         return True
+
+
+def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
+    """Those of ``files`` that are new or not what they were when ``known`` was recorded: any source's ``pending``."""
+    return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
 
 
 def _one(path: str, found: dict[str, SourceFile]) -> None:

@@ -22,11 +22,20 @@ if TYPE_CHECKING:
 
 _FOLDERS = 256
 _FILES = 64
-_SUFFIX = ".jsonl"
 
 
-def write(home: Home, source: str, roots: Sequence[str], files: Iterable[SourceFile], started_ns: int) -> None:
-    """Leave the pulse of a run that began at ``started_ns`` (epoch nanoseconds). Raises OSError."""
+def write(
+    home: Home,
+    source: str,
+    roots: Sequence[str],
+    files: Iterable[SourceFile],
+    started_ns: int,
+    suffixes: Sequence[str] = (".jsonl",),
+) -> None:
+    """Leave the pulse of a run that began at ``started_ns`` (epoch nanoseconds). Raises OSError.
+
+    ``suffixes``: how the names of the source's files end, by which a new one is known.
+    """
     from core.files import write_atomic
 
     # A file name that is no UTF-8 cannot be stored in JSON; it is left to the next run.
@@ -46,6 +55,7 @@ def write(home: Home, source: str, roots: Sequence[str], files: Iterable[SourceF
         "folders": [[folder, mtime] for folder, mtime in folders.items()],
         "files": [[file.path, file.size, file.mtime_ns] for file in plain[:_FILES]],
         "known": sorted({dirname(file.path) for file in plain}),
+        "suffixes": list(suffixes),
     }
     write_atomic(join(home.state, "pulse", source), jsonio.pack(pulse))
 
@@ -84,26 +94,27 @@ def _news(pulse: Any, at: int) -> set[str]:
             continue
         grown = status.st_size != size or status.st_mtime_ns != mtime_ns
         (found if grown else same).add(path)
+    suffixes = tuple(pulse["suffixes"])
     known: set[str] | None = None
     for folder, mtime in pulse["folders"]:
         if _mtime(folder) == mtime:
             continue
-        fresh = _newer(folder, at, found)
+        fresh = _newer(folder, suffixes, at, found)
         if folder in pulse["roots"]:
             known = set(pulse["known"]) if known is None else known
             for project in fresh:
                 if project not in known:
-                    _newer(project, at, found)
+                    _newer(project, suffixes, at, found)
     return found - same
 
 
-def _newer(folder: str, at: int, found: set[str]) -> list[str]:
+def _newer(folder: str, suffixes: tuple[str, ...], at: int, found: set[str]) -> list[str]:
     """Add the transcripts in ``folder`` written after ``at``; returns its folders changed since then."""
     folders: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name.endswith(_SUFFIX):
+                if entry.name.endswith(suffixes):
                     if entry.stat().st_mtime_ns > at:
                         found.add(entry.path)
                 elif entry.is_dir(follow_symlinks=False) and entry.stat().st_mtime_ns > at:

@@ -10,10 +10,10 @@ import time
 from os.path import abspath, join
 from typing import TYPE_CHECKING
 
-from core.errors import BadInput, BrainError
+from core.errors import BrainError
 from core.home import Home
 from core.locks import FileLock
-from ingest import claude, pulse
+from ingest import pulse, sources
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.state import FileRow, State
 from ingest.state import known as known_files
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int, str], None]
     OnWritten = Callable[[str, str, bytes, os.stat_result], None]
 
-SOURCES = {claude.NAME: claude}
 LOCK_WAIT_S = 60.0
 
 
@@ -53,7 +52,7 @@ def run(
     One run a source at a time: raises LockContention where another holds on for over a minute, BadInput for an
     unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
     """
-    source = _source(source_name)
+    source = sources.module(source_name)
     standing = _standing(source, home)
     places = [abspath(root) for root in roots] if roots else standing
     started_ns = time.time_ns()
@@ -82,7 +81,7 @@ def run(
         ledger.finished = int(time.time())
         ledger.write(home)
         if not roots or (standing and set(standing) <= set(places)):
-            pulse.write(home, source_name, standing, files, started_ns)
+            pulse.write(home, source_name, standing, files, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
     return ledger
 
 
@@ -94,20 +93,13 @@ def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
     where what is known cannot be read.
     """
     found: dict[str, int] = {}
-    for name in SOURCES if source_name is None else (source_name,):
-        source = _source(name)
+    for name in sources.present(home) if source_name is None else (source_name,):
+        source = sources.module(name)
         known = known_files(home, name)
         new = source.pending(source.discover(_standing(source, home)), known, trust_stat=True)
         # An unreadable file is tried again by every run; it waits only if it is not what it was.
         found[name] = sum(not _same(file, known.get(file.path)) for file in new)
     return found
-
-
-def _source(name: str) -> ModuleType:
-    source = SOURCES.get(name)
-    if source is None:
-        raise BadInput(f"unknown source {name!r}", f"known sources: {', '.join(sorted(SOURCES))}")
-    return source
 
 
 def _standing(source: ModuleType, home: Home) -> list[str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-import ingest.run
 from core.errors import Internal
+from ingest import sources
 from ingest.state import FILE
 from runtime.hits import uri
 
@@ -58,8 +58,8 @@ def fate(home: Home, reference: str) -> Fate | None:
 
 def _read(rows: list[tuple[str, str, str, str, str | None]]) -> Fate:
     source, path, status, reason, _ = rows[0]
-    module = ingest.run.SOURCES.get(source)
-    uris = [uri(module.COLLECTION, row[4]) for row in rows if row[4]] if module else []
+    collection = sources.module(source).COLLECTION if source in sources.names() else ""
+    uris = [uri(collection, row[4]) for row in rows if row[4]] if collection else []
     if uris:
         return Fate(path, uris)
     if status == "skipped":
@@ -73,7 +73,7 @@ def _read(rows: list[tuple[str, str, str, str, str | None]]) -> Fate:
 
 def _unread(home: Home, path: str) -> Fate:
     """A transcript on disk that no run has read: left out by its name, still to be read, or looked for nowhere."""
-    for module in ingest.run.SOURCES.values():
+    for module in map(sources.module, sources.present(home)):
         for file in module.discover(module.default_roots(home)):
             if file.path == path:
                 if file.skip:

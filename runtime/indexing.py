@@ -13,6 +13,7 @@ from core import clock
 from core.errors import BadInput, Internal
 from core.files import sweep_temporaries
 from core.locks import FileLock
+from ingest import sources
 from ingest.state import FILE as SOURCES_FILE
 from qmd.store import open_index, translate
 from qmd.update import register, update
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]
 
-SOURCES = ("claude",)
+_GIVEN = "claude"
 _LOCK_WAIT_S = 60
 _BUSY_MS = 30_000
 # A note is kept whether or not it is indexed at once: its writer does not wait for long.
@@ -60,7 +61,7 @@ def index(
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
     """
     started = time.perf_counter()
-    sources = _sources(source, roots)
+    chosen = _sources(home, source, roots)
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
@@ -74,7 +75,7 @@ def index(
                 connection.execute("BEGIN IMMEDIATE")
                 schema.clear(connection)
             register(connection, config.collections.values())
-            ledgers, queued = _ingest(home, connection, sources, roots, trust_stat, rebuild, enqueue, progress)
+            ledgers, queued = _ingest(home, connection, chosen, roots, trust_stat, rebuild, enqueue, progress)
             changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
             freshness.mark(connection, config)
             if rebuild:
@@ -106,13 +107,18 @@ def index_file(home: Home, config: Config, collection: str, path: str) -> None:
         connection.close()
 
 
-def _sources(source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
-    if source is not None and source not in SOURCES:
-        raise BadInput(f"unknown source {source!r}", f"sources of this version: {', '.join(SOURCES)}")
+def _sources(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
+    if source is not None and source not in sources.names():
+        raise BadInput(f"unknown source {source!r}", f"sources of this version: {', '.join(sources.names())}")
     for root in roots or ():
-        if not os.path.isdir(root):
-            raise BadInput(f"not a folder: {root}", "brain index --from DIR takes a folder of transcripts")
-    return (source,) if source else SOURCES
+        if not os.path.exists(root):
+            raise BadInput(
+                f"no such folder: {root}", "brain index --source claude --from DIR takes a folder of transcripts"
+            )
+    if source is not None:
+        return (source,)
+    # A folder that is given without a source is Claude Code's, as it has always been.
+    return (_GIVEN,) if roots else sources.present(home)
 
 
 def _open(home: Home, busy_ms: int | None = None) -> apsw.Connection:
@@ -154,7 +160,7 @@ def _clear_unreadable(path: str) -> None:
 def _ingest(
     home: Home,
     connection: apsw.Connection,
-    sources: Sequence[str],
+    chosen: Sequence[str],
     roots: Sequence[str] | None,
     trust_stat: bool,
     rebuild: bool,
@@ -176,7 +182,7 @@ def _ingest(
                 waiting.add(collection, relative)
             indexer.put(collection, relative, data, status)
 
-        for name in sources:
+        for name in chosen:
             try:
                 ledgers[name] = ingest.run.run(
                     home,

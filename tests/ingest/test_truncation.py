@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.home import Home
-from ingest import _claude_window as window
+from ingest import events as window
 from tests.ingest.transcripts import SESSION, Record, Script, corpus, document, ingest, save, text, thinking
 
 PIECE = 40

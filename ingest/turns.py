@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from ingest._claude_events import (
+from ingest.events import (
     COMMAND,
     INTERRUPT,
     PROMPT,
@@ -17,13 +18,26 @@ from ingest._claude_events import (
     TEXT,
     THINKING,
     TOOL,
-    Part,
+    Event,
+    Gap,
+    fit,
+    identity,
 )
-from ingest._claude_vocabulary import SILENT
-from ingest._claude_window import Event, Gap, fit, identity
 
 USER, ASSISTANT, TASK, SUBAGENT = "user", "assistant", "task", "subagent"
 COMPACTION = "compaction"
+
+# Commands that only end or begin a transcript: where they stand says as much.
+SILENT = frozenset(("/clear", "/exit", "/quit"))
+
+
+class PartLike(Protocol):
+    """What one file tells of one unit: its events in order, and what its records are called."""
+
+    uuids: set[str]
+
+    @property
+    def events(self) -> list[Event]: ...
 
 
 class Turn:
@@ -62,7 +76,7 @@ class _Message:
         self.reasoning: list[str] = []
 
 
-def merge(parts: list[Part]) -> list[Event]:
+def merge(parts: Sequence[PartLike]) -> list[Event]:
     """The union of the copies' events, deduplicated by record, in one order whatever the order of ``parts``.
 
     ``parts`` must be sorted by content (longest first). A copy that adds nothing changes nothing; where copies have

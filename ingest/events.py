@@ -1,4 +1,7 @@
-"""What a transcript says, piece by piece, and the two ends that are kept of one too long for a document."""
+"""What a transcript says, piece by piece, and the two ends that are kept of one too long for a document.
+
+The kinds are the same for every source; what makes a turn of them is in ``ingest.turns``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable
 
+# One pasted log must not make a document that no index can use.
+MAX_BLOCK = 256 * 1024
 # Of one document, in characters: thirty times the longest real session it was tried on. At four bytes a character,
 # which one emoji is enough for, a document, its parts and its index entry stay below 200 MB of memory.
 MAX_DOCUMENT = 4 * 1024 * 1024
@@ -13,6 +18,13 @@ MAX_DOCUMENT = 4 * 1024 * 1024
 MAX_HEAD = 1024 * 1024
 # What a piece costs besides its text: its heading or bullet in a document, its objects in memory.
 OVERHEAD = 100
+
+# A person's words; a command typed by one; a machine's summary of what came before; the user's interruption; another
+# agent's message; a prompt typed while the assistant was at work, and one taken back before it was sent; the
+# assistant's text, reasoning and tool calls; what became of a call; the recap shown to a user who comes back.
+PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = "prompt", "command", "summary", "interrupt", "teammate"
+QUEUED, TAKEN_BACK = "queued", "taken back"
+TEXT, THINKING, TOOL, RESULT, RECAP = "text", "thinking", "tool", "result", "recap"
 
 GAP = "gap"
 
@@ -57,6 +69,13 @@ def identity(event: Event) -> str:
         return event.record
     content = f"{event.kind}\0{event.at}\0{event.text}".encode("utf-8", "replace")
     return f"={hashlib.blake2b(content, digest_size=12).hexdigest()}"
+
+
+def bounded(text: str) -> str:
+    """``text``, cut at ``MAX_BLOCK`` characters with a note of how many follow."""
+    if len(text) <= MAX_BLOCK:
+        return text
+    return f"{text[:MAX_BLOCK]}\n… ({len(text) - MAX_BLOCK} more characters)"
 
 
 class Window:

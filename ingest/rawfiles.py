@@ -1,0 +1,103 @@
+"""Raw files, opened in one place: whole ones by ``load``, JSON Lines by ``RawFile``; ``.zst`` is unpacked on the way.
+
+Nothing here raises anything but OSError. A named pipe in place of a file holds nobody up.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import stat
+from typing import Any, BinaryIO, cast
+
+PACKED = ".zst"
+TORN = "cut short"
+# A document that is parsed whole takes several times its size in memory; no session that was seen comes near.
+MAX_WHOLE = 256 * 1024 * 1024
+_BUFFER = 256 * 1024
+# Of one frame, in bytes (RFC 8878 §3.1.1.1.2 recommends that 8 MiB be supported; zstd --long=27 needs this much).
+_WINDOW = 128 * 1024 * 1024
+
+
+def load(path: str, limit: int = MAX_WHOLE) -> bytes:
+    """The bytes of a whole file, unpacked where it is compressed. Raises OSError, also past ``limit`` bytes."""
+    with RawFile(path) as raw:
+        if not stat.S_ISREG(raw.status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        data = raw.lines.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
+    return data
+
+
+class RawFile:
+    """A file opened to be read in order; ``with`` closes it.
+
+    ``lines`` gives the unpacked bytes, ``status`` is the file's own, ``packed`` whether it is compressed;
+    ``finish()`` gives (size, SHA-256, hex) of the raw bytes that a packed file was read from.
+    """
+
+    __slots__ = ("_raw", "lines", "packed", "status")
+
+    def __init__(self, path: str) -> None:
+        file = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+        self.status = os.fstat(file.fileno())
+        self.packed = path.endswith(PACKED) and stat.S_ISREG(self.status.st_mode)
+        self._raw = _Hashed(file)
+        self.lines: BinaryIO = io.BufferedReader(_Unpacked(self._raw) if self.packed else file, _BUFFER)
+
+    def __enter__(self) -> RawFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lines.close()
+        self._raw.close()
+
+    def finish(self) -> tuple[int, str]:
+        """(bytes, SHA-256, hex) of the raw file, read to its end."""
+        return self._raw.finish()
+
+
+class _Hashed:
+    """A raw file that knows the digest of what was read of it."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw = raw
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._raw.read(size) or b""
+        self._hash.update(block)
+        self._size += len(block)
+        return block
+
+    def finish(self) -> tuple[int, str]:
+        while self.read(_BUFFER):
+            pass
+        return self._size, self._hash.hexdigest()
+
+    def close(self) -> None:
+        self._raw.close()
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes that zstd frames hold; what is no zstd is an OSError."""
+
+    def __init__(self, raw: _Hashed) -> None:
+        import zstandard
+
+        self._error = zstandard.ZstdError
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+        self._reader = unpacker.stream_reader(cast("Any", raw), read_size=_BUFFER, read_across_frames=True)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        try:
+            return self._reader.readinto(into)
+        except self._error as error:
+            raise OSError(errno.EILSEQ, f"not zstd: {error}") from None

@@ -1,0 +1,148 @@
+"""What reading one raw file came to: the parts it holds, and the account of everything in it that was not kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+from core.document import Failure
+from ingest import rawfiles, records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EMPTY = "empty"
+INCOMPLETE = "no complete record yet"
+NOT_REGULAR = "not a regular file"
+
+_MAX_FAILURES = 10
+# What values of shapes that were never seen make a parser stumble over.
+BROKEN = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
+
+
+class Reading:
+    """A file as read once: ``parts`` by unit, or ``skipped``/``failed`` with the reason for having none.
+
+    A part is what ``ingest.turns.PartLike`` says, with the fields that its source's ``compose`` wants. ``size``,
+    ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe the prefix that
+    was read (see ``records.Records``); ``unknown`` maps what was not understood to (count, first line); ``failures``
+    holds the first of ``failed_reasons``.
+    """
+
+    __slots__ = (
+        "consumed",
+        "digest",
+        "failed",
+        "failed_reasons",
+        "failures",
+        "inode",
+        "mtime_ns",
+        "parts",
+        "path",
+        "recovered",
+        "size",
+        "skipped",
+        "unknown",
+    )
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.parts: dict[str, Any] = {}
+        self.failures: list[Failure] = []
+        self.failed_reasons: dict[str, int] = {}
+        self.failed: Failure | None = None
+        self.skipped = ""
+        self.unknown: dict[str, tuple[int, int]] = {}
+        self.recovered: dict[str, int] = {}
+        self.consumed = self.size = self.mtime_ns = self.inode = 0
+        self.digest = ""
+
+    def stat(self, status: os.stat_result) -> None:
+        """Remember what the file was like."""
+        self.size, self.mtime_ns, self.inode = status.st_size, status.st_mtime_ns, status.st_ino
+
+    def fail(self, failure: Failure) -> None:
+        """Count a record that could not be read; the first few are kept as examples."""
+        self.failed_reasons[failure.reason] = self.failed_reasons.get(failure.reason, 0) + 1
+        if len(self.failures) < _MAX_FAILURES:
+            self.failures.append(failure)
+
+    def count(self, what: str, line: int = 0) -> None:
+        """Count something that is not known; ``line`` is where it stands, 1-based."""
+        seen, first = self.unknown.get(what, (0, line))
+        self.unknown[what] = (seen + 1, first)
+
+    def broken(self, error: BaseException, line: int = 0) -> None:
+        """Count a record whose shape is none that was ever seen."""
+        self.fail(Failure(self.path, "unreadable record", f"{type(error).__name__}: {error}", line))
+
+    def dismiss(self, reason: str) -> None:
+        """Take the file for another tool's: its parts are dropped, and its faults are not ours."""
+        self.skipped = reason
+        self.parts.clear()
+        self.unknown.clear()
+        self.failures.clear()
+        self.failed_reasons.clear()
+
+
+def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: str) -> Reading:
+    """Read one file of JSON Lines, which may be compressed: ``take`` fills the reading's parts from its records.
+
+    ``foreign``: why a file that is well-formed and holds nothing of ours makes no document. Never raises for what is
+    in the file or for its not being readable: see ``Reading.failed``.
+    """
+    reading = Reading(path)
+    try:
+        with rawfiles.RawFile(path) as raw:
+            reading.stat(raw.status)
+            if not stat.S_ISREG(raw.status.st_mode):
+                reading.skipped = NOT_REGULAR
+            elif not raw.status.st_size:
+                reading.skipped = EMPTY
+            else:
+                source = records.Records(raw.lines, path)
+                take(source, reading)
+                reading.recovered = source.recovered
+                if raw.packed:
+                    torn = source.tail
+                    reading.consumed, reading.digest = raw.finish()
+                    if torn:
+                        reading.fail(Failure(path, rawfiles.TORN, f"{torn} bytes of a last line"))
+                else:
+                    reading.consumed, reading.digest = source.consumed, source.digest()
+                judge(reading, source, foreign)
+    except OSError as error:
+        unreadable(reading, error)
+    return reading
+
+
+def judge(reading: Reading, source: records.Records, foreign: str) -> None:
+    """Say why a file of JSON Lines has no parts, where it has none."""
+    repeated = 0
+    for part in reading.parts.values():
+        part.digest = reading.digest
+        repeated += part.repeated
+    if repeated:
+        reading.recovered["repeated records passed over"] = repeated
+    if reading.skipped:
+        reading.parts.clear()
+    elif not reading.parts:
+        first = reading.failures[0] if reading.failures else None
+        if source.found or (first is not None and source.opens_block):
+            # Well-formed, or one JSON text over many lines: another tool's file, and its faults are not ours.
+            reading.dismiss(foreign)
+        elif first is not None:
+            reading.failed = first
+        else:
+            reading.skipped = INCOMPLETE if source.tail else EMPTY
+
+
+def unreadable(reading: Reading, error: OSError) -> None:
+    """The whole file could not be read; what it was like is remembered, to notice when it changes."""
+    reading.parts.clear()
+    reading.failed = Failure(reading.path, records.UNREADABLE, error.strerror or str(error))
+    if not reading.inode:
+        with contextlib.suppress(OSError):
+            reading.stat(os.stat(reading.path))

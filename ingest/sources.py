@@ -1,0 +1,73 @@
+"""Where each source keeps its files: a table, so that what this machine has is known without importing any source."""
+
+from __future__ import annotations
+
+import os
+from os.path import abspath, expanduser, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from core.home import Home
+
+# Source → its places: (environment variable that moves the folder or "", the folder, what is looked at below it).
+# The vendors' own documentation and sources name them; Claude Code's need more than a table: ``ingest.claude``.
+PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
+    "claude": (),
+}
+
+
+def names() -> tuple[str, ...]:
+    """The sources of this version, in the order in which they run."""
+    return tuple(PLACES)
+
+
+def module(name: str) -> ModuleType:
+    """A source's module. Raises BadInput where there is none of that name."""
+    if name not in PLACES:
+        from core.errors import BadInput
+
+        raise BadInput(f"unknown source {name!r}", f"sources of this version: {', '.join(PLACES)}")
+    import importlib
+
+    return importlib.import_module(f"ingest.{name}")
+
+
+def roots(name: str, home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
+    """The folders (or single files) in which this machine keeps a source's files, those that exist.
+
+    With ``home``, ``sources.<name>.roots`` of collections.yml are added.
+    """
+    env = os.environ if environ is None else environ
+    found: list[str] = []
+    for variable, folder, below in PLACES[name]:
+        base = abspath(expanduser(env.get(variable) or folder))
+        found += [join(base, part) for part in below] if below else [base]
+    if home is not None:
+        found += configured(name, home)
+    return [root for root in dict.fromkeys(found) if os.path.exists(root)]
+
+
+def configured(name: str, home: Home) -> list[str]:
+    """The folders that collections.yml adds to a source's own. Raises BadInput where it does not hold."""
+    from core.config import load
+
+    given = (load(home).section("sources").get(name) or {}).get("roots") or []
+    return [abspath(expanduser(str(root))) for root in given]
+
+
+def present(home: Home) -> tuple[str, ...]:
+    """The sources that have files here, and Claude Code, which is always looked for."""
+    from core.errors import BadInput
+
+    found: list[str] = []
+    for name in PLACES:
+        try:
+            there = name == "claude" or bool(roots(name, home))
+        except BadInput:
+            there = bool(roots(name))  # an invalid configuration is reported by those who need it
+        if there:
+            found.append(name)
+    return tuple(found)
