@@ -7,16 +7,17 @@ import sys
 from cli.context import Context, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
-from core.errors import NO_RESULTS, OK, BadInput, EngineMissing, LockContention
+from core.errors import NO_RESULTS, OK, BadInput, LockContention
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from runtime.ask import Request
+    from runtime.ask import Asker, Request
 
 # How long --refresh waits for another index run, where --timeout does not say.
 _REFRESH_WAIT_S = 10.0
+_BUILTIN = "builtin"
 
 COMMAND = Command(
     "ask",
@@ -56,11 +57,14 @@ def run(args: Args, context: Context) -> int:
     """Ask once, or once a line with ``--batch``."""
     from runtime import ask
 
-    engine = context.environ.get("BRAIN_QMD") or "builtin"
-    if engine != "builtin":
-        raise EngineMissing(f"BRAIN_QMD={engine}: this version asks its own engine only", "unset BRAIN_QMD")
     settings = config.load(context.home)
     request = _request(args)
+    engine = context.environ.get("BRAIN_QMD") or _BUILTIN
+    if engine != _BUILTIN:
+        from runtime import foreign
+
+        foreign.refuse(request)
+        engine = foreign.locate(engine)
     question = " ".join(args.words)
     if args.batch is None:
         from runtime.query import validate
@@ -70,8 +74,8 @@ def run(args: Args, context: Context) -> int:
     if args.refresh:
         _refresh(args, context, settings)
     if args.batch is not None:
-        return _batch(args, context, settings, request)
-    with ask.Asker(context.home, settings, args.timeout) as asker:
+        return _batch(args, context, settings, request, engine)
+    with _asker(args, context, settings, engine) as asker:
         envelope = asker.ask(question, request)
     context.fields.update(_row(envelope, settings, question))
     if args.json:
@@ -81,6 +85,17 @@ def run(args: Args, context: Context) -> int:
 
         render(envelope, context)
     return ask.exit_code(envelope)
+
+
+def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
+    """What answers: the engine of this program, or the qmd that ``BRAIN_QMD`` names."""
+    if engine == _BUILTIN:
+        from runtime.ask import Asker
+
+        return Asker(context.home, settings, args.timeout)
+    from runtime.foreign import ForeignAsker
+
+    return ForeignAsker(context.home, settings, engine, context.environ, args.timeout)
 
 
 def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, object]:
@@ -144,7 +159,7 @@ def _request(args: Args) -> Request:
     )
 
 
-def _batch(args: Args, context: Context, settings: Any, request: Request) -> int:
+def _batch(args: Args, context: Context, settings: Any, request: Request, engine: str) -> int:
     import gc
 
     from core import telemetry
@@ -155,7 +170,7 @@ def _batch(args: Args, context: Context, settings: Any, request: Request) -> int
         raise BadInput("--batch takes its questions from the file, not from the command line", "brain ask --batch FILE")
     questions = _questions(args.batch)
     answered = 0
-    with ask.Asker(context.home, settings, args.timeout) as asker:
+    with _asker(args, context, settings, engine) as asker:
         for question, envelope in zip(questions, ask.batch(asker, questions, request), strict=True):
             context.emit(envelope)
             answered += bool(envelope.get("hits"))

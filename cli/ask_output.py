@@ -59,7 +59,8 @@ def _rich(envelope: dict[str, Any]) -> None:
 
 
 def _about(hit: dict[str, Any]) -> str:
-    parts = [f"{hit['age']} ({hit['date'][:10]})", hit["type"], hit["source"] or hit["collection"], hit["trust"]]
+    age = f"{hit['age']} ({hit['date'][:10]})" if hit["date"] else "of unknown age"
+    parts = [age, hit["type"], hit["source"] or hit["collection"], hit["trust"]]
     parts.append(_project(hit["project"]))
     shown = [_line(part) for part in parts if part]
     return " · ".join(dict.fromkeys(shown)) + f" · score {hit['score']:.2f}"

@@ -130,11 +130,50 @@ def test_a_line_that_is_no_text_is_one_bad_question_of_a_batch(shelf: Shelf, tmp
     assert [json.loads(line).get("error") for line in done.stdout.splitlines()] == [None, "bad_query", None]
 
 
-def test_another_engine_is_refused_and_never_ignored(shelf: Shelf, brain: Brain) -> None:
-    done = brain("ask", "sqlite", "--json", env={"BRAIN_QMD": "/usr/bin/qmd"})
-    assert done.returncode == 65
-    assert json.loads(done.stdout)["fix"] == "unset BRAIN_QMD"
-    assert brain("ask", "sqlite", env={"BRAIN_QMD": "builtin"}).returncode == 0
+@pytest.fixture
+def qmd(tmp_path: Path) -> Path:
+    """An executable that stands for another qmd."""
+    program = tmp_path / "qmd"
+    program.write_text("""#!/bin/sh
+echo '[{"docid": "#a", "score": 0.25, "file": "qmd://inbox/a.md", "line": 2, "title": "x", "snippet": "sqlite"}]'
+""")
+    program.chmod(0o755)
+    return program
+
+
+def test_another_engine_answers_in_our_envelope(shelf: Shelf, brain: Brain, qmd: Path) -> None:
+    done = brain("ask", "sqlite", "--json", env={"BRAIN_QMD": str(qmd)})
+    assert (done.returncode, done.stderr) == (0, "")
+    envelope = json.loads(done.stdout)
+    assert f"BRAIN_QMD: {qmd}" in envelope["route"]["reason"]
+    ours = json.loads(brain("ask", "sqlite", "--json", env={"BRAIN_QMD": "builtin"}).stdout)
+    assert envelope.keys() == ours.keys()
+    assert envelope["hits"][0].keys() == ours["hits"][0].keys()
+    assert "score 0.25" in brain("ask", "sqlite", env={"BRAIN_QMD": str(qmd)}).stdout
+    batch = brain("ask", "--batch", "-", stdin="sqlite\n\nx\n", env={"BRAIN_QMD": str(qmd)}).stdout.splitlines()
+    assert [json.loads(line).get("error") for line in batch] == [None, "bad_query", None]
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "code", "error"),
+    [
+        ("echo '[]'", [], 67, "no_results"),
+        ("echo 'no json'", [], 99, "internal"),
+        ("echo '[]'; echo broken >&2; exit 1", [], 99, "internal"),
+        ("sleep 60", ["--timeout", "0.5"], 66, "qmd_timeout"),
+        ("echo '[]'", ["--since", "2026-01-01"], 64, "bad_input"),
+        ("echo '[]'", ["--batch", "-", "--source", "claude"], 64, "bad_input"),
+        (None, [], 65, "qmd_missing"),
+    ],
+)
+def test_each_end_of_another_engine_has_its_code(
+    shelf: Shelf, brain: Brain, qmd: Path, script: str | None, words: list[str], code: int, error: str
+) -> None:
+    qmd.write_text(f"#!/bin/sh\n{script}\n")
+    qmd.chmod(0o755 if script else 0o644)
+    question = [] if "--batch" in words else ["sqlite"]
+    done = brain("ask", *question, *words, "--json", env={"BRAIN_QMD": str(qmd)})
+    assert (done.returncode, json.loads(done.stdout)["error"]) == (code, error)
 
 
 def test_a_title_is_one_line_on_a_terminal_too(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,202 @@
+"""Another program, run for its answer: within a time, within a size, and without anything of it left behind."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import FrameType
+
+    import psutil
+
+# How often the loop looks up: a program that ended while what it started still holds its pipes, or a signal to us.
+_TICK_S = 0.05
+_PIECE = 1 << 16
+# Rounds of looking for what a dying family has started in the meantime.
+_ROUNDS = 5
+
+
+_now = time.monotonic
+
+
+class Done:
+    """How a program ended: ``code`` is negative where a signal ended it (-15 for SIGTERM).
+
+    ``timed_out`` and ``flooded`` (it wrote more than was allowed) say that we ended it; what it wrote until then is in
+    ``stdout`` and ``stderr``.
+    """
+
+    __slots__ = ("code", "flooded", "stderr", "stdout", "timed_out")
+
+    def __init__(self, code: int, stdout: bytes, stderr: bytes, *, timed_out: bool, flooded: bool) -> None:
+        self.code = code
+        self.stdout = stdout
+        self.stderr = stderr
+        self.timed_out = timed_out
+        self.flooded = flooded
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    environ: Mapping[str, str] | None = None,
+    folder: str | None = None,
+    most_bytes: int = 32 << 20,
+) -> Done:
+    """Run ``argv`` (never through a shell) in ``folder``, with no input.
+
+    It is the leader of a session of its own; whatever happens, here included (an exception, SIGTERM, SIGHUP), it and
+    what it has started are ended before this returns. ``most_bytes`` bounds what it may write.
+    Raises OSError where it cannot be started.
+    """
+    with _Signals() as signals:
+        process = subprocess.Popen(  # noqa: S603  # argv, and no shell
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=environ,
+            start_new_session=True,
+        )
+        kept = _Kept(most_bytes)
+        over = False
+        try:
+            over = _listen(process, kept, _now() + timeout_s, signals)
+        finally:
+            if over and process.poll() is not None:
+                # It ended by itself: what it left running in its group is not waited for.
+                _signal_group(process.pid)
+            else:
+                _end(process)
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+            process.wait()
+    return Done(process.returncode, bytes(kept.stdout), bytes(kept.stderr), timed_out=not over, flooded=kept.flooded)
+
+
+class _Kept:
+    """What the program has written so far, up to a bound."""
+
+    __slots__ = ("_most", "flooded", "stderr", "stdout")
+
+    def __init__(self, most: int) -> None:
+        self.stdout = bytearray()
+        self.stderr = bytearray()
+        self.flooded = False
+        self._most = most
+
+    def read(self, descriptor: int, into: bytearray) -> bool:
+        """Take what is there; whether there may be more."""
+        try:
+            piece = os.read(descriptor, _PIECE)
+        except BlockingIOError:
+            return True
+        into += piece
+        self.flooded = len(self.stdout) + len(self.stderr) > self._most
+        return bool(piece)
+
+
+class _Signals:
+    """While a program runs, SIGTERM and SIGHUP to us end it first, and then us, as if it had not been there."""
+
+    __slots__ = ("_before", "got")
+
+    def __init__(self) -> None:
+        self._before: list[signal.Signals] = []
+        self.got = 0
+
+    def __enter__(self) -> _Signals:
+        # Python lets only the main thread handle signals; a handler that somebody set up stays.
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, self._note)
+                    self._before.append(number)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._before:
+            signal.signal(number, signal.SIG_DFL)
+        if self.got:
+            os.kill(os.getpid(), self.got)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self.got = number
+
+
+def _listen(process: subprocess.Popen[bytes], kept: _Kept, deadline: float, signals: _Signals) -> bool:
+    """Read until the program has ended; False where its time was up before."""
+    with selectors.DefaultSelector() as selector:
+        for stream, into in ((process.stdout, kept.stdout), (process.stderr, kept.stderr)):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                selector.register(stream.fileno(), selectors.EVENT_READ, into)
+        while not kept.flooded and not signals.got:
+            ended = process.poll() is not None
+            left = deadline - _now()
+            if left <= 0 and not ended:
+                return False
+            ready = selector.select(0 if ended else min(left, _TICK_S)) if selector.get_map() else []
+            for key, _ in ready:
+                if not kept.read(key.fd, key.data):
+                    selector.unregister(key.fd)
+            if ended and not ready:
+                return True
+            if not selector.get_map() and not ended:
+                # It has closed its streams, and works on or is about to end.
+                time.sleep(0 if left <= 0 else min(left, 0.002))
+    return True
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the program, its group, its session, and its descendants that have left those."""
+    import psutil
+
+    doomed: dict[int, psutil.Process] = {}
+    for _ in range(_ROUNDS):
+        before = len(doomed)
+        for each in _family(process.pid):
+            doomed.setdefault(each.pid, each)
+        _signal_group(process.pid)
+        for each in doomed.values():
+            try:
+                each.kill()  # psutil makes sure that the number is still that process's
+            except psutil.Error:
+                continue
+        if len(doomed) == before:
+            break
+    psutil.wait_procs([each for each in doomed.values() if each.pid != process.pid], timeout=1)
+
+
+def _family(leader: int) -> list[psutil.Process]:
+    import psutil
+
+    found = []
+    try:
+        found += psutil.Process(leader).children(recursive=True)
+    except psutil.Error:
+        found = []  # it is gone; what it left is in its session
+    for each in psutil.process_iter():
+        try:
+            if os.getsid(each.pid) == leader and each.pid != os.getpid():
+                found.append(each)
+        except OSError:
+            continue  # gone meanwhile, or another user's
+    return found
+
+
+def _signal_group(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return  # nobody is left in it (macOS says so with EPERM)
