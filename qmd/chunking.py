@@ -51,12 +51,12 @@ Fence = tuple[int, int]
 
 def breaks(text: str) -> list[Break]:
     """The places where ``text`` may be cut, in order; of several at one position the best."""
-    return _breaks(_Units(text))
+    return breaks_at(_Units(text).searchable())
 
 
 def fences(text: str) -> list[Fence]:
     """(start, end) of each fenced code block; one that nothing closes runs to the end."""
-    return _fences(_Units(text))
+    return fences_at(_Units(text).searchable())
 
 
 def cutoff(
@@ -85,7 +85,8 @@ def chunk(text: str, size: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS, wind
     units = _Units(text)
     if units.length <= size:
         return [Chunk(text, 0)]
-    places, closed = _breaks(units), _fences(units)
+    searchable = units.searchable()
+    places, closed = breaks_at(searchable), fences_at(searchable)
     chunks: list[Chunk] = []
     position = 0
     while position < units.length:
@@ -135,8 +136,8 @@ class _Units:
         return "".join(map(chr, memoryview(self._raw).cast("H")))
 
 
-def _breaks(units: _Units) -> list[Break]:
-    text = units.searchable()
+def breaks_at(text: str) -> list[Break]:
+    """``breaks``, in characters."""
     found: dict[int, Break] = {}
     for pattern, score, kind in _BREAKS:
         for match in pattern.finditer(text):
@@ -146,12 +147,12 @@ def _breaks(units: _Units) -> list[Break]:
     return sorted(found.values())
 
 
-def _fences(units: _Units) -> list[Fence]:
-    text = units.searchable()
+def fences_at(text: str) -> list[Fence]:
+    """``fences``, in characters."""
     marks = [match.span() for match in re.finditer(r"\n```", text)]
     found = [(opening[0], closing[1]) for opening, closing in zip(marks[::2], marks[1::2], strict=False)]
     if len(marks) % 2:
-        found.append((marks[-1][0], units.length))
+        found.append((marks[-1][0], len(text)))
     return found
 
 

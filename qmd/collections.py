@@ -10,6 +10,7 @@ from core.errors import BadInput
 from qmd import cjk, orphans
 from qmd.settings import DEFAULT_GLOB, folder
 from qmd.store import COUNT, Transaction
+from qmd.vectors import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def remove(settings: Settings, connection: apsw.Connection, name: str) -> tuple[
         connection.execute("DELETE FROM store_collections WHERE name = ?", (name,))
         connection.execute("DELETE FROM brain_state WHERE key = ?", (f"updated:{name}",))
         connection.execute(COUNT)
+        settle(connection)
     change(settings, lambda entries: entries.pop(name, None))
     return deleted, cleaned
 

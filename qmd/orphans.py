@@ -7,6 +7,7 @@ import apsw
 from core.errors import EngineMissing
 from qmd.schema import SPAN
 from qmd.store import COUNT, Transaction
+from qmd.vectors import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def clean(connection: apsw.Connection) -> Counts:
         inactive = connection.changes()
         contents = release(connection)
         connection.execute(COUNT)
+        settle(connection)
     for table in ("documents_fts", "brain_passages"):
         connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
     connection.execute("VACUUM")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 TICK_NS = 20_000_000
 COARSE_TICK_NS = 2_000_000_000
 
+_COUNTED = "SELECT value FROM brain_state WHERE key = 'documents'"
+
 
 class Changes:
     """What an update did to one collection. ``failed`` holds (path, why); ``missing`` says the folder is not there."""
@@ -72,11 +74,12 @@ def update(
     A collection whose folder is missing keeps its documents. Raises what ``qmd.store.translate`` explains.
     """
     result = {folder.name: _update_one(connection, folder, trust_stat, keep, progress) for folder in collections}
-    if _is_foreign(connection):
+    foreign = _is_foreign(connection)
+    if foreign:
         from qmd import writer
 
         writer.heal(connection)
-    _count(connection)
+    _count(connection, foreign or any(each.added or each.updated or each.removed for each in result.values()))
     return result
 
 
@@ -236,7 +239,12 @@ def _is_foreign(connection: apsw.Connection) -> bool:
     return found.fetchone() is not None
 
 
-def _count(connection: apsw.Connection) -> None:
-    """Note how many documents there are, for readers with no time to count."""
+def _count(connection: apsw.Connection, changed: bool) -> None:
+    """Note how many documents there are, and how many of them have vectors, for readers with no time to count."""
     with Transaction(connection):
+        before = connection.execute(_COUNTED).get
         connection.execute(COUNT)
+        if changed or connection.execute(_COUNTED).get != before:
+            from qmd import vectors
+
+            vectors.settle(connection)

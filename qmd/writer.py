@@ -9,7 +9,7 @@ import time
 import apsw
 
 from core import clock
-from qmd import cjk, facts, passages, titles
+from qmd import cjk, facts, passages, titles, vectors
 from qmd.schema import SPAN
 from qmd.store import COUNT, Transaction
 from qmd.update import COARSE_TICK_NS
@@ -105,12 +105,14 @@ def put(connection: apsw.Connection, collection: str, relative: str, data: bytes
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection):
         before = known(connection, collection, relative)
+        embedded = _has_vectors(connection, before)
         if not text or text.isspace():
             changed = deactivate(connection, before)
         else:
             changed = index(connection, collection, relative, text, status, checked, before)
+            embedded |= _has_vectors(connection, known(connection, collection, relative))
         if changed and alone:
-            connection.execute(COUNT)
+            _recount(connection, embedded)
         return changed
 
 
@@ -118,9 +120,11 @@ def drop(connection: apsw.Connection, collection: str, relative: str, keep: bool
     """Take one file out of the index; returns whether it was there. ``keep`` leaves its text to a later cleanup."""
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection):
-        gone = deactivate(connection, known(connection, collection, relative), keep)
+        before = known(connection, collection, relative)
+        embedded = _has_vectors(connection, before)
+        gone = deactivate(connection, before, keep)
         if gone and alone:
-            connection.execute(COUNT)
+            _recount(connection, embedded)
         return gone
 
 
@@ -134,6 +138,17 @@ def drop_collection(connection: apsw.Connection, collection: str) -> None:
         with batch:
             drop(connection, collection, str(path))
     batch.end()
+
+
+def _has_vectors(connection: apsw.Connection, row: tuple[Any, ...] | None) -> bool:
+    return row is not None and vectors.are_of(connection, row[1])
+
+
+def _recount(connection: apsw.Connection, embedded: bool) -> None:
+    """Note how many documents there are, and, where a text with vectors came or went, how many have theirs."""
+    connection.execute(COUNT)
+    if embedded:
+        vectors.note(connection)
 
 
 def known(connection: apsw.Connection, collection: str, relative: str) -> tuple[Any, ...] | None:
@@ -268,7 +283,7 @@ def heal(connection: apsw.Connection) -> int:
 
 
 def _release(connection: apsw.Connection, digest: str, keep: bool = False) -> None:
-    """Delete a content that no active document has, and its passages; with ``keep`` only those."""
+    """Delete a content that no active document has, its passages and vectors; with ``keep`` only those."""
     if connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (digest,)).fetchone():
         return
     row: Any = connection.execute(
@@ -280,6 +295,7 @@ def _release(connection: apsw.Connection, digest: str, keep: bool = False) -> No
             "DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (first, first + max(0, row[1] - 1))
         )
         connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
+    vectors.release(connection, digest)
     if not keep:
         connection.execute("DELETE FROM content WHERE hash = ?", (digest,))
 
