@@ -7,4 +7,4 @@ markdown, of ``INDEX`` rebuilds the tables whose names begin with ``brain_``.
 VERSION = "0.1.0"
 PARSER = 1
 DOCUMENT = 1
-INDEX = 1
+INDEX = 2

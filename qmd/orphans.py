@@ -5,7 +5,6 @@ from __future__ import annotations
 import apsw
 
 from core.errors import EngineMissing
-from qmd.schema import SPAN
 from qmd.store import COUNT, Transaction
 from qmd.vectors import settle
 
@@ -96,14 +95,11 @@ def release(connection: apsw.Connection) -> int:
     Returns how many texts went.
     """
     unused: list[Any] = connection.execute(
-        "SELECT id, length(starts) / 4 FROM brain_contents"
+        "SELECT id, length(starts) / 4 - 1 FROM brain_contents"
         " WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
     ).fetchall()
-    for identity, bounds in unused:
-        first = identity * SPAN
-        connection.execute(
-            "DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (first, first + max(0, bounds - 1))
-        )
+    for identity, passages in unused:
+        connection.execute("DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (identity, identity + passages))
         connection.execute("DELETE FROM brain_contents WHERE id = ?", (identity,))
     connection.execute("DELETE FROM content WHERE hash NOT IN (SELECT hash FROM documents)")
     return connection.changes()

@@ -29,9 +29,13 @@ def cut(text: str) -> array[int]:
     position = found[2] if found else 0
     bounds = array("I", [position])
     held = 0
+    plain = text.isascii()
     for line in text[position:].splitlines(keepends=True):
-        dense = _characters_a_word(line)
-        words = max(line.count(" ") + 1, len(line) // dense)
+        length = len(line)
+        dense = _CHARACTERS_A_WORD if plain else _characters_a_word(line)
+        words = line.count(" ") + 1
+        if length > words * dense:
+            words = length // dense
         if held and held + words > WORDS:
             bounds.append(position)
             held = 0
@@ -39,9 +43,9 @@ def cut(text: str) -> array[int]:
             starts = _pieces(line, dense)
             bounds.extend(position + start for start in starts)
             last = starts[-1] if starts else 0
-            words = max(line.count(" ", last) + 1, (len(line) - last) // dense)
+            words = max(line.count(" ", last) + 1, (length - last) // dense)
         held += words
-        position += len(line)
+        position += length
     if position > bounds[-1]:
         bounds.append(position)
     return bounds if len(bounds) > 1 else array("I")

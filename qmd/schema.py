@@ -72,9 +72,18 @@ INSERT OR IGNORE INTO store_config VALUES('fts_cjk_normalized_version', '1');
 PRAGMA user_version = 1;
 """
 
-# A passage's rowid is its content's id times SPAN plus its position: no table of passages, and the passages of one
-# content are a range.
+# The chunks of a cut have the rowids from the cut's id times SPAN on.
 SPAN = 1 << 20
+
+# Passages are numbered through, and a content's id is the rowid of its first one: no table of passages, the passages of
+# one content are a range, and FTS5, which stores differences of rowids, stores small ones.
+NEXT_ID = "SELECT id + max(1, length(starts) / 4 - 1) FROM brain_contents ORDER BY id DESC LIMIT 1"
+
+
+def content_of(passage: str) -> str:
+    """The content's id of a passage, both as SQL."""
+    return f"(SELECT max(id) FROM brain_contents WHERE id <= {passage})"
+
 
 _OURS = """
 CREATE TABLE IF NOT EXISTS brain_state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;

@@ -11,7 +11,7 @@ import apsw
 
 from qmd import snippet
 from qmd.answers import Explanation, Filters, Hit, Scored
-from qmd.schema import SPAN
+from qmd.schema import content_of
 from qmd.scoring import K1, SPANS_IN_PASSAGE, TITLE_WEIGHT, best_span, bm25, idf
 from qmd.terms import Analyzer, Terms
 
@@ -211,7 +211,8 @@ class _Search:
         # The unary plus keeps SQLite from running the match once for each id.
         documents = f" AND +rowid IN (SELECT d.id {source})"
         contents = (
-            f" AND +(rowid / {SPAN}) IN (SELECT c.id FROM brain_contents c WHERE c.hash IN (SELECT d.hash {source}))"
+            f" AND +{content_of('brain_passages.rowid')} IN"
+            f" (SELECT c.id FROM brain_contents c WHERE c.hash IN (SELECT d.hash {source}))"
         )
         return documents, contents, bindings
 
@@ -254,18 +255,19 @@ class _Search:
                 "brain_passages",
                 nominating,
                 _PASSAGES,
-                f" AND +(rowid / {SPAN}) IN (SELECT c.id FROM brain_contents c JOIN documents d ON d.hash = c.hash"
+                f" AND +{content_of('brain_passages.rowid')} IN"
+                " (SELECT c.id FROM brain_contents c JOIN documents d ON d.hash = c.hash"
                 f" WHERE d.id IN ({among}))",
                 bound=False,
             )
-        homes = self._homes({rowid // SPAN for rowid in passages})
+        homes = self._homes(passages)
         documents.update(document for at in homes.values() for document in at)
         if self._watched:
             self._nominated = self._watched in documents
             documents.add(self._watched)
             own = self._passages_of(self._watched)
             passages |= own
-            homes.update(self._homes({rowid // SPAN for rowid in own}))
+            homes.update(self._homes(own))
 
         rows = self._locate("brain_passages", match[0], passages)
         total = rows[0][2] if rows else 1
@@ -291,7 +293,7 @@ class _Search:
                 counts[term] += len(columns[1])
             whole = bm25(counts, weights, length)
             span, token, _ = best_span(matches, narrow) if matches else (0.0, -1, -1)
-            for document in homes.get(rowid // SPAN, ()):
+            for document in homes.get(rowid, ()):
                 candidate = scored.setdefault(document, Scored())
                 if whole + span > candidate.best:
                     candidate.best, candidate.passage, candidate.token = whole + span, rowid, token
@@ -351,23 +353,24 @@ class _Search:
         self._positions.clear()
         return rows
 
-    def _homes(self, contents: set[int]) -> dict[int, list[int]]:
-        """The active documents that have each content."""
+    def _homes(self, passages: set[int]) -> dict[int, list[int]]:
+        """The active documents that have each passage."""
         homes: dict[int, list[int]] = {}
-        for content, document in self._connection.execute(
-            "SELECT c.id, d.id FROM brain_contents c JOIN documents d ON d.hash = c.hash AND d.active = 1"
-            f" WHERE c.id IN ({','.join(map(str, contents))})"
+        for passage, document in self._connection.execute(
+            f"SELECT p.value, d.id FROM json_each(?) p JOIN brain_contents c ON c.id = {content_of('p.value')}"
+            " JOIN documents d ON d.hash = c.hash AND d.active = 1",
+            (f"[{','.join(map(str, passages))}]",),
         ):
-            homes.setdefault(content, []).append(document)
+            homes.setdefault(passage, []).append(document)
         return homes
 
     def _passages_of(self, document: int) -> set[int]:
         row = self._connection.execute(
-            "SELECT c.id, length(c.starts) / 4 FROM brain_contents c JOIN documents d ON d.hash = c.hash"
+            "SELECT c.id, length(c.starts) / 4 - 1 FROM brain_contents c JOIN documents d ON d.hash = c.hash"
             " WHERE d.id = ?",
             (document,),
         ).fetchone()
-        return set(range(row[0] * SPAN, row[0] * SPAN + row[1])) if row else set()
+        return set(range(row[0], row[0] + row[1])) if row else set()
 
     def show(self, hit: Hit, candidate: Scored) -> None:
         """Fill in the line and the snippet of a hit."""
@@ -382,7 +385,7 @@ class _Search:
         if not bounds:
             hit.snippet = snippet.around(text, 0, 0)[1]
             return
-        seq = candidate.passage % SPAN if candidate.passage // SPAN == content else -1
+        seq = candidate.passage - content
         if not 0 <= seq < len(bounds) - 1:
             position = bounds[0] + snippet.find_any(text[bounds[0] :], self._terms.names)
             hit.line, hit.snippet = snippet.around(text, bounds[0], position)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.walk import Folder
+    from qmd.writer import Batch
 
     Progress = Callable[[int, int, str], None]
 
@@ -180,7 +181,7 @@ def _apply(
     batch = Batch(connection)
     for done, entry in enumerate(pending, 1):
         with batch:
-            _refresh(connection, collection, entry, changes, keep)
+            _refresh(connection, collection, entry, changes, keep, batch)
         if progress:
             progress(done, len(pending), collection)
     for relative in vanished:
@@ -189,7 +190,9 @@ def _apply(
     batch.end()
 
 
-def _refresh(connection: apsw.Connection, collection: str, entry: Entry, changes: Changes, keep: bool) -> None:
+def _refresh(
+    connection: apsw.Connection, collection: str, entry: Entry, changes: Changes, keep: bool, batch: Batch
+) -> None:
     from qmd import writer
 
     checked = time.time_ns()
@@ -206,7 +209,7 @@ def _refresh(connection: apsw.Connection, collection: str, entry: Entry, changes
         changes.removed += writer.deactivate(connection, known, keep)
         return
     existed = bool(known and known[3])
-    if writer.index(connection, collection, entry.relative, text, status, checked, known):
+    if writer.index(connection, collection, entry.relative, text, status, checked, known, batch):
         if existed:
             changes.updated += 1
         else:

@@ -10,7 +10,8 @@ import apsw
 
 from core import clock
 from qmd import cjk, facts, passages, titles, vectors
-from qmd.schema import SPAN
+from qmd.rows import Rows
+from qmd.schema import NEXT_ID
 from qmd.store import COUNT, Transaction
 from qmd.update import COARSE_TICK_NS
 
@@ -28,16 +29,17 @@ class Batch:
     """``with batch:`` around each document; a transaction spans those of two seconds.
 
     Inside a transaction that was open before, it neither begins nor commits one. Triggers are off from the first
-    document to ``end``: see ``Untriggered``.
+    document to ``end``: see ``Untriggered``. ``rows`` is for ``index`` and ``derive``, and is written before a commit.
     """
 
-    __slots__ = ("_begun", "_connection", "_outer", "_untriggered")
+    __slots__ = ("_begun", "_connection", "_outer", "_untriggered", "rows")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._begun = 0.0
         self._outer = connection.in_transaction
         self._untriggered: Untriggered | None = None
+        self.rows = Rows(connection)
 
     def __enter__(self) -> None:
         if self._untriggered is None:
@@ -49,11 +51,14 @@ class Batch:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
+            self.rows.forget()
             if not self._outer:
                 self._connection.execute("ROLLBACK")
             self._triggers_again()
         elif not self._outer and time.monotonic() - self._begun > _BATCH_S:
             self._commit()
+        elif self.rows.full:
+            self.rows.write()
 
     def end(self) -> None:
         """Commit what is open."""
@@ -61,6 +66,7 @@ class Batch:
         self._triggers_again()
 
     def _commit(self) -> None:
+        self.rows.write()
         if self._connection.in_transaction and not self._outer:
             self._connection.execute("COMMIT")
             time.sleep(_TURN_S)
@@ -166,11 +172,14 @@ def index(
     status: os.stat_result,
     checked_ns: int,
     before: tuple[Any, ...] | None,
+    batch: Batch | None = None,
 ) -> bool:
     """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
 
-    ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path.
+    ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path. With a ``batch``, its
+    full text is searchable once that has ended.
     """
+    rows = batch.rows if batch else Rows(connection)
     digest = hashlib.sha256(text.encode()).hexdigest()
     identity: int = before[0] if before else 0
     changed = not before or before[1] != digest or not before[3]
@@ -191,13 +200,12 @@ def index(
                 (title, digest, modified, identity),
             )
             connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
-        connection.execute(
-            "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
-            (identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), cjk.normalize(text)),
-        )
+        rows.document(identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), cjk.normalize(text))
         if before and before[1] != digest:
             _release(connection, before[1])
-    changed |= derive(connection, identity, digest, text, int(status.st_mtime))
+    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows)
+    if batch is None:
+        rows.write()
     stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
     _upsert(
         connection,
@@ -215,8 +223,8 @@ def _upsert(connection: apsw.Connection, update: str, insert: str, bindings: tup
         connection.execute(insert, bindings)
 
 
-def derive(connection: apsw.Connection, identity: int, digest: str, text: str, mtime: int) -> bool:
-    """Our tables for one document: its facts, and its content's passages unless another document brought them."""
+def derive(connection: apsw.Connection, identity: int, digest: str, text: str, mtime: int, rows: Rows) -> bool:
+    """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there."""
     row = connection.execute("SELECT hash FROM brain_facts WHERE document_id = ?", (identity,)).fetchone()
     fresh = row is not None and row[0] == digest
     if not fresh:
@@ -230,13 +238,11 @@ def derive(connection: apsw.Connection, identity: int, digest: str, text: str, m
     if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
         return not fresh
     bounds = passages.cut(text)
-    connection.execute("INSERT INTO brain_contents(hash, starts) VALUES(?, ?)", (digest, bounds.tobytes()))
-    base = connection.last_insert_rowid() * SPAN
-    bodies = map(cjk.normalize, passages.bodies(text, bounds))
-    connection.executemany(
-        "INSERT INTO brain_passages(rowid, body, words) VALUES(?, ?, ?)",
-        [(base + seq, body, passages.inner_words(body)) for seq, body in enumerate(bodies)],
-    )
+    first: int = connection.execute(NEXT_ID).get or 1
+    connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, bounds.tobytes()))
+    spaced = cjk.has_cjk(text)
+    for rowid, body in enumerate(passages.bodies(text, bounds), first):
+        rows.passage(rowid, cjk.normalize(body) if spaced else body, passages.inner_words(body))
     return True
 
 
@@ -271,7 +277,7 @@ def heal(connection: apsw.Connection) -> int:
     for identity, digest, modified in foreign:
         with batch:
             text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
-            derive(connection, identity, digest, text or "", modified or clock.now())
+            derive(connection, identity, digest, text or "", modified or clock.now(), batch.rows)
     with batch:
         orphans: list[Any] = connection.execute(
             "SELECT hash FROM brain_contents WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
@@ -287,13 +293,10 @@ def _release(connection: apsw.Connection, digest: str, keep: bool = False) -> No
     if connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (digest,)).fetchone():
         return
     row: Any = connection.execute(
-        "SELECT id, length(starts) / 4 FROM brain_contents WHERE hash = ?", (digest,)
+        "SELECT id, length(starts) / 4 - 1 FROM brain_contents WHERE hash = ?", (digest,)
     ).fetchone()
     if row:
-        first = row[0] * SPAN
-        connection.execute(
-            "DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (first, first + max(0, row[1] - 1))
-        )
+        connection.execute("DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (row[0], row[0] + row[1]))
         connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
     vectors.release(connection, digest)
     if not keep:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from qmd import collections, handles, lex, orphans
 from qmd.answers import Filters
-from qmd.schema import SPAN
+from qmd.schema import content_of
 from qmd.search import Searcher
 from qmd.settings import Config, Settings
 from qmd.store import open_index
@@ -59,7 +60,11 @@ def check(connection: apsw.Connection) -> None:
     assert rows("SELECT rowid FROM documents_fts") == active
     bounds = connection.execute("SELECT sum(length(starts) / 4 - 1) FROM brain_contents").get or 0
     assert connection.execute("SELECT count(*) FROM brain_passages").get == bounds
-    assert rows(f"SELECT rowid / {SPAN} FROM brain_passages") <= rows("SELECT id FROM brain_contents")
+    assert None not in rows(f"SELECT {content_of('rowid')} FROM brain_passages")
+    numbered: list[Any] = connection.execute("SELECT id, length(starts) / 4 - 1 FROM brain_contents").fetchall()
+    assert rows("SELECT rowid FROM brain_passages") == {
+        first + seq for first, count in numbered for seq in range(count)
+    }
     connection.execute("INSERT INTO brain_passages(brain_passages) VALUES('integrity-check')")
     connection.execute("INSERT INTO documents_fts(documents_fts) VALUES('integrity-check')")
 
