@@ -203,3 +203,22 @@ def test_the_module_runs_where_its_interpreter_found_it(installed: Path, tmp_pat
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (0, f"brain {VERSION}\n")
+
+
+def test_a_projects_search_is_installed_beside_it(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "a.md").write_text("# A\n\nwalrus\n")
+    (tmp_path / "semantic-search.yml").write_text("collections: {notes: {path: kb}}\n")
+    done = {
+        verb: _run(installed.parent / f"commonplace-search-{verb}", *words, cwd=tmp_path)
+        for verb, words in {
+            "update": (),
+            "keyword": ("walrus", "--collection", "notes", "-n", "3"),
+            "get": ("kb/a.md#file",),
+            "status": (),
+            "query": ("--help",),
+        }.items()
+    }
+    assert {verb: each.returncode for verb, each in done.items()} == dict.fromkeys(done, 0), done
+    assert "kb/a.md#file" in done["keyword"].stdout
+    assert done["get"].stdout == "# A\n\nwalrus\n"

@@ -262,7 +262,7 @@ def test_the_real_qmd_answers_from_our_index(shelf: Shelf, tmp_path: Path) -> No
     program.write_text("#!/bin/sh\nexec " + " ".join(shlex.quote(word) for word in found) + ' "$@"\n')
     program.chmod(0o755)
     shelf.put("inbox", "what?.md", "a pelican flew over the harbour", title="Birds")
-    envelope = ask(shelf, str(program), "did the pelican fly over the harbour?")
+    envelope = ask(shelf, str(program), "where was the pelican in that harbour?")
     (only,) = envelope["hits"]
     assert (only["uri"], only["age"], only["trust"]) == ("qmd://inbox/what?.md", "today", "note")
     assert "words that say little left out" in envelope["route"]["reason"]

@@ -1,0 +1,126 @@
+"""A project's index: opened, brought up to date by one writer at a time, and told how it stands."""
+
+from __future__ import annotations
+
+import os
+from os.path import basename, dirname, exists, join
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core.errors import BadInput, EngineMissing
+from qmd.store import open_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from qmd.project.config import Project
+    from qmd.update import Changes
+
+UPDATE = "commonplace-search-update"
+_ROOT = "project_root"
+_CONFIG = "project_config"
+_UPDATED = "project_updated"
+_WAIT_S = 30.0
+_BUSY_MS = 10_000
+
+
+def open_to_read(path: str) -> apsw.Connection:
+    """The index for readers, any number of them. Raises EngineMissing where there is none yet."""
+    if not exists(path):
+        raise EngineMissing(f"there is no search index yet at {path}", UPDATE)
+    try:
+        connection = open_index(path, busy_ms=_BUSY_MS)
+    except EngineMissing as error:
+        raise EngineMissing(error.message, UPDATE) from None
+    return connection
+
+
+def root(connection: apsw.Connection, database: str) -> str:
+    """The project's folder as the last update saw it."""
+    row = connection.execute("SELECT value FROM brain_state WHERE key = ?", (_ROOT,)).fetchone()
+    return str(row[0]) if row else dirname(dirname(database))
+
+
+def update(
+    project: Project,
+    database: str,
+    *,
+    verify: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> dict[str, Changes]:
+    """Make the index that of the project's files; the second run in a row changes nothing.
+
+    Documents of files and collections that are gone leave it. Raises LockContention where another update runs for long.
+    """
+    from core import clock
+    from core.locks import FileLock
+    from qmd.update import register
+    from qmd.update import update as bring_up_to_date
+
+    _make_place(database)
+    with FileLock(f"{database}.lock", _WAIT_S):
+        _refuse_others(database)
+        connection = open_index(database, write=True, busy_ms=_BUSY_MS)
+        try:
+            register(connection, project.collections)
+            changes = bring_up_to_date(connection, project.collections, trust_stat=not verify, progress=progress)
+            rows = [(_ROOT, project.root), (_CONFIG, project.path), (_UPDATED, clock.now())]
+            connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
+        finally:
+            connection.close()
+    return changes
+
+
+def status(connection: apsw.Connection, database: str) -> dict[str, Any]:
+    """How an index stands: where it is and of what, its collections, and when it was last updated (UTC)."""
+    from core import clock
+
+    known: dict[Any, Any] = dict(
+        connection.execute("SELECT key, value FROM brain_state").fetchall()  # type: ignore[arg-type]
+    )
+    rows = connection.execute(
+        "SELECT s.name, s.path, s.pattern, count(d.id) FROM store_collections s"
+        " LEFT JOIN documents d ON d.collection = s.name AND d.active = 1 GROUP BY s.name ORDER BY s.rowid"
+    )
+    updated = known.get(_UPDATED)
+    return {
+        "database": database,
+        "bytes": os.path.getsize(database),
+        "config": known.get(_CONFIG),
+        "root": root(connection, database),
+        "updated": clock.iso(updated) if updated else None,
+        "collections": [
+            {"name": name, "path": path, "pattern": pattern, "files": count, "missing": not os.path.isdir(str(path))}
+            for name, path, pattern, count in rows
+        ],
+    }
+
+
+def _make_place(database: str) -> None:
+    """The index's folder, which keeps itself out of version control."""
+    from core.files import write_atomic
+    from core.home import make_private
+
+    folder = dirname(database)
+    if basename(folder) == ".search" and not exists(folder):
+        make_private(folder)
+        write_atomic(join(folder, ".gitignore"), b"*\n")
+    make_private(folder)
+
+
+def _refuse_others(database: str) -> None:
+    """Raise BadInput where the file is another program's database: our tables have no business in it."""
+    if not os.path.isfile(database) or not os.path.getsize(database):
+        return
+    connection: apsw.Connection | None = None
+    try:
+        connection = apsw.Connection(database, flags=apsw.SQLITE_OPEN_READONLY)
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except apsw.Error:
+        return  # opening it to write says what is wrong
+    finally:
+        if connection is not None:
+            connection.close()
+    if names and not {"documents", "content"} <= names:
+        raise BadInput(f"{database} belongs to another program", "name another file: --database .search/search.db")
