@@ -23,6 +23,7 @@ COMMANDS = {
     "show": "print a hit's document or passage",
     "export": "write hits or a collection out",
     "skills": "teach agents when to recall and when to note",
+    "eval": "measure how good the answers are",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }
 

@@ -1,16 +1,14 @@
-"""Whether the answers are the right ones: ``evals.locomo``, beside the strongest rival's own harness."""
+"""Whether the answers are the right ones: ``brain eval run`` on LoCoMo, beside the strongest rival's own harness."""
 
 from __future__ import annotations
 
-import sys
-
-from bench.measure import DATA, SHARED, environment, relative, run
+from bench.measure import DATA, SHARED, environment, program, relative, run
 from bench.report import Report, Row
 
 DIALOGS = SHARED / "evals" / "locomo-dev.json"
 
-# Name, the rival's figure, our bar, digits.
-_FIGURES = (("hit@1", 71.7, 74.0, 1), ("hit@5", 86.3, 93.5, 1), ("mrr", 0.781, 0.82, 3))
+# Name, the rival's figure, our bar, digits and scale.
+_FIGURES = (("hit@1", 71.7, 74.0, 1, 100), ("hit@5", 86.3, 93.5, 1, 100), ("mrr@10", 0.781, 0.82, 3, 1))
 
 
 def measure(report: Report) -> None:
@@ -18,10 +16,10 @@ def measure(report: Report) -> None:
     if not DIALOGS.is_file():
         report.skip("LoCoMo", f"no {relative(DIALOGS)}")
         return
-    done = run([sys.executable, "-m", "evals.locomo", str(DIALOGS), "--json"], environment(DATA))
-    every = done.answer()["all"]
-    for name, rival, bar, digits in _FIGURES:
-        value = float(every[name])
+    done = run([*program(), "eval", "run", "--data", str(DIALOGS), "-a", "ask", "--json"], environment(DATA / "eval"))
+    every = done.answer()["sets"][0]["arms"][0]
+    for name, rival, bar, digits, scale in _FIGURES:
+        value = scale * float(every["metrics"][name])
         said = f"{value:.{digits}f}"
         name = f"LoCoMo, {every['questions']:,} questions: {name}"
         report.add(Row(name, said, f"rival {rival:g} †", value / rival, f"≥ {bar:g}", value >= bar))

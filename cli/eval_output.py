@@ -1,0 +1,74 @@
+"""An evaluation's figures, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cli.table import table
+from core.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEAD = ("arm", "n", "hit@1", "hit@5", "R@10", "MRR@10", "nDCG@10", "wrong set", "wrong conv.", "p50 ms", "p95", "MB")
+_COMPARED = ("hit@1", "hit@5", "recall@10", "mrr@10", "ndcg@10")
+
+
+def lines(result: dict[str, Any]) -> Iterator[str]:
+    """A table a set, differences below it, what was skipped and why."""
+    for each in result["sets"]:
+        yield (
+            f"{printable(each['name'])}: {each['questions']:,} questions, {each['documents']:,} documents"
+            + (f" in {each['corpora']} corpora" if each["corpora"] > 1 else "")
+        )
+        ran = [row for row in each["arms"] if "skipped" not in row]
+        yield from table([_HEAD, *map(_row, ran)], right=tuple(range(1, len(_HEAD))))
+        for row in ran:
+            if "against" in row:
+                yield from _against(row)
+            if "cold_ms" in row:
+                cold = row["cold_ms"]
+                ratio = cold["p50"] / cold["floor_p50"]
+                times = f"p50 {cold['p50']} ms ({ratio:.1f}× python -c pass), p95 {cold['p95']}"
+                yield f"  {row['arm']}, whole process: {times}"
+        for row in each["arms"]:
+            if "skipped" in row:
+                yield f"  skipped {row['arm']}: {printable(row['skipped'])}"
+        yield ""
+    yield f"kept as {result['run']}" + (" (went on where an earlier run was cut short)" if result["resumed"] else "")
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    found, away, took = row["metrics"], row["abstention"], row["latency_ms"]
+    return (
+        row["arm"],
+        f"{row['questions']:,}",
+        *(percent(found[name]) for name in ("hit@1", "hit@5", "recall@10")),
+        f"{found['mrr@10']:.3f}",
+        percent(found["ndcg@10"]),
+        *(_share(away[f"wrong_{name}_answered"]) for name in ("set", "conversation")),
+        f"{took['p50']:.1f}",
+        f"{took['p95']:.1f}",
+        f"{(row['peak_bytes'] or 0) / 1e6:.0f}",
+    )
+
+
+def _against(row: dict[str, Any]) -> Iterator[str]:
+    other = row["against"]
+    if other["questions"]:
+        said = ", ".join(f"{name} {difference(other['differences'][name])}" for name in _COMPARED)
+        yield f"  {row['arm']} less {other['arm']}: {said}"
+
+
+def difference(value: dict[str, float]) -> str:
+    """A difference and its interval, in points."""
+    return f"{100 * value['mean']:+.1f} [{100 * value['low']:+.1f}, {100 * value['high']:+.1f}]"
+
+
+def percent(share: float) -> str:
+    """A share as percents, one decimal."""
+    return f"{100 * share:.1f}"
+
+
+def _share(value: dict[str, Any] | None) -> str:
+    return "–" if value is None else percent(value["share"])

@@ -1,0 +1,103 @@
+"""The arms: ways to answer a question, each behind one door.
+
+An arm is opened on a place (a home with an index) and answers questions with documents, ``collection/path``, the best
+first; none is an abstention. One that cannot run says why.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.config import Config
+    from core.home import Home
+
+    Answer = Callable[[str, int], list[str]]
+
+
+class Unavailable(Exception):
+    """The arm cannot run here; the text says why."""
+
+
+class Place:
+    """Where questions are asked: a home, its configuration, the collection asked ("" for those asked by default).
+
+    ``ids`` maps files of the scratch collection to the set's ids; None where the documents are the user's own, whose
+    ids are ``collection/path``.
+    """
+
+    __slots__ = ("config", "home", "ids", "scope")
+
+    def __init__(self, home: Home, config: Config, scope: str, ids: dict[str, str] | None) -> None:
+        self.home = home
+        self.config = config
+        self.scope = scope
+        self.ids = ids
+
+    def identify(self, found: str) -> str:
+        """The id of ``collection/path``."""
+        return found if self.ids is None else self.ids.get(found.partition("/")[2], found)
+
+
+class Arm:
+    """``most`` bounds the questions of a set that are asked, 0 for all; ``cold`` says that `brain ask` is it."""
+
+    __slots__ = ("cold", "most", "name", "opener", "options", "summary")
+
+    def __init__(
+        self, name: str, summary: str, opener: str, *, options: tuple[str, ...] = (), most: int = 0, cold: bool = False
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.opener = opener
+        self.options = options
+        self.most = most
+        self.cold = cold
+
+    def open(self, place: Place, options: dict[str, str]) -> AbstractContextManager[Answer]:
+        """A context in which questions are answered. Raises Unavailable."""
+        module, _, function = self.opener.partition(":")
+        opened: Any = getattr(import_module(module), function)(place, **options)
+        return opened  # type: ignore[no-any-return]
+
+
+# The baseline that others are compared with is the first one that is run of these.
+BASELINES = ("qmd-lex", "inproc-bm25")
+
+ARMS = {
+    arm.name: arm
+    for arm in (
+        Arm("inproc-bm25", "the rank-bm25 package over lower-case words, in memory", "evals.arms_lexical:bm25"),
+        Arm("qmd-lex", "the engine's lexical ranking alone: no routing, no dates", "evals.arms_lexical:lex"),
+        Arm("ask", "brain ask's whole path, routing included", "evals.arms_lexical:ask", cold=True),
+        Arm("real-qmd", "the real qmd's `search`, a process a question", "evals.arm_real:search", most=60),
+    )
+}
+
+
+class Chosen:
+    """An arm and its options, written ``ask`` or ``ask:mode=lex,min_score=0``."""
+
+    __slots__ = ("arm", "label", "options")
+
+    def __init__(self, text: str) -> None:
+        """Raises BadInput where there is no such arm or option."""
+        name, _, rest = text.partition(":")
+        if name not in ARMS:
+            raise BadInput(f"there is no arm {name!r}", f"one of: {', '.join(ARMS)}")
+        self.arm = ARMS[name]
+        self.options: dict[str, str] = {}
+        for part in filter(None, rest.split(",")):
+            key, equals, value = part.partition("=")
+            if not equals or key not in self.arm.options:
+                known = ", ".join(f"{option}=…" for option in self.arm.options) or "it has none"
+                raise BadInput(f"arm {name}: no option {part!r}", f"options of {name}: {known}")
+            self.options[key] = value
+        given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
+        self.label = f"{name}:{given}" if given else name

@@ -1,0 +1,96 @@
+"""Arms that need no model: BM25 in memory, the engine's lexical ranking, and ``ask``."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from core import frontmatter
+from evals.arms import Unavailable
+from qmd.answers import Filters
+from qmd.search import Searcher
+from qmd.store import open_index
+from runtime.ask import Asker, Request, default_filters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evals.arms import Answer, Place
+
+_WORD = re.compile(r"\w+")
+# rank-bm25 keeps a dictionary of counts a document.
+_MOST_IN_MEMORY = 20_000
+
+
+@contextmanager
+def bm25(place: Place) -> Iterator[Answer]:
+    """rank-bm25's Okapi with its own constants, over every document's text without its frontmatter."""
+    from rank_bm25 import BM25Okapi  # type: ignore[import-untyped]
+
+    connection = open_index(place.home.index)
+    try:
+        condition, bindings = _filters(place).sql()
+        rows = connection.execute(
+            "SELECT d.collection || '/' || d.path, c.doc FROM documents d JOIN content c ON c.hash = d.hash"
+            f" JOIN brain_facts f ON f.document_id = d.id WHERE {condition} ORDER BY d.collection, d.path"
+            f" LIMIT {_MOST_IN_MEMORY + 1}",
+            bindings,
+        ).fetchall()
+    finally:
+        connection.close()
+    if len(rows) > _MOST_IN_MEMORY:
+        raise Unavailable(f"over {_MOST_IN_MEMORY:,} documents do not fit in its memory")
+    if not rows:
+        raise Unavailable("there are no documents")
+    names = [str(name) for name, _ in rows]
+    # A word of ours: rank-bm25 divides by the number of words, which may be none.
+    ranking = BM25Okapi([_words(str(text)) or ["\x00"] for _, text in rows])
+
+    def answer(question: str, limit: int) -> list[str]:
+        scores = ranking.get_scores(_words(question))
+        best = sorted(range(len(names)), key=lambda index: -scores[index])[:limit]
+        return [names[index] for index in best if scores[index] > 0]
+
+    yield answer
+
+
+@contextmanager
+def lex(place: Place) -> Iterator[Answer]:
+    """``qmd.search`` as it is, without what ``ask`` puts around it."""
+    connection = open_index(place.home.index)
+    try:
+        searcher = Searcher(connection)
+        filters = _filters(place)
+
+        def answer(question: str, limit: int) -> list[str]:
+            hits = searcher.search(question, limit=limit, filters=filters)
+            return [f"{hit.collection}/{hit.path}" for hit in hits]
+
+        yield answer
+    finally:
+        connection.close()
+
+
+@contextmanager
+def ask(place: Place) -> Iterator[Answer]:
+    """``runtime.ask`` in this process: what ``brain ask`` does after its start."""
+    folders = {name: folder.path for name, folder in place.config.collections.items()}
+    with Asker(place.home, place.config) as asker:
+
+        def answer(question: str, limit: int) -> list[str]:
+            request = Request(limit=limit, literal=True, collections=[place.scope] if place.scope else ())
+            hits = asker.ask(question, request)["hits"]
+            return [f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in hits]
+
+        yield answer
+
+
+def _filters(place: Place) -> Filters:
+    return Filters((place.scope,)) if place.scope else default_filters(place.config)
+
+
+def _words(text: str) -> list[str]:
+    found = frontmatter.bounds(text)
+    return _WORD.findall(text[found[2] :].lower() if found else text.lower())

@@ -1,0 +1,138 @@
+"""Scratch homes: a corpus indexed by the product itself, below ``state/eval/cache`` and never the user's own.
+
+A home is named by its content and by the versions of parser and index, so a second run finds it. Which modules had a
+part in making it is kept with it: when one of them changes, the index is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.errors import Internal
+from core.files import write_atomic
+from core.home import make_private
+from core.locks import FileLock
+from core.version import INDEX, PARSER
+from evals import child
+from evals.dataset import digest
+
+if TYPE_CHECKING:
+    from core.home import Home
+    from evals.dataset import Corpus
+
+_LAYOUT = 1  # of the scratch homes themselves
+_WAIT_S = 600
+_KEPT_S = 60 * 86_400
+_STAMP = "built.json"
+_IDS = "ids.json"
+_CONFIG = {
+    "transcripts": "collections:\n  brain:\n    path: brain\n    trust: session\n",
+    "documents": "collections:\n  docs:\n    path: docs\n    trust: note\n",
+}
+
+
+class Built(NamedTuple):
+    """An indexed corpus: its home, the file of its ids ("" where the documents are the user's own), its documents."""
+
+    corpus: Corpus
+    root: str
+    ids: str
+    inbox: str
+    documents: int
+
+    @property
+    def is_scratch(self) -> bool:
+        """Whether the home is ours to write to."""
+        return bool(self.ids)
+
+    def spec(self) -> dict[str, Any]:
+        """For ``evals.worker``."""
+        return {"home": self.root, "ids": self.ids, "scope": self.corpus.scope, "inbox": self.inbox}
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a process that works on it."""
+        return child.environment(self.root, scratch=self.is_scratch)
+
+
+def cache(home: Home) -> str:
+    """The folder of all scratch homes."""
+    return os.path.join(home.state, "eval", "cache")
+
+
+def build(home: Home, corpus: Corpus) -> Built:
+    """The corpus, indexed. Raises LockContention where another run is building it for over ten minutes."""
+    if corpus.layout == "home":
+        from evals.own import documents_of
+
+        return Built(corpus, home.root, "", home.inbox, len(documents_of(home, corpus.scope)))
+    key = digest([corpus.key, corpus.layout, str(_LAYOUT), str(PARSER), str(INDEX)])
+    root = os.path.join(cache(home), key)
+    make_private(cache(home))
+    with FileLock(f"{root}.lock", _WAIT_S):
+        stamp = _stamp(root)
+        if stamp is None:
+            shutil.rmtree(root, ignore_errors=True)
+            _write(corpus, root)
+        if stamp is None or _modules(stamp["modules"]) != stamp["modules"]:
+            stamp = _index(root, rebuild=stamp is not None)
+        os.utime(os.path.join(root, _STAMP))
+    return Built(corpus, root, os.path.join(root, _IDS), os.path.join(root, "inbox"), int(stamp["documents"]))
+
+
+def sweep(home: Home) -> int:
+    """Remove scratch homes that nothing has used for 60 days; returns how many went."""
+    gone = 0
+    for stamp in Path(cache(home)).glob(f"*/{_STAMP}"):
+        if time.time() - stamp.stat().st_mtime > _KEPT_S:
+            stamp.unlink()
+            shutil.rmtree(stamp.parent, ignore_errors=True)
+            gone += 1
+    return gone
+
+
+def _write(corpus: Corpus, root: str) -> None:
+    folder = os.path.join(root, "transcripts" if corpus.layout == "transcripts" else "docs")
+    make_private(folder)
+    make_private(os.path.join(root, "transcripts"))
+    ids = corpus.write(Path(folder))
+    write_atomic(os.path.join(root, _IDS), json.dumps(ids).encode())
+    write_atomic(os.path.join(root, "collections.yml"), _CONFIG[corpus.layout].encode())
+
+
+def _index(root: str, *, rebuild: bool) -> dict[str, Any]:
+    said = list(child.work({"op": "index", "home": root, "rebuild": rebuild}, child.environment(root)))
+    if not said or not said[-1]["documents"] or said[-1]["failed"]:
+        counts = f"{said[-1]['documents']} documents, {said[-1]['failed']} failures" if said else "no word of it"
+        raise Internal(f"the corpus in {root} was not indexed whole: {counts}", f"rm -r {root}")
+    stamp = {"documents": said[-1]["documents"], "modules": _modules(said[-1]["modules"])}
+    write_atomic(os.path.join(root, _STAMP), json.dumps(stamp).encode())
+    return stamp
+
+
+def _stamp(root: str) -> dict[str, Any] | None:
+    try:
+        with open(os.path.join(root, _STAMP), encoding="utf-8") as stream:
+            stamp: dict[str, Any] = json.load(stream)
+    except (OSError, ValueError):
+        return None
+    return stamp
+
+
+def _modules(files: Any) -> dict[str, str]:
+    """The digest of each source file, "" for one that is gone. Paths are relative to the checkout's root."""
+    found = {}
+    for file in files:
+        relative = os.path.relpath(file, child.ROOT) if os.path.isabs(file) else file
+        try:
+            raw = Path(child.ROOT, relative).read_bytes()
+        except OSError:
+            found[relative] = ""
+        else:
+            found[relative] = hashlib.sha256(raw).hexdigest()[:16]
+    return found

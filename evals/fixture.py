@@ -1,0 +1,53 @@
+"""qmd's ``bench`` fixtures: questions with the files that are expected (``qmd.bench`` has their form).
+
+``corpus.json`` with documents in a folder ``corpus/`` or ``docs/`` beside it is a set of its own; without them the
+questions are asked of the brain that is there, in the collection that the fixture names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput
+from evals.dataset import Corpus, Dataset, Question, digest
+from evals.own import corpus_of, documents_of
+from evals.trec import file_corpus
+from qmd import bench
+
+if TYPE_CHECKING:
+    from core.home import Home
+
+
+def is_set(data: Any) -> bool:
+    """Whether parsed JSON is such a fixture."""
+    try:
+        return bool(bench.check(data))
+    except bench.FixtureError:
+        return False
+
+
+def read(path: Path, data: dict[str, Any], home: Home) -> Dataset:
+    """The fixture in ``path``, parsed as ``data``. Raises BadInput; EngineMissing where it needs an index."""
+    beside = next((folder for name in (path.stem, "docs") if (folder := path.with_name(name)).is_dir()), None)
+    corpus: Corpus
+    if beside is not None:
+        corpus, names = file_corpus(beside, path.stem)
+        known = sorted(set(names.values()))
+    else:
+        corpus = corpus_of(home, str(data.get("collection") or ""))
+        known = documents_of(home, corpus.scope)
+    questions = []
+    for index, query in enumerate(bench.check(data)):
+        relevant = {}
+        for expected in map(str, query["expected_files"]):
+            # One that is not there stays expected: it is missed, as it is in qmd's own count.
+            same = [document for document in known if bench.is_same(document, expected)]
+            relevant.update(dict.fromkeys(same or [expected], 1))
+        if relevant:
+            kind = str(query.get("type") or "")
+            questions.append(Question(str(query.get("id") or index), query["query"], corpus.name, relevant, kind))
+    if len({question.id for question in questions}) < len(questions):
+        raise BadInput(f"{path}: two queries of one id", "give each an id of its own")
+    key = digest([corpus.key, *(f"{q.id}\t{q.text}\t{sorted(q.relevant)}\t{q.kind}" for q in questions)])
+    return Dataset(path.stem, [corpus], questions, key)

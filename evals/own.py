@@ -1,0 +1,38 @@
+"""The user's own brain as a corpus: looked at, never written to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core import config
+from core.errors import BadInput
+from evals.dataset import Corpus, digest
+from qmd.store import open_index
+
+if TYPE_CHECKING:
+    from core.home import Home
+
+OWN = "own"
+
+
+def corpus_of(home: Home, collection: str = "") -> Corpus:
+    """The brain at ``home``, or one collection of it. Raises BadInput where there is no such collection."""
+    known = config.load(home).collections
+    if collection and collection not in known:
+        raise BadInput(f"there is no collection {collection!r}", f"one of: {', '.join(known)}")
+    return Corpus(OWN, digest(["home", home.root, collection]), "home", _nothing, collection)
+
+
+def documents_of(home: Home, collection: str = "") -> list[str]:
+    """``collection/path`` of every document that may answer, in order. Raises EngineMissing where there is no index."""
+    connection = open_index(home.index)
+    try:
+        rows = connection.execute("SELECT collection, path FROM documents WHERE active = 1").fetchall()
+    finally:
+        connection.close()
+    return sorted(f"{name}/{path}" for name, path in rows if not collection or name == collection)
+
+
+def _nothing(_: Path) -> dict[str, str]:
+    return {}

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import BadInput, Internal
+from core.home import Home
+from evals import child, corpora, run, sets
+from evals.arms import Chosen
+from evals.dataset import split_of
+from evals.run import Settings
+from tests.evals import small
+
+ARMS = ("inproc-bm25", "qmd-lex", "ask")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    small.trec(folder / "trec")
+    small.locomo(folder / "talk.json")
+    return folder
+
+
+def _run(home: Home, data: Path, *arms: str, **given: Any) -> dict[str, Any]:
+    settings = Settings(**{name: given.pop(name) for name in list(given) if name in Settings._fields})
+    return run.run(home, sets.load([str(data)], home), [Chosen(arm) for arm in arms], settings, **given)
+
+
+def _rows(result: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    return {row["arm"]: row for each in result["sets"] if each["name"] == name for row in each["arms"]}
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_arm_answers_every_set_through_the_product(home: Home, data: Path) -> None:
+    result = _run(home, data, *ARMS)
+    assert [(each["name"], each["questions"], each["documents"]) for each in result["sets"]] == [
+        ("talk", 3, 4),
+        ("trec", 4, 4),
+    ]
+    for name in ("talk", "trec"):
+        for arm, row in _rows(result, name).items():
+            # Okapi's weight of a word that one of two documents has is zero.
+            assert row["metrics"]["hit@1"] == (0 if (name, arm) == ("talk", "inproc-bm25") else 1), row
+            assert row["errors"] == 0
+            assert row["peak_bytes"] > 1_000_000
+            assert 0 < row["latency_ms"]["p50"] <= row["latency_ms"]["p95"]
+    assert _rows(result, "talk")["ask"]["by_type"].keys() == {"single-hop", "multi-hop", "temporal"}
+    assert _rows(result, "trec")["qmd-lex"]["metrics"]["recall@1"] == pytest.approx(0.875), "one has two answers"
+
+
+def test_others_are_compared_with_the_baseline_in_pairs(home: Home, data: Path) -> None:
+    rows = _rows(_run(home, data, "ask", "qmd-lex"), "talk")
+    assert "against" not in rows["qmd-lex"]
+    assert rows["ask"]["against"] == {
+        "arm": "qmd-lex",
+        "questions": 3,
+        "differences": {name: {"mean": 0.0, "low": 0.0, "high": 0.0} for name in rows["ask"]["metrics"]},
+    }
+    assert _rows(_run(home, data, "ask", "qmd-lex", baseline="ask"), "talk")["qmd-lex"]["against"]["arm"] == "ask"
+    with pytest.raises(BadInput):
+        _run(home, data, "ask", baseline="qmd-lex")
+
+
+def test_abstentions_are_counted_for_questions_that_have_no_answer_there(home: Home, data: Path) -> None:
+    row = _rows(_run(home, data, "qmd-lex"), "talk")["qmd-lex"]["abstention"]
+    assert row["false_abstentions"] == {"share": 0.0, "count": 0, "questions": 3}
+    # Of the other set's four questions no word occurs in these dialogs; the other dialog's words do not either.
+    assert row["wrong_set_answered"] == {"share": 0.0, "count": 0, "questions": 4}
+    assert row["wrong_conversation_answered"]["questions"] == 3
+    assert _rows(_run(home, data, "qmd-lex"), "trec")["qmd-lex"]["abstention"]["wrong_conversation_answered"] is None
+
+
+def test_the_users_own_memory_is_neither_written_nor_counted(home: Home, data: Path) -> None:
+    _run(home, data, "ask", "qmd-lex", cold=1)
+    kept = _files(Path(home.root))
+    assert {name.partition("/")[0] for name in kept} == {"state"}
+    assert {name.split("/")[1] for name in kept} == {"eval"}
+    assert all(path.stat().st_mode & 0o077 == 0 for path in Path(home.state, "eval").glob("*"))
+
+
+def test_whole_processes_are_measured_beside_the_floor(home: Home, data: Path) -> None:
+    rows = _rows(_run(home, data, "ask", "qmd-lex", cold=2), "trec")
+    cold = rows["ask"]["cold_ms"]
+    assert cold["questions"] == 2
+    assert cold["floor_p50"] < cold["p50"] <= cold["p95"]
+    assert "cold_ms" not in rows["qmd-lex"]
+
+
+def test_a_second_run_finds_its_corpora(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _run(home, data, "qmd-lex")
+    jobs = _watch(monkeypatch)
+    second = _run(home, data, "qmd-lex")
+    assert [job["op"] for job in jobs] == ["ask", "ask"]
+    assert [each["arms"][0]["metrics"] for each in first["sets"]] == [
+        each["arms"][0]["metrics"] for each in second["sets"]
+    ]
+    assert first["run"] != second["run"]
+
+
+def test_a_changed_module_makes_the_index_anew(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _run(home, data, "qmd-lex")
+    stamps = sorted(Path(corpora.cache(home)).glob("*/built.json"))
+    assert len(stamps) == 3
+    stamp = json.loads(stamps[0].read_text())
+    assert "qmd/passages.py" in stamp["modules"]
+    assert "qmd/search.py" not in stamp["modules"], "ranking is no part of the index"
+    stamp["modules"]["qmd/passages.py"] = "0"
+    stamps[0].write_text(json.dumps(stamp))
+    jobs = _watch(monkeypatch)
+    _run(home, data, "qmd-lex")
+    assert [job["rebuild"] for job in jobs if job["op"] == "index"] == [True]
+
+
+def test_a_run_that_was_cut_short_goes_on_where_it_was(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = _run(home, data, "qmd-lex", "ask")
+    asked = 0
+    original = child.work
+
+    def dies(job: Any, environ: Any) -> Iterator[dict[str, Any]]:
+        nonlocal asked
+        for value in original(job, environ):
+            asked += "id" in value
+            if asked > 12:
+                raise KeyboardInterrupt
+            yield value
+
+    with monkeypatch.context() as patched:
+        patched.setattr(child, "work", dies)
+        with pytest.raises(KeyboardInterrupt):
+            _run(home, data, "qmd-lex", "ask")
+    (torn,) = [path for path in Path(home.state, "eval", "partial").rglob("*.jsonl") if "ask" in path.name]
+    with torn.open("ab") as stream:
+        stream.write(b'{"id": "half a li')
+    jobs = _watch(monkeypatch)
+    again = _run(home, data, "qmd-lex", "ask")
+    assert (whole["resumed"], again["resumed"]) == (False, True)
+    left = [
+        question for job in jobs if job["op"] == "ask" for corpus in job["corpora"] for question in corpus["questions"]
+    ]
+    total = sum(3 + 3 + 4 if each["name"] == "talk" else 4 + 3 for each in whole["sets"]) * 2
+    assert len(left) == total - 12
+    for name in ("talk", "trec"):
+        for arm in ("qmd-lex", "ask"):
+            assert _rows(again, name)[arm]["metrics"] == _rows(whole, name)[arm]["metrics"]
+    assert not list(Path(home.state, "eval", "partial").iterdir())
+
+
+def test_an_arm_that_cannot_run_says_why(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("BRAIN_REAL_QMD", raising=False)
+    row = _rows(_run(home, data, "qmd-lex", "real-qmd"), "trec")["real-qmd"]
+    assert row == {"arm": "real-qmd", "skipped": "no qmd on PATH (BRAIN_REAL_QMD=…/dist/cli/qmd.js names one)"}
+
+
+def test_a_worker_that_dies_is_an_error_with_its_last_words(home: Home) -> None:
+    with pytest.raises(Internal, match=r"ended with 1: .*KeyError"):
+        list(child.work({"op": "ask", "arm": "no such arm", "corpora": []}, dict(os.environ)))
+
+
+def test_an_arm_or_option_that_there_is_not_is_refused() -> None:
+    for text in ("nothing", "ask:colour=red", "ask:mode"):
+        with pytest.raises(BadInput):
+            Chosen(text)
+    assert Chosen("ask").label == "ask"
+
+
+def test_an_empty_split_is_said(home: Home, tmp_path: Path) -> None:
+    folder = small.trec(tmp_path / "one")
+    (folder / "queries.tsv").write_text("q2\tsourdough starter\n")
+    other = "held-out" if split_of("sourdough starter") == "dev" else "dev"
+    with pytest.raises(BadInput, match="no question in the split"):
+        _run(home, folder, "qmd-lex", split=other)
+
+
+def _watch(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    jobs: list[dict[str, Any]] = []
+    original = child.work
+
+    def seen(job: Any, environ: Any) -> Iterator[dict[str, Any]]:
+        jobs.append(job)
+        yield from original(job, environ)
+
+    monkeypatch.setattr(child, "work", seen)
+    return jobs

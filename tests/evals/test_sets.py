@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import BadInput
+from core.home import Home
+from evals import sets
+from evals.dataset import Question, foreign, order, select, split_of
+from tests.evals import small
+
+
+def test_every_form_in_a_folder_is_found_and_nothing_else(tmp_path: Path, home: Home) -> None:
+    small.trec(tmp_path / "b-trec")
+    small.locomo(tmp_path / "c-locomo.json")
+    small.fixture(tmp_path / "a-fixture.json")
+    (tmp_path / "README.md").write_text("words")
+    (tmp_path / "other.json").write_text('{"no": "set"}')
+    (tmp_path / "empty").mkdir()
+    found = sets.load([str(tmp_path)], home)
+    assert [dataset.name for dataset in found] == ["a-fixture", "b-trec", "c-locomo"]
+    again = sets.load([str(tmp_path / name) for name in ("c-locomo.json", "a-fixture.json", "b-trec")], home)
+    assert [dataset.key for dataset in again] == [dataset.key for dataset in found]
+
+
+def test_trec_keeps_grades_and_types_and_leaves_what_nobody_judged(tmp_path: Path, home: Home) -> None:
+    (dataset,) = sets.load([str(small.trec(tmp_path / "set"))], home)
+    by_id = {question.id: question for question in dataset.questions}
+    assert set(by_id) == {"q1", "q2", "q3", "q4"}
+    assert by_id["q1"].relevant == {"tea": 2}
+    assert by_id["q4"].relevant == {"jam": 1}, "a grade of 0 is not relevant"
+    assert (by_id["q3"].relevant, by_id["q3"].kind) == ({"TEA": 1, "tea": 1}, "keyword")
+
+
+def test_an_id_that_is_no_file_name_stays_within_the_folder(tmp_path: Path, home: Home) -> None:
+    (dataset,) = sets.load([str(small.trec(tmp_path / "set"))], home)
+    place = tmp_path / "out" / "docs"
+    place.mkdir(parents=True)
+    names = dataset.corpora[0].write(place)
+    assert sorted(names.values()) == ["../bread", "TEA", "jam", "tea"]
+    assert sorted(path.name for path in place.iterdir()) == sorted(names)
+    assert len({name.casefold() for name in names}) == 4
+    assert list((tmp_path / "out").iterdir()) == [place]
+
+
+def test_four_fields_headings_and_a_folder_of_documents_are_taken(tmp_path: Path, home: Home) -> None:
+    (tmp_path / "docs" / "sub").mkdir(parents=True)
+    (tmp_path / "docs" / "sub" / "one.md").write_text("# One\n")
+    (tmp_path / "docs" / "two.txt").write_text("two\n")
+    (tmp_path / "queries.tsv").write_text("query-id\ttext\n1\tone thing\n2\ttwo things\n")
+    (tmp_path / "qrels.tsv").write_text("1 0 sub/one 1\n2 0 two.txt 3\n")
+    (dataset,) = sets.load([str(tmp_path)], home)
+    assert [question.relevant for question in dataset.questions] == [{"sub/one.md": 1}, {"two.txt": 3}]
+
+
+def test_locomo_questions_point_at_sessions(tmp_path: Path, home: Home) -> None:
+    (dataset,) = sets.load([str(small.locomo(tmp_path / "talk.json"))], home)
+    assert [corpus.name for corpus in dataset.corpora] == ["conv-1", "conv-2"]
+    assert [(q.corpus, q.kind, sorted(q.relevant)) for q in dataset.questions] == [
+        ("conv-1", "single-hop", ["D1"]),
+        ("conv-1", "multi-hop", ["D1", "D2"]),
+        ("conv-2", "temporal", ["D1"]),
+    ]
+
+
+def test_locomo_sessions_become_transcripts_with_their_own_dates(tmp_path: Path, home: Home) -> None:
+    (dataset,) = sets.load([str(small.locomo(tmp_path / "talk.json"))], home)
+    place = tmp_path / "out"
+    place.mkdir()
+    names = dataset.corpus("conv-1").write(place)
+    assert sorted(names.values()) == ["D1", "D2"]
+    first = next(name.removesuffix(".md") for name, identity in names.items() if identity == "D1")
+    records = [json.loads(line) for line in (place / f"{first}.jsonl").read_text().splitlines()]
+    assert [record["timestamp"] for record in records] == ["2023-05-08T13:56:00.000Z", "2023-05-08T13:57:00.000Z"]
+    assert records[0]["message"]["content"] == "Ida: I adopted a grey parrot from the shelter."
+
+
+def test_a_fixture_matches_files_as_qmd_does_and_keeps_what_is_missing_as_expected(tmp_path: Path, home: Home) -> None:
+    (dataset,) = sets.load([str(small.fixture(tmp_path / "bench.json"))], home)
+    assert [question.relevant for question in dataset.questions] == [{"Guide.md": 1}, {"gone.md": 1}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("queries.tsv", "q1\n", "queries.tsv:1: expected 2 fields"),
+        ("qrels.tsv", "q1\ttea\tmuch\n", "qrels.tsv:1: 'much' is no grade"),
+        ("qrels.tsv", "q9\ttea\t1\n", "no query has a relevant document"),
+        ("queries.tsv", "q1\ta\nq1\tb\n", "two queries of one id"),
+        ("docs.jsonl", '{"id": "a"}\n{"id": "a"}\n', "docs.jsonl:2: a document needs an `id` of its own"),
+        ("docs.jsonl", "nonsense\n", "docs.jsonl:1: not JSON"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(tmp_path: Path, home: Home, name: str, text: str, said: str) -> None:
+    folder = small.trec(tmp_path / "set")
+    (folder / name).write_text(text)
+    with pytest.raises(BadInput, match=said.replace("`", ".")):
+        sets.load([str(folder)], home)
+
+
+def test_a_path_without_a_set_says_what_one_is(tmp_path: Path, home: Home) -> None:
+    (tmp_path / "x.json").write_text("[1")
+    for path in (tmp_path, tmp_path / "none", tmp_path / "x.json"):
+        with pytest.raises(BadInput) as failure:
+            sets.load([str(path)], home)
+        assert "LoCoMo" in failure.value.fix
+
+
+@given(st.lists(st.text(max_size=12), max_size=40), st.integers(0, 10))
+def test_splits_part_the_questions_and_samples_keep_their_order(texts: list[str], most: int) -> None:
+    questions = [Question(str(number), text, "c", {"d": 1}) for number, text in enumerate(texts)]
+    dev, held = (select(questions, name) for name in ("dev", "held-out"))
+    assert sorted(q.id for q in [*dev, *held]) == sorted(q.id for q in questions)
+    assert not {order(q.text) for q in dev} & {order(q.text) for q in held}, "no question is in both"
+    sample = select(questions, "all", most)
+    assert len(sample) == (min(most, len(questions)) if most else len(questions))
+    assert sample == [question for question in questions if question in sample]
+
+
+SPLITS = ["dev", "held-out", "dev"]
+
+
+def test_the_split_is_fixed_for_good() -> None:
+    assert [split_of(text) for text in ("What did Ida adopt?", "sourdough starter", "cold brew in summer")] == SPLITS
+    assert split_of("  what DID Ida   adopt?") == split_of("What did Ida adopt?")
+    assert 4500 < sum(split_of(f"question {number}") == "dev" for number in range(10_000)) < 5500
+
+
+def test_strangers_questions_have_no_answer_here(tmp_path: Path, home: Home) -> None:
+    small.trec(tmp_path / "trec")
+    small.locomo(tmp_path / "talk.json")
+    talk, trec = sets.load([str(tmp_path)], home)
+    asked = foreign([talk, trec], talk, "all", 3)
+    assert [q.kind for q in asked] == ["wrong set"] * 3 + ["wrong conversation"] * 3
+    assert not any(q.relevant for q in asked)
+    home_of = {q.text: q.corpus for q in talk.questions}
+    assert all(q.corpus != home_of[q.text] for q in asked if q.kind == "wrong conversation")
+    assert {q.text for q in asked if q.kind == "wrong set"} <= {q.text for q in trec.questions}
+    assert len({q.id for q in asked}) == 6
+    assert [q.kind for q in foreign([talk, trec], trec, "all", 2)] == ["wrong set"] * 2
+    assert foreign([trec], trec, "all", 9) == []
