@@ -7,7 +7,7 @@ from os.path import expanduser
 
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
-from core import clock, config
+from core import clock, config, redaction
 from core.errors import NO_RESULTS, OK, BadInput
 from qmd.store import open_index
 from runtime import export
@@ -20,7 +20,7 @@ COMMAND = Command(
     description=(
         "Write documents out: as markdown files below --out DIR (DIR/collection/path), or as JSON lines to a file or\n"
         "to stdout. HITs name the documents; without any, the options select them. Files there with other content\n"
-        "are kept without --force. Secrets are written as they stand. Exit code 67 means: nothing was selected."
+        "are kept without --force. Secrets are replaced. Exit code 67 means: nothing was selected."
     ),
     words="HIT",
     words_help="qmd://collection/path, #docid, an absolute path, or the end of one",
@@ -65,12 +65,12 @@ def run(args: Args, context: Context) -> int:
         if not rows:
             outcome = export.Outcome()
         elif form == "md":
-            outcome = export.to_folder(connection, rows, where, force=args.force)
+            outcome = export.to_folder(connection, rows, where, force=args.force, redact=redaction.shown)
         elif where != "-":
-            outcome = export.to_file(connection, rows, where, force=args.force)
+            outcome = export.to_file(connection, rows, where, force=args.force, redact=redaction.shown)
         else:
             outcome = export.Outcome()
-            for line in export.lines(connection, rows):
+            for line in export.lines(connection, rows, redaction.shown):
                 write(line + "\n")
                 outcome.written += 1
     finally:

@@ -302,6 +302,8 @@ def _notes(reading: Reading) -> str | None:
         notes["unknown"] = reading.unknown
     if reading.recovered:
         notes["recovered"] = reading.recovered
+    if reading.redacted:
+        notes["redacted"] = reading.redacted
     if reading.failed_reasons and reading.failed is None:
         notes["failed"] = reading.failed_reasons
         notes["failures"] = [(failure.reason, failure.detail[:200], failure.line) for failure in reading.failures]

@@ -28,8 +28,9 @@ class Ledger:
     """Counts of one run over one source. ``as_dict()`` is the form that is printed and kept.
 
     ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: those
-    whose bytes changed; ``truncated``: (how many are not all of their transcript, pieces they lack). ``failed`` lists
-    the first 50 failures, of files (line 0) and of records. ``roots`` is OWN or GIVEN, ``finished`` epoch seconds.
+    whose bytes changed; ``redacted``: kind → secrets replaced in the files that were seen; ``truncated``: (how many are
+    not all of their transcript, pieces they lack). ``failed`` lists the first 50
+    failures, of files (line 0) and of records. ``roots`` is OWN or GIVEN, ``finished`` epoch seconds.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class Ledger:
         "ingested",
         "kept",
         "recovered",
+        "redacted",
         "removed",
         "renamed",
         "roots",
@@ -65,6 +67,7 @@ class Ledger:
         self.failed_files = self.failed_records = self.finished = 0
         self.skipped: dict[str, int] = {}
         self.recovered: dict[str, int] = {}
+        self.redacted: dict[str, int] = {}
         self.failed_reasons: dict[str, int] = {}
         self.failed: list[dict[str, object]] = []
         self.unknown: dict[str, dict[str, object]] = {}
@@ -97,12 +100,14 @@ class Ledger:
             self.note(row.path, json.loads(row.notes))
 
     def note(self, path: str, notes: dict[str, Any]) -> None:
-        """Add what one file had to say: ``unknown``, ``recovered``, ``failed`` with its first ``failures``."""
+        """Add what one file had to say: ``unknown``, ``recovered``, ``redacted``, ``failed`` with ``failures``."""
         for what, (count, line) in notes.get("unknown", {}).items():
             entry = self.unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
             entry["count"] = int(str(entry["count"])) + count
         for reason, count in notes.get("recovered", {}).items():
             self.recovered[reason] = self.recovered.get(reason, 0) + count
+        for kind, count in notes.get("redacted", {}).items():
+            self.redacted[kind] = self.redacted.get(kind, 0) + count
         for reason, count in notes.get("failed", {}).items():
             self.failed_records += count
             self._failed(reason, count)
@@ -130,6 +135,7 @@ class Ledger:
             "failed_reasons": dict(sorted(self.failed_reasons.items())),
             "failed": self.failed,
             "recovered": dict(sorted(self.recovered.items())),
+            "redacted": dict(sorted(self.redacted.items())),
             "unknown": dict(sorted(self.unknown.items())),
             "vanished": self.vanished,
             "documents": self.documents,

@@ -27,8 +27,8 @@ class Reading:
 
     A part is what ``ingest.turns.PartLike`` says, with the fields that its source's ``compose`` wants. ``size``,
     ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe the prefix that
-    was read (see ``records.Records``); ``unknown`` maps what was not understood to (count, first line); ``failures``
-    holds the first of ``failed_reasons``.
+    was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what was not
+    understood to (count, first line); ``failures`` holds the first of ``failed_reasons``.
     """
 
     __slots__ = (
@@ -42,6 +42,7 @@ class Reading:
         "parts",
         "path",
         "recovered",
+        "redacted",
         "size",
         "skipped",
         "unknown",
@@ -56,6 +57,7 @@ class Reading:
         self.skipped = ""
         self.unknown: dict[str, tuple[int, int]] = {}
         self.recovered: dict[str, int] = {}
+        self.redacted: dict[str, int] = {}
         self.consumed = self.size = self.mtime_ns = self.inode = 0
         self.digest = ""
 
@@ -104,7 +106,7 @@ def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: 
             else:
                 source = records.Records(raw.lines, path)
                 take(source, reading)
-                reading.recovered = source.recovered
+                reading.recovered, reading.redacted = source.recovered, source.redacted
                 if raw.packed:
                     torn = source.tail
                     reading.consumed, reading.digest = raw.finish()

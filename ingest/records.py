@@ -1,7 +1,7 @@
 """JSON Lines as they are found on disk: appended to while we read, torn by crashes, sometimes not JSON at all.
 
 Nothing here knows of any source. Whatever the bytes, iterating never raises; what cannot be read is a ``Failure``,
-what could be read only with help is counted in ``recovered``.
+what could be read only with help is counted in ``recovered``. What leaves here is redacted: no source sees a secret.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from core.document import Failure
+from core.redaction import clean_record
 
 # One API request is at most 32 MB; more than this in one line is damage, and decoding it takes three times its size.
 MAX_LINE = 48 * 1024 * 1024
@@ -34,11 +35,23 @@ class Records:
 
     ``consumed``: bytes up to the end of the last complete line; ``digest()``: SHA-256 of exactly those bytes, hex;
     ``tail``: bytes of a last line that is still being written, left for next time; ``size``: all bytes read;
-    ``recovered``: reason → records that were saved; ``found``: how many records there were; ``opens_block``: the first
-    line is a lone bracket, as in one JSON text printed over many lines.
+    ``recovered``: reason → records that were saved; ``redacted``: kind → secrets that were replaced; ``found``: how
+    many records there were; ``opens_block``: the first line is a lone bracket, as in one JSON text over many lines.
     """
 
-    __slots__ = ("_hash", "_limit", "_path", "_stream", "consumed", "found", "opens_block", "recovered", "size", "tail")
+    __slots__ = (
+        "_hash",
+        "_limit",
+        "_path",
+        "_stream",
+        "consumed",
+        "found",
+        "opens_block",
+        "recovered",
+        "redacted",
+        "size",
+        "tail",
+    )
 
     def __init__(self, stream: BinaryIO, path: str, limit: int = MAX_LINE) -> None:
         self._stream = stream
@@ -51,6 +64,7 @@ class Records:
         self.size = 0
         self.tail = 0
         self.recovered: dict[str, int] = {}
+        self.redacted: dict[str, int] = {}
 
     def digest(self) -> str:
         """SHA-256 of the ``consumed`` bytes, hexadecimal."""
@@ -84,6 +98,8 @@ class Records:
                 text = line.decode()
                 record, end = _decode(text)
                 plain = type(record) is dict and (end == len(text) or text[end:].isspace())
+                if plain:
+                    record = clean_record(line, record, self.redacted)
             except (ValueError, RecursionError):
                 plain = False
             if plain:
@@ -98,7 +114,9 @@ class Records:
         position, count, problem = 0, 0, None
         while position < len(text) and problem is None:
             try:
+                begun = position
                 record, position = _decode(text, position)
+                record = clean_record(text[begun:position].encode("utf-8", "surrogatepass"), record, self.redacted)
             except RecursionError:
                 problem = self._failure(TOO_DEEP, "", number)
             except ValueError as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from core.home import Home, make_private
-from core.version import DOCUMENT, PARSER
+from core.version import DOCUMENT, PARSER, REDACTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -271,4 +271,4 @@ def _made_by(connection: apsw.Connection, source: str) -> str | None:
 
 
 def _versions() -> str:
-    return f"{PARSER}.{DOCUMENT}"
+    return f"{PARSER}.{DOCUMENT}.{REDACTION}"

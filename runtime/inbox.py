@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from os.path import dirname, join
 
-from core import clock
+from core import clock, redaction
 from core.document import Timestamp, render
 from core.errors import BadInput, Internal
 from core.files import sync_folder, write_atomic
@@ -56,20 +56,20 @@ def write(
 ) -> Entry:
     """Write one entry and index it; the time is ``now`` (epoch seconds) or the present.
 
-    The body is a heading of type and title (search reads no frontmatter), then ``text`` as it is, control characters
-    and blank lines around it aside; ``title`` defaults to its first line that says something. Raises BadInput where
-    there is nothing to note, where ``text`` is over 100,000 characters or another field over 1,000, and Internal where
-    the file cannot be written. A failure to index is no error: it is the entry's ``warning``.
+    The body is a heading of type and title (search reads no frontmatter), then ``text``, redacted, else as it is,
+    control characters and blank lines around it aside; ``title`` defaults to its first line that says something. Raises
+    BadInput where there is nothing to note, where ``text`` is over 100,000 characters or another field over 1,000, and
+    Internal where the file cannot be written. A failure to index is no error: it is the entry's ``warning``.
     """
-    body = clean(_checked("text", text, TEXT_LIMIT)).strip("\n").rstrip()
+    body = redaction.shown(clean(_checked("text", text, TEXT_LIMIT))).strip("\n").rstrip()
     if not body:
         raise BadInput("there is nothing to note", 'brain inbox "what to remember"')
     if type not in TYPES:
         raise BadInput(f"{type!r} is no type of note", f"one of {', '.join(TYPES)}")
-    labels = dict.fromkeys(one_line(tag) for tag in tags)
+    labels = dict.fromkeys(redaction.shown(one_line(tag)) for tag in tags)
     labels.pop("", None)
     _checked("--tags", ",".join(labels), FIELD_LIMIT)
-    title = one_line(_checked("--title", title, FIELD_LIMIT)) or _title(body)
+    title = redaction.shown(one_line(_checked("--title", title, FIELD_LIMIT))) or _title(body)
     instant = time.time() if now is None else now
     entry_id = new_id(instant)
     path = join(folder(home, instant), f"{entry_id}.md")

@@ -1,0 +1,52 @@
+"""One policy for what must not be kept or shown: secrets, replaced by ``[redacted:<kind>]``, and ``<private>`` spans.
+
+Three stages, each for what the one before it lets through: one automaton (RE2) over whole chunks of bytes, the same
+over single strings, and precise rules over the strings that are left. The policy is described in docs/redaction.md;
+a change of what it replaces is a new ``core.version.REDACTION``.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MARK = "[redacted:"
+
+
+def redact(text: str) -> tuple[str, dict[str, int]]:
+    """(``text`` without secrets, how many were replaced by kind). Applied again it changes nothing."""
+    counts: dict[str, int] = {}
+    return clean(text, counts), counts
+
+
+def clean(text: str, counts: dict[str, int]) -> str:
+    """``text`` without secrets and private spans; what was replaced is added to ``counts`` (kind → number)."""
+    from core.redaction.screen import suspects
+
+    if not suspects(text.encode("utf-8", "surrogatepass")):
+        return text
+    from core.redaction.rules import replace
+
+    return replace(text, counts)
+
+
+def clean_record(raw: bytes, value: Any, counts: dict[str, int]) -> Any:
+    """A JSON value, decoded from ``raw``, with its strings cleaned; the value itself where there is nothing to clean.
+
+    ``raw`` is what the value was decoded from, UTF-8: most of it is told harmless without looking at the value.
+    """
+    from core.redaction.screen import suspects
+
+    if not suspects(raw):
+        return value
+    from core.redaction.leaves import clean_leaves
+
+    return clean_leaves(value, counts)
+
+
+def shown(text: str) -> str:
+    """``text`` as it may be shown: like ``redact``, but cheap to load where there is nothing to look for."""
+    from core.redaction.hint import may_hold
+
+    return redact(text)[0] if may_hold(text) else text

@@ -1,0 +1,297 @@
+"""The precise rules: what is replaced in one text, and by which kind."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from core.redaction.providers import PROVIDERS
+from core.redaction.screen import NAMED, PASSWORD, compiled, suspected
+from core.redaction.values import is_about, is_password, is_placeholder, is_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KINDS = {
+    **PROVIDERS,
+    "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
+}
+_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
+_PEM_BEGIN = re.compile(r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
+_PEM_END = re.compile(r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
+_PEM_MOST = 20_000
+_SPACE = r"(?:\\+[nrt]|[\s\"'`+|>,;→\\]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
+# The body of a key whose end is cut off: lines of base64, the headers of old formats, whatever separates lines.
+_PEM_BODY = re.compile(
+    rf"{_SPACE}*(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{{0,100}}{_SPACE}+)*"
+    rf"(?:[A-Za-z0-9+/=]{{16,}}{_SPACE}*)*[A-Za-z0-9+/=]{{0,80}}"
+)
+_PEM_BACK = re.compile(rf"(?:[A-Za-z0-9+/=]{{24,}}{_SPACE}+)(?:[A-Za-z0-9+/=]{{4,}}{_SPACE}+)*\Z")
+_PEM_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_URL = re.compile(
+    r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,24}:\\?/\\?/[^\s/:@\"'<>\\]{0,120}:(?P<value>[^\s/\"'<>\\]{1,300})@(?=[\w\[.${-])"
+)
+_HEADER = re.compile(
+    r"(?P<head>\b(?:proxy-)?authorization\b[\"'\\]{0,6}\]?\s{0,3}[:=]\s{0,3}[\"'\\]{0,6}(?:(?P<scheme>[A-Za-z]\w{2,15})\s{1,3})?"
+    r"|\b(?P<bare>bearer|basic)\s{1,3})(?P<value>[A-Za-z0-9._~+/-]{8,4096}={0,2})",
+    re.IGNORECASE,
+)
+_SEPARATOR = (
+    r"(?P<shut>\\*[\"'`]?\]?\)?)(?P<sep>[ \t]{0,40}"
+    # Typed (`let password: &str =`), assigned, compared, an entry of a mapping, an argument, an element of XML.
+    r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s]))"
+    r"[ \t]{0,8}(?:\\?\n[ \t]{1,8}(?=[\"']))?)"
+)
+_VALUE = (
+    r"(?:[bru]{0,2}(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,4096})(?P=quote)?"
+    r"|(?P<bare>[^\s\"'`,;(){}\[\]<>|\\&]{3,4096}(?P<next>[(\[{]?)))"
+)
+_ASSIGNMENT = re.compile(
+    rf"(?:(?P<pass>{PASSWORD})|{NAMED})(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}}){_SEPARATOR}{_VALUE}",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(
+    rf"(?<![\w-])--?(?P<name>[\w-]{{0,30}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
+    rf"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,4096}})(?P=quote)|(?P<bare>[^\s\"'`,;(){{}}\[\]<>|\\&-][^\s\"'`;|]{{2,4096}}))",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    r"(?:(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p)\s{0,3}"
+    r"|\bcurl\s[^\n]{0,200}?(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,80}:)[\"']?(?P<value>[^\s\"'\\;]{3,200})",
+    re.IGNORECASE,
+)
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+_WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
+_BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
+_searches: dict[str, Any] = {}
+_BLOB = 100
+_OF_LINES = frozenset(("url", "header", "assignment", "flag", "spoken"))
+_CHUNK = 4096
+_PASSES = 4
+
+
+def replace(text: str, counts: dict[str, int]) -> str:
+    """``text`` with all that the policy names replaced; ``counts``: kind → number, added to.
+
+    Repeated until nothing more is found, so that what comes out is left alone by a second call.
+    """
+    for _ in range(_PASSES):
+        before = text
+        text = _once(text, counts)
+        if text == before:
+            break
+    return text
+
+
+def assigned(name: str, value: str) -> str:
+    """The kind of secret that ``value`` is by being called ``name``, as in a mapping; "" where it is none."""
+    found = _names().search(name)
+    if found is None or is_about(name):
+        return ""
+    if found["pass"]:
+        return "password" if is_password(value, quoted=True, tight=False) else ""
+    return "secret" if is_secret(value, quoted=True) else ""
+
+
+def _once(text: str, counts: dict[str, int]) -> str:
+    rules = suspected(text.encode("utf-8", "surrogatepass"))
+    if "private" in rules:
+        text = _PRIVATE.sub(lambda _: _count(counts, "private"), text)
+    if "key" in rules:
+        text = _keys(text, counts)
+    if "token" in rules:
+        text = _tokens(text, counts)
+    if rules.isdisjoint(_OF_LINES):
+        return text
+    if len(text) <= _CHUNK:
+        return _Lines(text, counts).cleaned(rules)
+    return "".join(_chunk(chunk, counts) for chunk in _chunks(text))
+
+
+def _chunks(text: str) -> Iterator[str]:
+    """``text`` in pieces of whole lines: the automaton tells where among them the slow rules are needed."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _CHUNK) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _chunk(text: str, counts: dict[str, int]) -> str:
+    rules = suspected(text.encode("utf-8", "surrogatepass"))
+    return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
+
+
+class _Lines:
+    """The rules that look at a value and at what stands before it on its line."""
+
+    __slots__ = ("_counts", "_text")
+
+    def __init__(self, text: str, counts: dict[str, int]) -> None:
+        self._text = text
+        self._counts = counts
+
+    def cleaned(self, rules: set[str]) -> str:
+        """The text after ``rules``."""
+        for rule, pattern, replaced in (
+            ("url", _URL, self._url),
+            ("header", _HEADER, self._header),
+            ("assignment", _ASSIGNMENT, self._assignment),
+            ("flag", _FLAG, self._flag),
+            ("spoken", _SPOKEN, self._spoken),
+        ):
+            if rule in rules:
+                self._text = pattern.sub(replaced, self._text)
+        return self._text
+
+    def _kept(self, match: re.Match[str], group: str, length: int, kind: str) -> str:
+        """The match with the first ``length`` characters of ``group`` replaced."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        at = match.start(group) - match.start()
+        return f"{match[0][:at]}[redacted:{kind}]{match[0][at + length :]}"
+
+    def _url(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        return match[0] if is_placeholder(value) else self._kept(match, "value", len(value), "url")
+
+    def _header(self, match: re.Match[str]) -> str:
+        value, bare = match["value"], match["bare"]
+        scheme = (match["scheme"] or bare or "").lower()
+        if is_placeholder(value):
+            return match[0]
+        if bare or not scheme:
+            if len(value) < (16 if bare else 12) or not is_secret(value, quoted=False):
+                return match[0]
+        elif value.isalpha() and len(value) < 20:
+            return match[0]
+        kind = scheme if scheme in ("bearer", "basic") else "authorization"
+        return self._kept(match, "value", len(value), kind)
+
+    def _assignment(self, match: re.Match[str]) -> str:
+        group = "bare" if match["quoted"] is None else "quoted"
+        quoted = group == "quoted"
+        value, separator = match[group], match["sep"].strip()
+        if (match["next"] and not quoted) or (separator == "," and not (quoted and match["shut"])):
+            return match[0]
+        if not quoted and separator == ":":
+            value = value.rstrip(".:!?")
+        if is_about(self._name(match)):
+            return match[0]
+        if not match["pass"]:
+            return self._kept(match, group, len(value), "secret") if is_secret(value, quoted=quoted) else match[0]
+        tight = match["sep"] == "="
+        if tight and not quoted and value.replace("_", "").isalpha():
+            after = self._text[match.end() : match.end() + 1]
+            if after in (",", ")"):
+                return match[0]  # an argument called by its name, in code
+        if is_password(value, quoted=quoted, tight=tight):
+            return self._kept(match, group, len(value), "password")
+        return match[0]
+
+    def _name(self, match: re.Match[str]) -> str:
+        """The whole name whose end was matched."""
+        head = start = match.start()
+        while head > 0 and start - head < 60 and self._text[head - 1] in _WORD:
+            head -= 1
+        return self._text[head : match.end("tail")]
+
+    def _flag(self, match: re.Match[str]) -> str:
+        group = "bare" if match["quoted"] is None else "quoted"
+        quoted = group == "quoted"
+        value = match[group]
+        if is_about(match["name"]):
+            return match[0]
+        if match["pass"]:
+            found = "password" if is_password(value, quoted=quoted, tight=True) else ""
+        else:
+            found = "secret" if is_secret(value, quoted=quoted) else ""
+        return self._kept(match, group, len(value), found) if found else match[0]
+
+    def _spoken(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        if is_password(value, quoted=False, tight=True):
+            return self._kept(match, "value", len(value), "password")
+        return match[0]
+
+
+def _tokens(text: str, counts: dict[str, int]) -> str:
+    """``text`` without the tokens of known providers, found by the automata, since ``re`` tries each at each place."""
+    data = text.encode("utf-8", "surrogatepass")
+    for kind, pattern in _KINDS.items():
+        search = _searches.get(kind)
+        if search is None:
+            search = _searches[kind] = compiled(pattern).search
+        pieces: list[bytes] = []
+        done = at = 0
+        while (match := search(data, at)) is not None:
+            start, end = match.span()
+            if not _is_token(kind, data, start, end):
+                at = start + 1
+                continue
+            pieces += (data[done:start], f"[redacted:{kind}]".encode())
+            counts[kind] = counts.get(kind, 0) + 1
+            done = at = end
+        if pieces:
+            data = b"".join((*pieces, data[done:]))
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
+    """Whether ``data[start:end]`` is a token, and does not only look like one."""
+    before = data[max(0, start - _BLOB) : start]
+    # JSON's escapes of white space may stand right before a token in text that holds JSON.
+    if before and before[-1] in _WORD_BYTES and not before.endswith((b"\\n", b"\\r", b"\\t")):
+        return False
+    if end < len(data) and data[end] in _ALPHANUMERIC:
+        return False
+    if len(before) == _BLOB and _BASE64.issuperset(before):
+        return False  # a coincidence in the middle of encoded bytes: an image, a font
+    found = data[start:end].decode("ascii", "replace")
+    if is_placeholder(found) or len(set(found[-16:])) < 5:
+        return False
+    return kind != "slack" or any(map(str.isdigit, found))
+
+
+def _keys(text: str, counts: dict[str, int]) -> str:
+    """``text`` without private keys, also those that were cut off at either end."""
+    pieces: list[str] = []
+    at = 0
+    while (begin := _PEM_BEGIN.search(text, at)) is not None:
+        end = _PEM_END.search(text, begin.end(), begin.end() + _PEM_MOST)
+        again = _PEM_BEGIN.search(text, begin.end(), begin.end() + _PEM_MOST)
+        if end is not None and (again is None or again.start() > end.start()):
+            stop = end.end()
+        else:
+            body = _PEM_BODY.match(text, begin.end(), begin.end() + _PEM_MOST)
+            stop = begin.end() if body is None else body.end()
+        if _PEM_LINE.search(text, begin.end(), stop) is None:
+            pieces.append(text[at : begin.end()])  # spoken of, not shown
+            at = begin.end()
+            continue
+        pieces += (text[at : begin.start()], "[redacted:private-key]")
+        _count(counts, "private-key")
+        at = stop
+    rest = text[at:]
+    end = _PEM_END.search(rest)
+    if end is not None:
+        back = _PEM_BACK.search(rest[max(0, end.start() - _PEM_MOST) : end.start()])
+        if back is not None:
+            _count(counts, "private-key")
+            rest = rest[: end.start() - len(back[0])] + "[redacted:private-key]" + rest[end.end() :]
+    return "".join((*pieces, rest))
+
+
+def _count(counts: dict[str, int], kind: str) -> str:
+    counts[kind] = counts.get(kind, 0) + 1
+    return ""
+
+
+_NAMES: re.Pattern[str] | None = None
+
+
+def _names() -> re.Pattern[str]:
+    global _NAMES
+    if _NAMES is None:
+        _NAMES = re.compile(rf"(?:(?P<pass>{PASSWORD}|^pass$)|{NAMED})[\w.-]{{0,30}}$", re.IGNORECASE)
+    return _NAMES

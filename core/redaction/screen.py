@@ -1,0 +1,95 @@
+"""The cheap test over whole chunks: can there be anything to redact in these bytes?
+
+One automaton in C++ (RE2: time linear in the input, whatever the patterns). It must let through everything that
+``core.redaction.rules`` would replace, in plain text and in JSON's spelling of it (quotes and line ends behind
+backslashes); a test holds the two together. What it lets through in vain costs time only.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from core.redaction.providers import LANDMARKS, PROVIDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# Ends of names that hold a secret. `auth` alone stands before too much else.
+PASSWORD = r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|_pass"  # noqa: S105  # names
+NAMED = (
+    r"secret|token|credential|x-amz-signature|"
+    r"(?:api|access|auth|account|private|signing|signature|encryption|encrypt|crypto|master|shared|license|admin|"
+    r"service|client|app|application|storage|webhook|deploy|jwt|hmac|aes|rsa|ssh|session|subscription)[ _-]?key"
+)
+
+_SHUT = r"(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?[:=,>]+(?:\s|\\[rnt])*[\"'`\\brfu]*"
+_BETWEEN = r"[\w.-]*"
+_STOP = r"\s\\\"'`,;(){}\[\]<>|&"
+
+
+def _loose(pattern: str) -> str:
+    """``pattern`` with counts that cost the automaton few states; what matched before still matches."""
+    return re.sub(r"\{(\d+)(?:,\d*)?\}", lambda match: f"{{{min(int(match[1]), 16)},}}", pattern)
+
+
+# Rule of ``core.redaction.rules`` → what it needs to be there.
+PARTS = {
+    "token": "|".join(
+        (
+            *(LANDMARKS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items()),
+            r"eyJ[A-Za-z0-9_-]{8,}\.",
+        )
+    ),
+    "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY",
+    "private": r"(?i:<private>)",
+    "url": r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
+    "header": (
+        r"(?i:(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16})"
+        r"|(?i:authorization[\"'\\]*\]?\s*[:=]\s*[\"'\\]*(?:\w+\s+)?[A-Za-z0-9._~+/=-]{8})"
+    ),
+    # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
+    "assignment": (
+        rf"(?i:(?:{PASSWORD}){_BETWEEN}{_SHUT}[^\s\\\"'`]{{3}})"
+        rf"|(?i:(?:{NAMED}){_BETWEEN}{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
+    ),
+    "flag": (
+        rf"(?i:-(?:[\w-]*_)?(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-])"
+        rf"|(?i:-(?:[\w-]*_)?(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
+    ),
+    "spoken": (
+        r"(?i:login\s+\S+\s+password|identified by|sshpass -p|\s(?:-u|--user)[ =]+[^\s:]+:[^\s/]"
+        r"|mysql[^\n]{0,80}\s-p\S)"
+    ),
+}
+# A character that could have been written plainly was not: looked at once it is decoded.
+_ESCAPED = r"\\u00[2-7]"
+
+_search: Callable[[bytes], object] | None = None
+_searches: dict[str, Callable[[bytes], object]] = {}
+
+
+def suspects(data: bytes) -> bool:
+    """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
+    global _search
+    if _search is None:
+        _search = compiled("|".join((*PARTS.values(), _ESCAPED))).search
+    return _search(data) is not None
+
+
+def suspected(data: bytes) -> set[str]:
+    """The rules that may find something in ``data``, UTF-8 text."""
+    if not _searches:
+        _searches.update((rule, compiled(pattern).search) for rule, pattern in PARTS.items())
+    return {rule for rule, search in _searches.items() if search(data) is not None}
+
+
+def compiled(pattern: str) -> Any:
+    """A pattern for bytes: RE2's object, with the methods of ``re.Pattern``."""
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # bytes as they come; all patterns are ASCII
+    options.max_mem = 64 << 20  # of the automaton's states, made as they are met
+    return re2.compile(pattern.encode(), options=options)

@@ -1,0 +1,123 @@
+"""Does what stands behind a name such as ``password`` look like a secret, or like code, prose or a placeholder?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+# What people write where a secret would stand.
+_PLACEHOLDER = re.compile(
+    r"""^(?:
+        \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | \\?$
+        | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$
+        | (?:your|my|the|an?|some|any|insert|replace|enter|change|todo|fixme|put|set|add|use|get|read|load|see)
+          (?:[-_.\ ]|$)
+        | your | changeme | change-?me | replace-?me
+    )
+    | placeholder | redacted | changeme | change[-_]me | replace[-_]?me | example | dummy | (?<![a-z])fake | sample
+    | not[-_]?a[-_]?real | x{4,} | \*{3,} | \.\.\. | …  | <[a-z] | \{\{ | \$\{ | \$\( | ^sha\d{1,3}[-:]
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_WORDS = frozenset(
+    """
+    password passwd pass passphrase pwd secret secrets token tokens key apikey api_key credential credentials
+    none null nil true false undefined required optional string str bytes bytearray int integer number float
+    bool boolean any object dict list map array text varchar char unknown env environ default admin root user
+    username test testing tests foo bar baz qux value values empty blank hidden masked encrypted missing invalid
+    incorrect wrong valid correct auto manual basic bearer digest oauth oauth2 jwt session cookie self this new
+    old current prompt input stdin file vault keychain keyring generated random unset disabled enabled yes no on
+    off abc abc123 123456 12345678 1234 12345 password1 password123 mypassword letmein postgres mysql redis
+    guest demo local localhost secretstr optional[str] type const let var return await async function field
+    label name description error warning info debug reset forgot login logout confirm confirmation strength
+    policy manager sensitive never always and or not is are was the for with
+    """.split()
+)
+_KEYWORD = re.compile(r"passw|secret|token|api[_-]?key|credential|passphrase", re.IGNORECASE)
+_DOTTED = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[!?]?$")
+_NAME = re.compile(r"^[A-Za-z_$][A-Za-z_$]*$")
+_CALL = re.compile(r"^[A-Za-z_$][\w$.:]*[(\[]")
+_KEBAB = re.compile(r"^[A-Za-z]+(?:[-_./:@][A-Za-z]+)+\d{0,2}$")
+_PATH = re.compile(
+    r"^(?:~?/|\.{1,2}/|[a-z][a-z0-9+.-]*://|[A-Za-z]:\\)|\.(?:py|js|ts|tsx|go|rs|java|json|ya?ml|toml|txt|md|pem|key|"
+    r"crt|env|cfg|conf|ini|sh|sql|html|csv|log)(?::\d+)?$"
+)
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d|^v?\d+(?:\.\d+)+$|^\d+(?:ms|s|m|h|d|px|em|kb|mb|gb|k|%)?$", re.IGNORECASE)
+# Names that end so say where a secret is, or how long it may be, not what it is.
+_ABOUT = re.compile(
+    r"(?:[_-](?:name|file|path|dir|url|uri|type|kind|id|ids|length|len|count|limit|max|min|policy|field|label|title|hint|"
+    r"placeholder|ttl|expiry|expires|expiration|expires_?in|expires_?at|ref|arn|version|prefix|suffix|format|pattern|"
+    r"regex|env|var|variable|provider|manager|store|storage|class|column|input|prompt|usage|budget|index|idx|error|status|"
+    r"strategy|algorithm|alg|schema|message|text|help|required|enabled|strength|rules?|reset|template|scopes?|endpoint|"
+    r"example|docs?|model|size|per|rate|cost|price|stream|embedding|ids?|list|map|set|mask|at|by|in|for|from|to))$"
+    r"|(?:Name|File|Path|Url|Uri|Type|Kind|Id|Length|Count|Limit|Policy|Field|Label|Hint|Placeholder|Ttl|Expiry|Expires|"
+    r"ExpiresIn|ExpiresAt|Ref|Arn|Version|Prefix|Suffix|Format|Pattern|Regex|Env|Var|Provider|Manager|Store|Class|Input|"
+    r"Prompt|Usage|Budget|Index|Error|Status|Schema|Message|Required|Enabled|Template|Scopes?|Endpoint|Model|Size)$"
+    r"|(?:tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
+    r"|(?:^|[_.-])(?:public|next|prev|previous|page|continue|continuation|sync|cancel|cancellation|design|"
+    r"color|colour|max|min|num|total|input|output|cache|cached|stop|bos|eos|pad|unk|sep|cls|mask)[_-]?token$"
+    r"|(?:next|prev|page|continuation|cancellation|nextPage)Token$",
+)
+
+
+def entropy(text: str) -> float:
+    """Bits a character, by Shannon, of ``text``'s own distribution of characters; 0 for empty text."""
+    total = len(text)
+    return -sum(count / total * math.log2(count / total) for count in Counter(text).values()) if total else 0.0
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether ``value`` stands for a secret without being one."""
+    return bool(_PLACEHOLDER.search(value)) or value.strip("\"'`.,;:!?").lower() in _WORDS
+
+
+def is_about(name: str) -> bool:
+    """Whether a name speaks of a secret (its length, file, kind) without holding it."""
+    return bool(_ABOUT.search(name))
+
+
+def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
+    """Whether ``value`` behind a name of a password is one; ``tight``: written ``name=value``, as in environments."""
+    if len(value) < 4 or is_placeholder(value) or _is_code(value, quoted=quoted):
+        return False
+    digit = any(character.isdigit() for character in value)
+    if " " in value or "\t" in value:
+        # A label or a sentence, unless it has what sentences have not.
+        return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
+    if _KEYWORD.search(value) or _KEBAB.match(value):
+        return digit and bool(re.search(r"[^\w]", value)) and not _KEBAB.match(value)
+    if value.isalpha():
+        if not (quoted or tight):
+            return False
+        return len(value) >= 6 and not value.istitle() and not (value.isupper() and not tight)
+    if value.isdigit():
+        return len(value) >= 6 and (quoted or tight)
+    return True
+
+
+def is_secret(value: str, *, quoted: bool) -> bool:
+    """Whether ``value`` behind a name such as ``token`` or ``api_key`` is a secret: it has to look random."""
+    least = 8 if quoted else 10
+    if len(value) < least or len(value) > 4096 or is_placeholder(value) or _is_code(value, quoted=quoted):
+        return False
+    if " " in value or "\t" in value or not value.isascii():
+        return False
+    if _KEBAB.match(value) or _DATE.match(value):
+        return False
+    digits = sum(character.isdigit() for character in value)
+    letters = sum(character.isalpha() for character in value)
+    if not letters or not digits:
+        return False
+    bits = entropy(value)
+    if _KEYWORD.search(value) and len(value) < 24 and bits < 3.7:
+        return False
+    return bits >= 2.5 if digits >= 2 else bits >= 2.8 and len(value) >= 10
+
+
+def _is_code(value: str, *, quoted: bool) -> bool:
+    if _PATH.search(value):
+        return True
+    if quoted:
+        return value.startswith(("process.env", "os.environ", "env.", "secrets.", "vars.", "env:", "vault:", "file:"))
+    return bool(_DOTTED.match(value) or _CALL.match(value)) or value.startswith(("&", "*", "!", "(", "function"))

@@ -1,0 +1,402 @@
+"""The labelled set: invented secrets in the places where people leave them, and what only looks like one.
+
+Every secret is put together at test time from a seeded generator, so that no string of this repository is one, and
+so that the set is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import string
+import uuid
+from typing import NamedTuple
+
+ALNUM = string.ascii_letters + string.digits
+LOWER = string.ascii_lowercase + string.digits
+HEX = "0123456789abcdef"
+URLSAFE = ALNUM + "-_"
+
+
+class Case(NamedTuple):
+    """A text; the secret in it, or "" where nothing in it may be touched; what kind of place it is, for messages."""
+
+    text: str
+    secret: str
+    label: str
+
+
+class Maker:
+    """Draws invented values."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def some(self, alphabet: str, length: int) -> str:
+        """``length`` characters, with a letter and a digit where the alphabet has both."""
+        while True:
+            found = "".join(self.random.choices(alphabet, k=length))
+            if (
+                any(c.isdigit() for c in found)
+                and any(c.isalpha() for c in found)
+                and found[0] not in "-_"
+                and found[-1] not in "-_"
+            ):
+                return found
+
+    def b64(self, size: int) -> str:
+        return base64.b64encode(self.random.randbytes(size)).decode()
+
+    def url64(self, size: int) -> str:
+        return base64.urlsafe_b64encode(self.random.randbytes(size)).decode().rstrip("=")
+
+    def password(self) -> str:
+        """As a person or a password manager makes them."""
+        word = self.random.choice("sunflower gravel Tangerine otter Mistral kobold winter lantern".split())
+        return self.random.choice(
+            (
+                f"{word}{self.random.randint(10, 9999)}!",
+                f"{word}-{self.random.choice('falcon pebble harbor'.split())}-{self.random.randint(10, 99)}#",
+                self.some(ALNUM, 12),
+                self.some(ALNUM + "#%*+!", 16),
+                self.some(LOWER, 10),
+                f"{word.capitalize()}_{self.random.randint(1000, 9999)}$",
+            )
+        )
+
+    def jwt(self) -> str:
+        head = base64.urlsafe_b64encode(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()).decode().rstrip("=")
+        body = base64.urlsafe_b64encode(json.dumps({"sub": self.some(LOWER, 12)}).encode()).decode().rstrip("=")
+        return f"{head}.{body}.{self.url64(32)}"
+
+    def pem(self, kind: str, lines: int = 12) -> list[str]:
+        body = [self.b64(48) for _ in range(lines)] + [self.b64(21)]
+        return [f"-----BEGIN {kind}PRIVATE KEY-----", *body, f"-----END {kind}PRIVATE KEY-----"]
+
+    def provider_tokens(self) -> dict[str, str]:
+        """Kind → a token of the provider's shape."""
+        some = self.some
+        return {
+            "aws": "AK" + "IA" + some("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16),
+            "github": self.random.choice("pousr").join(("gh", "_")) + some(ALNUM, 36),
+            "github fine": "github" + "_pat_" + some(ALNUM, 22) + "_" + some(ALNUM, 59),
+            "gitlab": "gl" + "pat-" + some(URLSAFE, 20),
+            "slack": "xo" + "xb-" + some(string.digits + "a", 12) + "-" + some(ALNUM, 24),
+            "slack hook": "https://hooks.slack"
+            + ".com/services/T"
+            + some(LOWER.upper(), 8)
+            + "/B0"
+            + some(LOWER.upper(), 8)
+            + "/"
+            + some(ALNUM, 24),
+            "anthropic": "sk-" + "ant-api03-" + some(URLSAFE, 93) + "AA",
+            "openai": "sk-" + "proj-" + some(URLSAFE, 74),
+            "openai old": "sk" + "-" + some(ALNUM, 20) + "T3Blbk" + "FJ" + some(ALNUM, 20),
+            "openai plain": "sk" + "-" + some(ALNUM, 48),
+            "google": "AI" + "za" + some(URLSAFE, 35),
+            "google secret": "GOC" + "SPX-" + some(URLSAFE, 28),
+            "stripe": "sk_" + "live_" + some(ALNUM, 24),
+            "stripe hook": "wh" + "sec_" + some(ALNUM, 32),
+            "npm": "np" + "m_" + some(ALNUM, 36),
+            "pypi": "py" + "pi-AgEIcHlwaS5vcmc" + some(URLSAFE, 90),
+            "huggingface": "h" + "f_" + some(ALNUM, 34),
+            "sendgrid": "S" + "G." + some(URLSAFE, 22) + "." + some(URLSAFE, 43),
+            "twilio": "S" + "K" + some(HEX, 32),
+            "digitalocean": "do" + "p_v1_" + some(HEX, 64),
+            "databricks": "da" + "pi" + some(HEX, 32),
+            "linear": "lin" + "_api_" + some(ALNUM, 40),
+            "shopify": "shp" + "at_" + some(HEX, 32),
+            "telegram": str(self.random.randint(10**9, 10**10 - 1)) + ":A" + "A" + some(URLSAFE, 33),
+            "vault": "hv" + "s." + some(ALNUM, 24),
+            "docker": "dckr" + "_pat_" + some(URLSAFE, 27),
+            "grafana": "gl" + "sa_" + some(ALNUM, 32) + "_" + some(HEX, 8),
+            "groq": "gs" + "k_" + some(ALNUM, 52),
+            "replicate": "r" + "8_" + some(ALNUM, 37),
+            "figma": "fi" + "gd_" + some(URLSAFE, 40),
+            "tailscale": "ts" + "key-auth-" + some(ALNUM, 17) + "-" + some(ALNUM, 32),
+            "rubygems": "ruby" + "gems_" + some(HEX, 48),
+            "airtable": "pa" + "t" + some(ALNUM, 14) + "." + some(HEX, 64),
+            "atlassian": "AT" + "ATT3" + some(URLSAFE, 180) + "=" + some(HEX, 8).upper(),
+            "supabase": "sb" + "p_" + some(HEX, 40),
+            "jwt": self.jwt(),
+        }
+
+
+_AROUND = (
+    "Use {} for the staging account.",
+    "export TOKEN={}",
+    'headers = {{"X-Key": "{}"}}',
+    "curl -H 'X-Auth: {}' https://api.example.com/v1/items",
+    "line one\n{}\nline three",
+    "    12→{}",
+    "(see `{}`)",
+    "url?key={}&page=2",
+    '{{\\"key\\": \\"{}\\"}}',
+    "first\\n{}\\nlast",
+)
+_PASSWORDS = (
+    "DB_PASSWORD={}",
+    "export PGPASSWORD='{}'",
+    'password = "{}"',
+    "password: {}",
+    'password: "{}"',
+    '{{"user": "app", "password": "{}"}}',
+    '{{\\"password\\":\\"{}\\"}}',
+    "const dbPassword = '{}';",
+    'let password: &str = "{}";',
+    "$password = '{}';",
+    'os.environ["SMTP_PASSWORD"] = "{}"',
+    "conn = connect(host='db', user='app', password='{}')",
+    "mysqldump --password={} app > dump.sql",
+    "tool login --user mira --password {}",
+    "spring.datasource.password={}",
+    "<password>{}</password>",
+    "Server=db;User Id=app;Password={};Encrypt=yes",
+    "machine git.example.org login mira password {}",
+    "passphrase: '{}'",
+    "sshpass -p {} ssh mira@host",
+    "CREATE USER app IDENTIFIED BY '{}'",
+    "curl -u mira:{} https://files.example.org/",
+    'redis_pwd := "{}"',
+    "password => '{}',",
+)
+_SECRETS = (
+    "API_KEY={}",
+    'api_key: "{}"',
+    'apiKey = "{}"',
+    '{{"client_secret": "{}"}}',
+    "AWS_SECRET_ACCESS_KEY={}",
+    "aws_secret_access_key = {}",
+    "const authToken = '{}'",
+    "--api-key {}",
+    "--token={}",
+    "x-api-key: {}",
+    "SECRET_KEY_BASE={}",
+    "https://api.example.com/v1?access_token={}&page=1",
+    "signing_key: {}",
+    'ENCRYPTION_KEY="{}"',
+    "AccountKey={};EndpointSuffix=core.windows.net",
+    'process.env.SERVICE_TOKEN = "{}"',
+    "webhook_secret => '{}'",
+    '{{\\"private_key\\": \\"{}\\"}}',
+)
+_HEADERS = (
+    "Authorization: Bearer {}",
+    "-H 'Authorization: Bearer {}'",
+    '{{"Authorization": "Bearer {}"}}',
+    'headers["authorization"] = "Token {}"',
+    "Proxy-Authorization: Basic {}",
+    "authorization: Basic {}",
+)
+_SCHEMES = ("postgres", "postgresql+asyncpg", "mysql", "mongodb+srv", "redis", "amqp", "https", "ftp", "smtp")
+
+
+def positives(seed: int = 5) -> list[Case]:
+    """Texts that hold one secret each."""
+    make = Maker(seed)
+    cases: list[Case] = []
+    for around in _AROUND:
+        for kind, token in make.provider_tokens().items():
+            cases.append(Case(around.format(token), token, kind))
+    for place in _PASSWORDS:
+        for _ in range(8):
+            value = make.password()
+            cases.append(Case(place.format(value), value, f"password in {place}"))
+    for place in _SECRETS:
+        for value in (
+            make.some(ALNUM, 24),
+            make.some(HEX, 40),
+            make.b64(30),
+            make.url64(32),
+            make.some(LOWER, 20),
+            make.some(ALNUM, 16),
+        ):
+            cases.append(Case(place.format(value), value, f"secret in {place}"))
+    for place in _HEADERS:
+        for value in (make.some(ALNUM, 32), make.b64(30), make.some(HEX, 40), make.url64(40)):
+            cases.append(Case(place.format(value), value, f"header {place}"))
+    for scheme in _SCHEMES:
+        for value in (
+            make.some(ALNUM, 14),
+            make.some(LOWER, 9),
+            f"{make.some(ALNUM, 6)}%40{make.some(ALNUM, 4)}",
+            "winter" + make.some(LOWER, 4),
+        ):
+            cases.append(Case(f"{scheme}://app:{value}@db.internal:5432/main", value, f"url {scheme}"))
+    for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "):
+        lines = make.pem(kind)
+        inner = lines[5]
+        for text in (
+            "\n".join(lines),
+            "key = '" + "\\n".join(lines) + "'",
+            json.dumps({"private_key": "\n".join(lines)}),
+            "\n".join(lines[:8]),
+            "\\n".join(lines[:8]) + " … (cut)",
+            "\n".join(f"    {number}→{line}" for number, line in enumerate(lines, 1)),
+            "\n".join(f"+  {line}" for line in lines),
+            "\r\n".join(lines),
+            "\n".join(lines[3:]),
+        ):
+            cases.append(Case(text, inner, f"pem {kind}{text[:12]!r}"))
+    return cases
+
+
+def negatives(seed: int = 6) -> list[Case]:
+    """Texts in which nothing may be touched."""
+    make = Maker(seed)
+    texts: list[str] = []
+    for _ in range(12):
+        sha = make.some(HEX, 40)
+        texts += [
+            f"commit {sha}",
+            f"git checkout {sha[:12]}",
+            f"session_id: {uuid.UUID(int=make.random.getrandbits(128))}",
+            f'{{"uuid": "{uuid.UUID(int=make.random.getrandbits(128))}", "sessionId": "{uuid.UUID(int=make.random.getrandbits(128))}"}}',
+            f"data:image/png;base64,{make.b64(400)}",
+            f'"integrity": "sha512-{make.b64(64)}",',
+            f'checksum = "{make.some(HEX, 64)}"',
+            f"    --hash=sha256:{make.some(HEX, 64)} \\",
+            f"sha256:{make.some(HEX, 64)}",
+            f'etag: W/"{make.some(HEX, 32)}"',
+            f"toolu_01{make.some(ALNUM, 22)}",
+            f"msg_01{make.some(ALNUM, 22)}",
+            f"req_01{make.some(ALNUM, 22)}",
+            f"https://github.com/org/repo/blob/{sha}/src/main.py#L10",
+            f'"input_tokens":{make.random.randint(1, 99999)},"output_tokens":{make.random.randint(1, 99999)}',
+            f"max_tokens={make.random.randint(1000, 99999)}",
+            f"build-{make.some(LOWER, 12)} finished",
+            f'"cache_key": "{make.some(HEX, 32)}"',
+            f"docker.io/library/redis@sha256:{make.some(HEX, 64)}",
+            f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA{make.b64(33)} mira@laptop",
+            f"-----BEGIN CERTIFICATE-----\n{make.b64(48)}\n-----END CERTIFICATE-----",
+            f"-----BEGIN PUBLIC KEY-----\n{make.b64(48)}\n-----END PUBLIC KEY-----",
+            f"Received token count: {make.random.randint(1, 99999)}",
+            f'"signature":"{make.b64(90)}"',
+        ]
+    texts += _BENIGN
+    return [Case(text, "", text[:60]) for text in texts]
+
+
+_BENIGN = [
+    "password=<your password>",
+    "password=your_password_here",
+    "PASSWORD=changeme",
+    "password: ${DB_PASSWORD}",
+    "token: ${{ secrets.GITHUB_TOKEN }}",
+    "TOKEN=$TOKEN",
+    'TOKEN="$(cat token.txt)"',
+    "API_KEY=${API_KEY:-}",
+    "api_key: {{ api_key }}",
+    "export API_KEY=xxxxxxxxxxxxxxxx",
+    'api_key="sk-..."',
+    "OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "password = get_password()",
+    "password = getpass.getpass('Password: ')",
+    "self.password = password",
+    "password=password",
+    "connect(user=user, password=settings.password)",
+    "token = request.headers.get('Authorization')",
+    "token = os.environ['API_TOKEN']",
+    "token = process.env.API_TOKEN",
+    'secret := os.Getenv("SECRET_KEY")',
+    "def login(username: str, password: str) -> Token:",
+    "password: string;",
+    "password?: string | null",
+    "token: Token | None = None",
+    "api_key: Optional[str] = None",
+    "password = None",
+    "password = ''",
+    'password: ""',
+    "password VARCHAR(255) NOT NULL",
+    "if password == '':",
+    "passwords must have at least 12 characters",
+    "Password: at least 8 characters, one digit",
+    "The password is stored in the keychain.",
+    "the token expires after 3600 seconds",
+    "secret: my-app-secret",
+    "secretName: app-tls",
+    "secretKeyRef:\n  name: database-credentials\n  key: password",
+    'type="password" placeholder="Password"',
+    '<input type="password" name="password" id="password">',
+    '{"type": "password", "label": "Password"}',
+    "password_file: /run/secrets/db_password",
+    "token_url: https://auth.example.com/oauth/token",
+    "token_type: bearer",
+    "next_page_token: CAUQAA2",
+    "tokenizer = AutoTokenizer.from_pretrained('bert-base-uncased')",
+    "tokens = tokenizer.encode(text)",
+    "token_count = len(tokens)",
+    "total_tokens: 15302",
+    "postgres://user:password@localhost/db",
+    "postgres://user:${PASSWORD}@localhost/db",
+    "postgresql://<user>:<password>@<host>/<db>",
+    "https://user:pass@example.com",
+    "https://example.com:8080/path@v2",
+    "http://localhost:3000/@scope/package",
+    "git@github.com:org/repo.git",
+    "npm install @scope/package@1.2.3",
+    "mailto:mira@example.com",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer $TOKEN",
+    "Authorization: Bearer YOUR_TOKEN",
+    "Authorization: `Bearer ${token}`",
+    "headers: { Authorization: `Bearer ${accessToken}` }",
+    'Authorization", "Bearer " + token',
+    "bearer authentication is used here",
+    "basic functionality works as expected",
+    "Basic authentication",
+    "the sk- prefix of the key",
+    "skip-this-test-and-go-on-with-the-rest-of-them",
+    "task-runner-configuration-and-more-of-the-same",
+    "risk-assessment-documentation-for-everybody",
+    "ghp_ is the prefix of GitHub's tokens",
+    "AKIA is how access keys begin",
+    "a key begins with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----",
+    'grep -r "BEGIN RSA PRIVATE KEY" .',
+    "eyJ is base64 for an opening brace",
+    "cd ~/projects/token-service && npm test -- token.spec.ts",
+    "src/auth/token-refresh.test.ts:42",
+    "refactor(auth): rotate secret, token and password handling",
+    "Bash: grep -rn 'api_key' src/ | head -20",
+    "PWD=/home/mira/project",
+    "OLDPWD=/home/mira",
+    "pwd && ls -la",
+    "csrf_token(request)",
+    "const token = await getToken(user.id)",
+    "const { token } = useAuth();",
+    "setToken(response.data.token)",
+    "localStorage.getItem('token')",
+    "assert token == expected_token",
+    "expect(password).toBe(userPassword)",
+    "passwordHash: bcrypt.hash(password, 10)",
+    "bcrypt.compare(password, user.password)",
+    "private_key_path = './keys/server.pem'",
+    "public_key = load_public_key()",
+    "primary_key=True",
+    "foreign_key='users.id'",
+    "api_key_header = APIKeyHeader(name='X-API-Key')",
+    "access_token_expires = timedelta(minutes=30)",
+    "secrets.token_urlsafe(32)",
+    "SECRET_KEY = env('SECRET_KEY')",
+    "jwt_secret = config.jwt.secret",
+    "credentials: 'include'",
+    "credentials = service_account.Credentials.from_file(path)",
+    "Keychain password for account mira",
+    "error: invalid password for user mira",
+    "--password-stdin",
+    "docker login --username mira --password-stdin",
+    "passwd: password updated successfully",
+    "--token <TOKEN>",
+    "--api-key YOUR_API_KEY",
+    "gh auth token",
+    "Token: EOF",
+    "[redacted:github]",
+    "password=[redacted:password]",
+    "Authorization: Bearer [redacted:bearer]",
+    "postgres://app:[redacted:url]@db.internal/main",
+    "example.com/?token=example",
+    "uses: actions/checkout@8f4b7f84864484a7bf31766abe9204da3cbe65b3",
+    "react@18.2.0 lodash@4.17.21",
+    "version = '1.2.3-beta.4+build.567'",
+]

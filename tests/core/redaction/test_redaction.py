@@ -1,0 +1,171 @@
+"""What is redacted, what is left alone, and that the cheap tests let through all that the precise rules want."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import redaction
+from core.redaction import clean_record, redact, screen
+from core.redaction.hint import may_hold
+
+
+def _labelled() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("labelled", Path(__file__).with_name("labelled.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["labelled"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+LABELLED: Any = _labelled()
+POSITIVES = LABELLED.positives()
+NEGATIVES = LABELLED.negatives()
+
+
+def test_the_labelled_set_meets_the_bars() -> None:
+    missed = [case for case in POSITIVES if case.secret in redact(case.text)[0]]
+    touched = [case for case in NEGATIVES if redact(case.text)[0] != case.text]
+    found = len(POSITIVES) - len(missed)
+    recall = found / len(POSITIVES)
+    precision = found / (found + len(touched))
+    assert recall >= 0.95, [case.label for case in missed]
+    assert precision >= 0.98, [case.text for case in touched]
+
+
+def test_a_second_seed_meets_them_too() -> None:
+    cases = LABELLED.positives(77)
+    missed = [case for case in cases if case.secret in redact(case.text)[0]]
+    assert len(missed) / len(cases) <= 0.05, [case.label for case in missed]
+
+
+@pytest.mark.parametrize("kind", LABELLED.Maker(1).provider_tokens())
+def test_each_provider_is_named(kind: str) -> None:
+    token = LABELLED.Maker(2).provider_tokens()[kind]
+    text, counts = redact(f"It is {token} now.")
+    assert text == f"It is [redacted:{kind.split()[0]}] now."
+    assert counts == {kind.split()[0]: 1}
+
+
+def test_the_screens_let_through_what_the_rules_replace() -> None:
+    for case in POSITIVES:
+        if redact_with_rules(case.text) != case.text:
+            assert screen.suspects(case.text.encode()), case.label
+            assert may_hold(case.text), case.label
+            for ascii_only in (True, False):
+                line = json.dumps({"message": {"content": case.text}}, ensure_ascii=ascii_only).encode()
+                assert screen.suspects(line), case.label
+
+
+def redact_with_rules(text: str) -> str:
+    from core.redaction.rules import replace
+
+    return replace(text, {})
+
+
+def test_the_screens_let_little_else_through() -> None:
+    assert sum(may_hold(case.text) for case in NEGATIVES) / len(NEGATIVES) < 0.6
+    assert sum(screen.suspects(case.text.encode()) for case in NEGATIVES) / len(NEGATIVES) < 0.25
+
+
+_PIECES = st.sampled_from(
+    [case.text for case in POSITIVES[::7]]
+    + [case.text for case in NEGATIVES[::9]]
+    + [
+        "password=",
+        "token: ",
+        "'",
+        '"',
+        "\\n",
+        "\n",
+        " ",
+        "[redacted:",
+        "]",
+        "<private>",
+        "</private>",
+        "@",
+        "://",
+        "Bearer ",
+    ]
+)
+
+
+@given(st.lists(_PIECES | st.text(max_size=12), max_size=6).map("".join))
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    once, _ = redact(text)
+    assert redact(once) == (once, {})
+
+
+@given(st.lists(_PIECES | st.text(max_size=12), max_size=6).map("".join))
+def test_what_the_rules_replace_passes_every_screen(text: str) -> None:
+    if redact_with_rules(text) != text:
+        data = text.encode("utf-8", "surrogatepass")
+        assert screen.suspects(data)
+        assert may_hold(text)
+        assert screen.suspects(json.dumps(text).encode())
+
+
+@given(st.text())
+def test_any_text_is_taken(text: str) -> None:
+    redact(text)
+
+
+def test_a_value_is_judged_by_the_key_it_stands_under() -> None:
+    make = LABELLED.Maker(3)
+    secret, word = make.some(LABELLED.ALNUM, 24), "Tangerine" + "42!"
+    value = {"env": {"API_KEY": secret, "PATH": "/usr/bin"}, "login": [{"user": "mira", "password": word}]}
+    counts: dict[str, int] = {}
+    cleaned = clean_record(json.dumps(value).encode(), value, counts)
+    assert cleaned == {
+        "env": {"API_KEY": "[redacted:secret]", "PATH": "/usr/bin"},
+        "login": [{"user": "mira", "password": "[redacted:password]"}],
+    }
+    assert counts == {"secret": 1, "password": 1}
+    assert json.dumps(value).count(secret) == 1
+
+
+def test_a_harmless_record_is_handed_on_as_it_is() -> None:
+    value = {"message": {"content": "Nothing to hide."}}
+    assert clean_record(json.dumps(value).encode(), value, {}) is value
+
+
+def test_a_secret_in_json_escapes_is_found() -> None:
+    token = LABELLED.Maker(4).provider_tokens()["github"]
+    raw = '{"text": "\\u0067' + token[1:] + '"}'
+    value = json.loads(raw)
+    assert clean_record(raw.encode(), value, {}) == {"text": "[redacted:github]"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Keep <private>not this</private> and that.", "Keep  and that."),
+        ("Up to <PRIVATE>here\nand all that follows", "Up to "),
+        ("<private>a</private>b<private>c</private>", "b"),
+    ],
+)
+def test_private_spans_are_taken_out(text: str, kept: str) -> None:
+    assert redact(text)[0] == kept
+
+
+def test_several_kinds_are_counted() -> None:
+    make = LABELLED.Maker(8)
+    tokens = make.provider_tokens()
+    text = f"{tokens['github']} {tokens['npm']} {make.provider_tokens()['npm']}"
+    assert redact(text)[1] == {"github": 1, "npm": 2}
+
+
+def test_what_is_shown_is_redacted_too() -> None:
+    token = LABELLED.Maker(9).provider_tokens()["stripe"]
+    assert redaction.shown(f"key {token}") == "key [redacted:stripe]"
+    assert redaction.shown("plain words") == "plain words"
