@@ -21,10 +21,12 @@ OVERHEAD = 100
 
 # A person's words; a command typed by one; a machine's summary of what came before; the user's interruption; another
 # agent's message; a prompt typed while the assistant was at work, and one taken back before it was sent; the
-# assistant's text, reasoning and tool calls; what became of a call; the recap shown to a user who comes back.
+# assistant's text, what it says on the way to an answer, its reasoning and tool calls; what became of a call; the recap
+# shown to a user who comes back; anything else that happened, in a line.
 PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = "prompt", "command", "summary", "interrupt", "teammate"
 QUEUED, TAKEN_BACK = "queued", "taken back"
-TEXT, THINKING, TOOL, RESULT, RECAP = "text", "thinking", "tool", "result", "recap"
+TEXT, COMMENTARY, THINKING, TOOL, RESULT, RECAP = "text", "commentary", "thinking", "tool", "result", "recap"
+NOTE = "note"
 
 GAP = "gap"
 

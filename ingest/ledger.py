@@ -183,6 +183,11 @@ def read(home: Home) -> dict[str, dict[str, object]]:
     return found
 
 
+def of(home: Home, source: str) -> dict[str, object]:
+    """The last ledger of one source; empty before the first."""
+    return read(home).get(source) or {}
+
+
 def shown(path: str) -> str:
     """A path that any JSON writer and terminal can take, whatever bytes the file's name has."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

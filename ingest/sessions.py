@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.document import Document, Failure, Timestamp
 from core.text import clean, one_line
-from ingest import markdown, titles, toolcalls
+from ingest import agentcalls, markdown, titles, toolcalls
 from ingest.events import (
     COMMAND,
+    COMMENTARY,
     GAP,
     INTERRUPT,
     MAX_DOCUMENT,
+    NOTE,
     PROMPT,
     RESULT,
     SUMMARY,
@@ -104,11 +106,12 @@ class Session:
             if at > self.last:
                 self.last = at
 
-    def put(self, kind: str, text: str, at: str = "", record: str = "", message: str = "", call: str = "") -> None:
+    def put(self, kind: str, text: str, at: str = "", record: str = "", message: str = "", call: str = "") -> Event:
         """Add a piece. ``text`` must be clean; ``record`` names the raw record, where it has a lasting name."""
         event = Event(kind, bounded(text), at, record, message, call, "")
         self.uuids.add(record or identity(event))
         self._window.add(event)
+        return event
 
     def prompt(self, text: str, at: str = "", record: str = "") -> None:
         """What a person typed."""
@@ -122,6 +125,14 @@ class Session:
         """What the assistant said."""
         self._say(TEXT, text, at, record, message)
 
+    def comment(self, text: str, at: str = "", record: str = "", message: str = "") -> None:
+        """What the assistant said on the way to an answer."""
+        self._say(COMMENTARY, text, at, record, message)
+
+    def note(self, text: str, at: str = "", record: str = "") -> None:
+        """What happened otherwise; ``text`` is one line."""
+        self.put(NOTE, one_line(text, 500), at, record)
+
     def think(self, text: str, at: str = "", record: str = "", message: str = "") -> None:
         """What the assistant thought."""
         self._say(THINKING, text, at, record, message)
@@ -132,7 +143,7 @@ class Session:
 
     def call(self, name: str, given: Any, at: str = "", record: str = "", message: str = "", call: str = "") -> None:
         """A tool call: ``given`` is what it was given, ``call`` the id by which its outcome names it."""
-        self.put(TOOL, toolcalls.call(name, given), at, record, message, call)
+        self.put(TOOL, agentcalls.call(name, given), at, record, message, call)
 
     def failed(self, call: str, error: str, at: str = "", record: str = "") -> None:
         """The call ended with an error: its first lines are shown under it."""

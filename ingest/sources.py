@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # The vendors' own documentation and sources name them; Claude Code's need more than a table: ``ingest.claude``.
 PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "claude": (),
+    "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),),
 }
 
 

@@ -38,6 +38,12 @@ def call(name: str, given: Any) -> str:
     return _item(one_line(name, 120) or "tool", _pairs(pairs))
 
 
+def call_as(kind: str, name: str, arguments: dict[str, Any]) -> str:
+    """The lines of a call whose arguments are named as those of Claude Code's tool ``kind``, shown under ``name``."""
+    name = one_line(name, 120) or "tool"
+    return _FORMATS[kind](name, arguments) or _item(name, _pairs(arguments))
+
+
 def error_lines(text: str) -> str:
     """The first telling lines of a failure, each as ``  ! …``: five lines, 500 characters.
 

@@ -7,7 +7,9 @@ from typing import Protocol
 
 from ingest.events import (
     COMMAND,
+    COMMENTARY,
     INTERRUPT,
+    NOTE,
     PROMPT,
     QUEUED,
     RECAP,
@@ -26,7 +28,10 @@ from ingest.events import (
 
 USER, ASSISTANT, TASK, SUBAGENT = "user", "assistant", "task", "subagent"
 COMPACTION = "compaction"
+# What an assistant says while it works, where its source tells that from the answer; its tool calls stand there too.
+WORKING = "commentary"
 
+_MACHINE = frozenset((TEXT, TOOL, THINKING, COMMENTARY))
 # Commands that only end or begin a transcript: where they stand says as much.
 SILENT = frozenset(("/clear", "/exit", "/quit"))
 
@@ -184,18 +189,19 @@ def _conversation(
     current: Turn | None = None
     for event in events:
         kind = event.kind
-        if kind in (TEXT, TOOL, THINKING):
+        if kind in _MACHINE:
             message = messages.get(event.message) if event.message else None
             if message is None:
-                if current is None or current.role != machine:
-                    current = Turn(machine, event.at)
+                role = WORKING if kind == COMMENTARY else machine
+                if current is None or (current.role != role and (current.role != WORKING or kind == TEXT)):
+                    current = Turn(role, event.at)
                     found.append(current)
                 message = current.message()
                 if event.message:
                     messages[event.message] = message
             if kind == THINKING:
                 message.reasoning.append(event.text)
-            elif kind == TEXT:
+            elif kind in (TEXT, COMMENTARY):
                 message.blocks.append((False, event.text))
             else:
                 notes = outcomes.get(event.call) if event.call else None
@@ -203,6 +209,9 @@ def _conversation(
         elif kind == INTERRUPT:
             if current is not None:
                 current.message().blocks.append((True, "- interrupted by the user"))
+        elif kind == NOTE:
+            if current is not None:
+                current.message().blocks.append((True, f"- {event.text}"))
         elif kind == COMMAND:
             if event.text in SILENT:
                 continue

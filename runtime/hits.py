@@ -24,6 +24,17 @@ _NEAR = 5
 _HEX = frozenset("0123456789abcdef")
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
+# Source → the command that its id completes.
+_RESUME = {
+    "claude": "claude --resume",
+    "codex": "codex resume",
+    "gemini": "gemini --resume",
+    "opencode": "opencode --session",
+    "pi": "pi --session",
+    "copilot": "copilot --resume",
+    "amp": "amp threads continue",
+}
+
 
 class NotFound(BrainError):
     """No document answers to a reference: a valid answer, exit code 67. ``near`` are uris that come close."""
@@ -85,12 +96,13 @@ def resume(fields: dict[str, Any]) -> str | None:
 
     A subagent is resumed by its parent. An id that a shell would read as anything but one word gives None.
     """
-    if fields.get("source") != "claude":
+    command = _RESUME.get(str(fields.get("source")))
+    if command is None:
         return None
     identity = str(fields.get("parent") or fields.get("session_id") or "")
     if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
         return None
-    return f"claude --resume {identity}"
+    return f"{command} {identity}"
 
 
 def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:

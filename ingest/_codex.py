@@ -1,0 +1,412 @@
+"""Rollouts of Codex CLI → sessions.
+
+Three generations: up to 0.31 bare items after a first line ``{id, timestamp, instructions, git}``; then
+``{timestamp, type, payload}``, in which every message stands twice, as an item of the conversation and as an event;
+from 0.145 on also ``ordinal``, ``world_state`` and messages between agents. Of a message that stands twice the first
+is taken, with the text of the event for what a person typed.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+from os.path import basename
+from typing import Any
+
+from core.document import Failure
+from core.text import clean, one_line
+from ingest import _codex_human as human
+from ingest import _codex_outcomes as outcomes
+from ingest import _codex_vocabulary as known
+from ingest import records
+from ingest.agentcalls import command_text
+from ingest.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
+from ingest.reading import BROKEN, Reading, lines
+from ingest.sessions import Session
+from ingest.values import instant, mapping, string
+
+NAME = "codex"
+FOREIGN = "not a Codex transcript"
+
+_BARE_STATE = "record_type"
+_FINAL = "final_answer"
+_UUID = 36
+
+
+def read(path: str) -> Reading:
+    """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    return lines(path, _take, FOREIGN)
+
+
+def _take(source: records.Records, reading: Reading) -> None:
+    rollout = _Rollout(reading)
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+            continue
+        line, record = item
+        try:
+            rollout.add(record, line)
+        except BROKEN as error:
+            reading.broken(error, line)
+    rollout.finish()
+
+
+class _Rollout:
+    """One file's records, in order."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._session = Session(_named(reading.path), NAME)
+        self._line = 0
+        self._recognised = self._begun = self._events = False
+        # What was said once and will be said again: digest → how often as an item, less how often as an event.
+        self._twice: dict[bytes, int] = {}
+        # Prompts that stand as items, until the event that repeats them comes.
+        self._prompts: list[Event] = []
+        self._event_prompt = ""
+        self._linked: set[str] = set()
+
+    def add(self, record: dict[str, Any], line: int) -> None:
+        self._line = line
+        kind = record.get("type")
+        payload = record.get("payload")
+        if type(payload) is dict and type(kind) is str:
+            self._enveloped(kind, payload, record)
+        else:
+            self._bare(kind, record)
+
+    def finish(self) -> None:
+        if not self._recognised:
+            return
+        for event in self._prompts if self._events else ():
+            event.kind = TAKEN_BACK  # the harness's: what a person typed stands as an event too
+        session = self._session
+        session.unit = session.unit or one_line(f"{_stem(self._reading.path)}")
+        self._reading.parts[session.unit] = session
+
+    # Envelopes
+
+    def _enveloped(self, kind: str, payload: dict[str, Any], record: dict[str, Any]) -> None:
+        if kind not in known.RECORDS:
+            self._unknown(f"record {one_line(kind, 60)}")
+            return
+        self._recognised = True
+        session = self._session
+        session.records += 1
+        at = instant(record.get("timestamp"))
+        if not record.keys() <= known.ENVELOPE:
+            self._fields("record", record, known.ENVELOPE)
+        if kind == "response_item":
+            session.seen(at)
+            self._item(payload, at)
+        elif kind == "event_msg":
+            self._event(payload, at)
+        elif kind == "turn_context":
+            self._check("turn_context", payload)
+            session.seen(at)
+            self._context(payload)
+        elif kind == "session_meta":
+            self._check("session_meta", payload)
+            self._meta(payload, at)
+        elif kind == "compacted":
+            self._check("compacted", payload)
+            session.seen(at)
+            session.compacted(string(payload.get("message")), at)
+        elif kind == "inter_agent_communication":
+            session.seen(at)
+            self._teammate(payload, at)
+
+    def _bare(self, kind: Any, record: dict[str, Any]) -> None:
+        if _BARE_STATE in record:
+            self._recognised = True
+        elif type(kind) is str and (kind in known.ITEMS or kind in known.DROPPED_ITEMS) and "message" not in record:
+            self._recognised = self._recognised or "role" in record or "call_id" in record or kind == "reasoning"
+            self._session.records += 1
+            self._item(record, instant(record.get("timestamp")))
+        elif not self._begun and type(record.get("id")) is str and "timestamp" in record and _is_opening(record):
+            self._recognised = True
+            self._session.records += 1
+            self._meta(record, instant(record.get("timestamp")))
+        else:
+            self._unknown(f"record {one_line(kind, 60)}" if type(kind) is str and kind else "record without type")
+
+    def _meta(self, payload: dict[str, Any], at: str) -> None:
+        session = self._session
+        if self._begun:
+            # A fork repeats its origin's first line.
+            origin = string(payload.get("id"))
+            if origin and origin != session.unit:
+                session.forked_from = session.forked_from or one_line(origin, 500)
+            return
+        self._begun = True
+        session.unit = one_line(string(payload.get("id")) or string(payload.get("session_id")), 4000) or session.unit
+        session.seen(instant(payload.get("timestamp")) or at)
+        session.cwd = string(payload.get("cwd"))
+        session.version = string(payload.get("cli_version"))
+        session.branch = string(mapping(payload.get("git")).get("branch"))
+        session.forked_from = one_line(string(payload.get("forked_from_id")), 500)
+        session.title = string(payload.get("thread_name"))
+        self._origin(payload)
+
+    def _origin(self, payload: dict[str, Any]) -> None:
+        session = self._session
+        given = payload.get("source")
+        sub = mapping(given).get("subagent")
+        spawn = mapping(mapping(sub).get("thread_spawn"))
+        parent = string(spawn.get("parent_thread_id")) or string(payload.get("parent_thread_id"))
+        if parent or sub is not None:
+            kind = string(spawn.get("agent_role")) or string(payload.get("agent_role"))
+            kind = kind or string(sub) or string(mapping(sub).get("other")) or string(payload.get("agent_type"))
+            session.parent = one_line(parent, 500)
+            session.agent_type = one_line(kind, 80)
+            name = string(spawn.get("agent_nickname")) or string(payload.get("agent_nickname"))
+            session.agent_id = one_line(
+                name or string(spawn.get("agent_path")) or string(payload.get("agent_path")), 200
+            )
+        elif type(given) is str:
+            session.extra["surface"] = given
+
+    def _context(self, payload: dict[str, Any]) -> None:
+        session = self._session
+        model = payload.get("model")
+        if type(model) is str and model:
+            session.models.add(model)
+        if not session.cwd:
+            session.cwd = string(payload.get("cwd"))
+
+    # Items of the conversation
+
+    def _item(self, item: dict[str, Any], at: str) -> None:
+        kind = item.get("type")
+        session = self._session
+        if kind == "message":
+            self._check("response_item message", item)
+            self._message(item, at)
+        elif kind == "reasoning":
+            self._check("response_item reasoning", item)
+            for part in (item.get("summary"), item.get("content")):
+                for entry in part if type(part) is list else ():
+                    self._think(string(mapping(entry).get("text")), at, 1)
+        elif kind == "function_call":
+            self._check("response_item function_call", item)
+            name, space = string(item.get("name")), string(item.get("namespace"))
+            given = item.get("arguments")
+            session.call(f"{space}.{name}" if space else name, given, at, call=string(item.get("call_id")))
+        elif kind == "custom_tool_call":
+            self._check("response_item custom_tool_call", item)
+            session.call(string(item.get("name")), item.get("input"), at, call=string(item.get("call_id")))
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            self._check(f"response_item {kind}", item)
+            self._output(string(item.get("call_id")), item.get("output"), at)
+        elif kind == "local_shell_call":
+            self._check("response_item local_shell_call", item)
+            command = command_text(mapping(item.get("action")).get("command"))
+            session.call("shell", {"command": command}, at, call=string(item.get("call_id")) or string(item.get("id")))
+        elif kind == "web_search_call":
+            self._check("response_item web_search_call", item)
+            self._web(mapping(item.get("action")), at)
+        elif kind == "tool_search_call":
+            self._check("response_item tool_search_call", item)
+            session.call("tool_search", item.get("arguments"), at, call=string(item.get("call_id")))
+        elif kind == "image_generation_call":
+            self._check("response_item image_generation_call", item)
+            session.call("image_generation", {"prompt": item.get("revised_prompt")}, at)
+        elif kind == "agent_message":
+            self._check("response_item agent_message", item)
+            self._teammate(item, at)
+        elif kind not in known.DROPPED_ITEMS:
+            self._unknown(f"response_item {one_line(str(kind), 60)}")
+
+    def _message(self, item: dict[str, Any], at: str) -> None:
+        role = item.get("role")
+        content = item.get("content")
+        texts = [content] if type(content) is str else []
+        for block in content if type(content) is list else ():
+            kind = mapping(block).get("type")
+            if kind in ("input_text", "output_text", "text"):
+                texts.append(string(block.get("text")))
+            elif kind not in ("input_image", "input_audio", "input_file", "encrypted_content"):
+                self._unknown(f"message content {one_line(str(kind), 60)}")
+        if role == "assistant":
+            self._answer("\n\n".join(texts), string(item.get("phase")), at, 1)
+        elif role == "user":
+            self._typed(texts, at)
+        elif role not in ("developer", "system"):
+            self._unknown(f"message role {one_line(str(role), 60)}")
+
+    def _typed(self, texts: list[str], at: str) -> None:
+        session = self._session
+        kept: list[str] = []
+        for text in texts:
+            command = human.shell_command(text)
+            if command:
+                session.command(f"! {command}", at)
+                continue
+            if not session.cwd:
+                session.cwd = human.directory(text)
+            text = human.typed(text)
+            if text:
+                kept.append(text)
+        said = "\n\n".join(kept)
+        if not said:
+            return
+        if self._event_prompt and _alike(said, self._event_prompt):
+            self._event_prompt = ""
+            return
+        event = session.put(PROMPT, said, at)
+        self._prompts.append(event)
+
+    def _teammate(self, item: dict[str, Any], at: str) -> None:
+        content = item.get("content")
+        texts = [content] if type(content) is str else []
+        texts += [string(mapping(block).get("text")) for block in content if block] if type(content) is list else []
+        said = clean("\n\n".join(text for text in texts if text)).strip()
+        if said and self._is_first(f"{TEAMMATE} {said}", 1 if "type" in item else -1):
+            author, to = one_line(string(item.get("author")), 100), one_line(string(item.get("recipient")), 100)
+            head = f"{author} to {to}: " if author and to else f"{author}: " if author else ""
+            self._session.put(TEAMMATE, head + said, at)
+
+    def _web(self, action: dict[str, Any], at: str) -> None:
+        kind = string(action.get("type"))
+        if kind == "open_page" or kind == "find_in_page":
+            self._session.call("web_fetch", {"url": action.get("url"), "prompt": action.get("pattern")}, at)
+        else:
+            self._session.call("web_search", action, at)
+
+    def _output(self, call: str, output: Any, at: str) -> None:
+        error, note = outcomes.outcome(output)
+        if error:
+            self._session.failed(call, error, at)
+        elif note:
+            self._link(call, note, at)
+
+    def _link(self, call: str, note: str, at: str) -> None:
+        if note not in self._linked or not note.startswith("→"):
+            self._linked.add(note)
+            self._session.noted(call, note, at)
+
+    # Events
+
+    def _event(self, event: dict[str, Any], at: str) -> None:
+        kind = event.get("type")
+        session = self._session
+        if kind == "token_count":
+            total = mapping(mapping(event.get("info")).get("total_token_usage")).get("output_tokens")
+            if type(total) is int:
+                session.tokens["total"] = total
+        elif kind == "user_message":
+            self._check("event_msg user_message", event)
+            session.seen(at)
+            self._user_event(string(event.get("message")), at)
+        elif kind == "agent_message":
+            self._check("event_msg agent_message", event)
+            session.seen(at)
+            self._answer(string(event.get("message")), string(event.get("phase")), at, -1)
+        elif kind == "agent_reasoning" or kind == "agent_reasoning_raw_content":
+            session.seen(at)
+            self._think(string(event.get("text")), at, -1)
+        elif kind == "turn_aborted":
+            self._check("event_msg turn_aborted", event)
+            if event.get("reason") == "interrupted":
+                session.interrupted(at)
+        elif kind == "thread_rolled_back":
+            self._check("event_msg thread_rolled_back", event)
+            count = event.get("num_turns")
+            session.note(f"the last {'turn' if count == 1 else f'{count} turns'} taken back by the user", at)
+        elif kind == "thread_name_updated":
+            session.title = string(event.get("thread_name"))
+        elif kind == "entered_review_mode":
+            session.command(f"/review {one_line(string(event.get('user_facing_hint')), 500)}".strip(), at)
+        elif kind == "exited_review_mode":
+            self._answer(string(mapping(event.get("review_output")).get("overall_explanation")), "", at, -1)
+        elif kind == "item_completed":
+            item = mapping(event.get("item"))
+            if string(item.get("type")).lower() == "plan":
+                self._answer(string(item.get("text")), "", at, -1)
+        elif kind == "collab_agent_spawn_end":
+            thread = string(event.get("new_thread_id"))
+            if thread:
+                self._link(string(event.get("call_id")), outcomes.link(thread), at)
+        elif kind not in known.DROPPED_EVENTS:
+            self._unknown(f"event_msg {one_line(str(kind), 60)}")
+
+    def _user_event(self, message: str, at: str) -> None:
+        said = human.typed(message)
+        first = not self._events
+        self._events = True
+        if not said:
+            return
+        waiting = self._prompts
+        for index in range(len(waiting) - 1, -1, -1):
+            if _alike(waiting[index].text, said):
+                # The event's text is what was typed; what stood as items before it, and as no event, was not.
+                waiting[index].text = said
+                self._prompts = [] if first else [*waiting[:index], *waiting[index + 1 :]]
+                return
+        if first:
+            self._prompts = []  # an older version's, which recorded no events
+        self._session.put(PROMPT, said, at)
+        self._event_prompt = said
+
+    # What stands twice
+
+    def _answer(self, text: str, phase: str, at: str, side: int) -> None:
+        text = text.replace("<proposed_plan>\n", "").replace("</proposed_plan>", "")
+        if text.strip() and self._is_first(text, side):
+            self._event_prompt = ""
+            if phase and phase != _FINAL:
+                self._session.comment(text, at)
+            else:
+                self._session.say(text, at)
+
+    def _think(self, text: str, at: str, side: int) -> None:
+        if text.strip() and self._is_first(text, side):
+            self._session.think(text, at)
+
+    def _is_first(self, text: str, side: int) -> bool:
+        """Whether a text was not yet said on the other side; ``side``: 1 as an item, -1 as an event."""
+        key = blake2b(" ".join(text.split()).encode("utf-8", "replace"), digest_size=12).digest()
+        balance = self._twice.get(key, 0)
+        if balance + side:
+            self._twice[key] = balance + side
+        else:
+            del self._twice[key]
+        return balance * side >= 0
+
+    # Drift
+
+    def _unknown(self, what: str) -> None:
+        self._reading.count(what, self._line)
+
+    def _check(self, what: str, found: dict[str, Any]) -> None:
+        fields = known.FIELDS[what]
+        if not found.keys() <= fields:
+            self._fields(what, found, fields)
+
+    def _fields(self, what: str, found: dict[str, Any], fields: frozenset[str]) -> None:
+        for name in sorted(found.keys() - fields):
+            self._unknown(f"{what}: field {one_line(name, 60)}")
+
+
+def _is_opening(record: dict[str, Any]) -> bool:
+    return any(key in record for key in ("instructions", "git", "cwd", "originator"))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two records of a prompt are of the same: one may hold more of its surroundings than the other."""
+    one, other = " ".join(one.split()), " ".join(other.split())
+    return one == other or (len(other) > 3 and other in one) or (len(one) > 3 and one in other)
+
+
+def _stem(path: str) -> str:
+    name = os.fsencode(basename(path)).decode("utf-8", "replace")
+    return name.removesuffix(".zst").removesuffix(".jsonl")
+
+
+def _named(path: str) -> str:
+    """The session's id as a rollout's file name has it, or ""."""
+    stem = _stem(path)
+    end = stem[-_UUID:]
+    is_id = len(end) == _UUID and end.count("-") == 4 and set(end) <= set("0123456789abcdef-")
+    return end if is_id and stem.startswith("rollout-") else ""

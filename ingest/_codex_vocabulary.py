@@ -1,0 +1,139 @@
+"""The words of Codex CLI's transcripts that are known: whatever is not listed here is counted and reported.
+
+Names seen in transcripts of 0.20 to 0.146 and in the vendor's protocol (codex-rs/protocol, codex-rs/rollout).
+"""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Records: {timestamp, type, payload}; ``ordinal`` since 0.145.
+ENVELOPE = _words("timestamp type payload ordinal")
+RECORDS = _words(
+    """
+    session_meta turn_context response_item event_msg compacted world_state inter_agent_communication
+    inter_agent_communication_metadata
+    """
+)
+
+# Items of the conversation with the model. Those that are not read have no content of their own.
+ITEMS = _words(
+    """
+    message reasoning function_call function_call_output custom_tool_call custom_tool_call_output local_shell_call
+    web_search_call tool_search_call image_generation_call agent_message
+    """
+)
+DROPPED_ITEMS = _words(
+    """
+    tool_search_output ghost_snapshot compaction compaction_summary context_compaction compaction_trigger
+    additional_tools other
+    """
+)
+
+# Events: read, and of no use to a reader (repeated by items, or housekeeping).
+EVENTS = _words(
+    """
+    user_message agent_message agent_reasoning agent_reasoning_raw_content turn_aborted token_count thread_rolled_back
+    entered_review_mode exited_review_mode item_completed collab_agent_spawn_end thread_name_updated
+    """
+)
+DROPPED_EVENTS = _words(
+    """
+    error warning guardian_assessment guardian_warning exec_command_begin exec_command_end exec_command_output_delta
+    terminal_interaction patch_apply_begin patch_apply_updated patch_apply_end mcp_tool_call_begin mcp_tool_call_end
+    mcp_startup_update mcp_startup_complete web_search_begin web_search_end view_image_tool_call image_generation_begin
+    image_generation_end dynamic_tool_call_request dynamic_tool_call_response collab_agent_spawn_begin
+    collab_agent_interaction_begin collab_agent_interaction_end collab_waiting_begin collab_waiting_end
+    collab_close_begin collab_close_end collab_resume_begin collab_resume_end sub_agent_activity task_started
+    task_complete turn_started turn_complete turn_diff plan_update plan_delta context_compacted thread_goal_updated
+    session_configured thread_settings_applied model_reroute model_verification turn_moderation_metadata
+    safety_buffering agent_reasoning_section_break agent_message_delta agent_message_content_delta
+    agent_reasoning_delta reasoning_content_delta reasoning_raw_content_delta raw_response_item stream_error
+    background_event deprecation_notice hook_started hook_completed item_started exec_approval_request
+    apply_patch_approval_request request_permissions request_user_input elicitation_request undo_started
+    undo_completed shutdown_complete realtime_conversation_started realtime_conversation_sdp
+    realtime_conversation_realtime realtime_conversation_closed realtime_conversation_list_voices_response
+    get_history_entry_response mcp_list_tools_response list_custom_prompts_response list_skills_response
+    conversation_path skills_update_available injected_message add_credits_nudge_email_response plan_completed
+    """
+)
+
+# Fields of what is read, by record type, item or event.
+_ITEM = "type id metadata internal_chat_message_metadata_passthrough"
+FIELDS = {
+    "session_meta": _words(
+        """
+        id session_id timestamp cwd originator cli_version instructions base_instructions source thread_source
+        model_provider git forked_from_id parent_thread_id agent_nickname agent_role agent_type agent_path
+        dynamic_tools memory_mode history_mode context_window multi_agent_version thread_name history_base
+        subagent_history_start_ordinal selected_capability_roots initial_model
+        """
+    ),
+    "turn_context": _words(
+        """
+        turn_id trace_id cwd workspace_roots current_date timezone approval_policy approvals_reviewer sandbox_policy
+        permission_profile active_permission_profile file_system_sandbox_policy network model comp_hash personality
+        collaboration_mode multi_agent_mode multi_agent_version realtime_active effort summary user_instructions
+        developer_instructions base_instructions final_output_json_schema truncation_policy service_tier
+        """
+    ),
+    "compacted": _words("message replacement_history window_id window_number first_window_id previous_window_id phase"),
+    "response_item message": _words(f"{_ITEM} role content phase status end_turn"),
+    "response_item reasoning": _words(f"{_ITEM} summary content encrypted_content status"),
+    "response_item function_call": _words(f"{_ITEM} name namespace arguments call_id status"),
+    "response_item function_call_output": _words(f"{_ITEM} call_id output status name"),
+    "response_item custom_tool_call": _words(f"{_ITEM} name namespace input call_id status"),
+    "response_item custom_tool_call_output": _words(f"{_ITEM} call_id output status name"),
+    "response_item local_shell_call": _words(f"{_ITEM} call_id status action"),
+    "response_item web_search_call": _words(f"{_ITEM} call_id status action"),
+    "response_item tool_search_call": _words(f"{_ITEM} call_id status execution arguments"),
+    "response_item image_generation_call": _words(f"{_ITEM} status revised_prompt result"),
+    "response_item agent_message": _words(f"{_ITEM} author recipient content other_recipients"),
+    "event_msg user_message": _words(
+        "type message kind images local_images text_elements client_id image_details audio local_audio"
+    ),
+    "event_msg agent_message": _words("type message phase memory_citation id"),
+    "event_msg agent_reasoning": _words("type text"),
+    "event_msg turn_aborted": _words("type turn_id reason completed_at duration_ms started_at"),
+    "event_msg thread_rolled_back": _words("type num_turns"),
+}
+
+# What a text of a user record begins with where the harness wrote it.
+INJECTED = (
+    "# AGENTS.md instructions",
+    "<user_instructions>",
+    "<environment_context>",
+    "<permissions instructions>",
+    "<collaboration_mode>",
+    "<multi_agent_mode>",
+    "<skills_instructions>",
+    "<plugins_instructions>",
+    "<apps_instructions>",
+    "<personality_spec>",
+    "<model_switch>",
+    "<realtime_conversation>",
+    "<token_budget",
+    "<context_window",
+    "<rollout_budget>",
+    "<additional_context>",
+    "<extension_context>",
+    "<codex_internal_context",
+    "<turn_aborted>",
+    "<skill>",
+    "<skill ",
+    "<subagent_notification>",
+    "<user_action>",
+    "<goal_context>",
+    "<hook_prompt",
+    "<recommended_plugins>",
+    "<image>",
+    "<image name=",
+    "</image>",
+    "<INSTRUCTIONS>",
+    "Warning: The maximum number of unified exec processes",
+    "Warning: apply_patch was requested via",
+    "Another language model started to solve this problem and produced a summary",
+)
