@@ -16,6 +16,7 @@ _STARTED = "_BRAIN_STARTED"
 COMMANDS = {
     "init": "set the home up",
     "index": "bring sources and collections into the index",
+    "embed": "give vectors to what lacks them, so that it is found by meaning",
     "ask": "ask your memory a question",
     "recent": "what happened lately, newest first",
     "inbox": "note a decision, an idea, a preference",

@@ -89,7 +89,7 @@ def _lines(found: dict[str, Any]) -> Iterable[str]:
         ("libraries", _known(found["engine"], _libraries)),
         ("configuration", _configuration(found["config"])),
         ("index", _known(found["index"], lambda part: _index(part, found["disk"]))),
-        ("semantic", _known(found["semantic"], _installed)),
+        ("semantic", _known(found["semantic"], _semantic)),
     )
     yield from _section("Collections", _collections(found["collections"]))
     yield from _section("Sources", _sources(found))
@@ -146,10 +146,15 @@ def _index(part: dict[str, Any], disk: dict[str, Any]) -> str:
     return f"{part['path']}  ({_many(part['documents'], 'document')}{size}, {run})"
 
 
-def _installed(part: dict[str, Any]) -> str:
-    if part["installed"] is None:
-        return _UNKNOWN
-    return ", ".join(part["tables"]) if part["installed"] else _NONE
+def _semantic(part: dict[str, Any]) -> str:
+    if part["installed"] is None or part["provider"] is None:
+        return "not known"
+    name = f"{part['provider']}/{part['model']}"
+    if part["as_of"] is None:
+        return f"{name}: no vectors yet, {part['pending']} documents pending (brain embed)"
+    rows = [f"{name}: {'fresh' if part['fresh'] else str(part['pending']) + ' pending'} as of {part['as_of']}"]
+    rows += [f"{space['name']}: {space['vectors']} vectors" for space in part["spaces"] if not space["active"]]
+    return "; ".join(rows)
 
 
 def _collections(part: Any) -> Iterable[str]:

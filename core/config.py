@@ -19,6 +19,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# The providers of vectors, and the model of each where none is named.
+EMBEDDERS = {
+    "local": "all-MiniLM-L6-v2",
+    "openai": "text-embedding-3-small",
+    "gemini": "gemini-embedding-001",
+    "llm": "",
+}
+
 
 class Collection:
     """A folder of markdown that competes as one class of artifact.
@@ -61,6 +69,16 @@ class Config:
         """A top-level mapping such as ``sources`` or ``ask``; empty where the file has none."""
         section: dict[str, Any] = self.data.get(name) or {}
         return section
+
+
+def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:
+    """(provider, model) that the section ``embedding`` names, or the ones given instead; neither is checked."""
+    configured = str(section.get("provider") or "local")
+    name = provider or configured
+    if not model and name == configured:
+        folder = str(section.get("path") or "").rstrip("/") if name == "local" else ""
+        model = str(section.get("model") or folder.rpartition("/")[2])
+    return name, model or EMBEDDERS.get(name, "")
 
 
 def locate(home: Home) -> str:

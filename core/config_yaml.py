@@ -19,7 +19,15 @@ _COLLECTION_KEYS: dict[str, type | tuple[type, ...]] = {
     "trust": str,
     "quota": (int, float),
 }
-_SECTIONS = ("collections", "sources", "ask", "telemetry", "global_context", "models", "editor_uri")
+_EMBEDDING_KEYS: dict[str, type | tuple[type, ...]] = {
+    "provider": str,
+    "model": str,
+    "path": str,
+    "base_url": str,
+    "dimensions": int,
+    "window": int,
+}
+_SECTIONS = ("collections", "sources", "embedding", "ask", "telemetry", "global_context", "models", "editor_uri")
 
 
 def parse(path: str) -> dict[str, Any]:
@@ -48,12 +56,13 @@ def parse(path: str) -> dict[str, Any]:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
         _check_collection(path, name, entry)
-    for section in ("sources", "ask", "telemetry"):
+    for section in ("sources", "embedding", "ask", "telemetry"):
         if not isinstance(data.get(section) or {}, dict):
             raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
     for name, entry in (data.get("sources") or {}).items():
         _check_source(path, name, entry)
     _check_ask(path, data.get("ask") or {})
+    check_embedding(path, data.get("embedding") or {})
     plain: dict[str, Any] = _plain(data)
     return plain
 
@@ -72,6 +81,23 @@ def _check_ask(path: str, entry: dict[str, Any]) -> None:
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if timeout is not None and not (number and 0 < timeout < 1e9):
         raise BadInput(f"{path}: ask: timeout_s must be a number of seconds above 0", "timeout_s: 10")
+
+
+def check_embedding(path: str, entry: dict[str, Any]) -> None:
+    """Raises BadInput where the section ``embedding:`` does not hold; what providers there are is not checked here."""
+    for key, value in entry.items():
+        if key not in _EMBEDDING_KEYS:
+            known = f"known keys: {', '.join(_EMBEDDING_KEYS)}"
+            # The configuration is copied into the index and into its cache: no place for a key.
+            secret = "key" in str(key).lower() or "token" in str(key).lower()
+            fix = "export it instead: OPENAI_API_KEY, GEMINI_API_KEY" if secret else known
+            raise BadInput(f"{path}: embedding: unknown key {key!r}", fix)
+        if value is not None and (not isinstance(value, _EMBEDDING_KEYS[key]) or isinstance(value, bool)):
+            raise BadInput(f"{path}: embedding: {key} has the wrong type", f"edit {path}")
+    for key in ("dimensions", "window"):
+        value = entry.get(key)
+        if value is not None and not 8 <= value <= 100_000:
+            raise BadInput(f"{path}: embedding: {key} must lie between 8 and 100000", f"edit {path}")
 
 
 def _texts(value: object) -> bool:

@@ -86,14 +86,15 @@ class Space:
 
 
 class Waiting:
-    """A text that lacks vectors. ``cut`` is 0 where it has not been cut yet; ``done`` chunks have theirs."""
+    """A text of ``size`` bytes that lacks vectors. ``cut`` is 0 before it has been cut; ``done`` chunks have theirs."""
 
-    __slots__ = ("cut", "done", "hash")
+    __slots__ = ("cut", "done", "hash", "size")
 
-    def __init__(self, hash: str, cut: int, done: int) -> None:
+    def __init__(self, hash: str, cut: int, done: int, size: int) -> None:
         self.hash = hash
         self.cut = cut
         self.done = done
+        self.size = size
 
 
 def exist(connection: apsw.Connection) -> bool:
@@ -157,7 +158,9 @@ def drop(connection: apsw.Connection, space: Space) -> None:
     connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
     connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
     connection.execute("DELETE FROM brain_models WHERE id = ?", (space.id,))
-    connection.execute("DELETE FROM brain_state WHERE key IN (?, ?)", (f"embedded:{space.name}", f"as_of:{space.name}"))
+    connection.execute(
+        "DELETE FROM brain_state WHERE key IN (?, ?)", (f"embedded:{space.name}", f"embedded_at:{space.name}")
+    )
 
 
 def clear(connection: apsw.Connection, space: Space, collections: Sequence[str] = ()) -> None:
@@ -186,8 +189,8 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
     """The texts of active documents that lack vectors of a space, the newest documents' first, each once."""
     marks = f" AND d.collection IN ({', '.join('?' * len(collections))})" if collections else ""
     rows: Any = connection.execute(
-        f"SELECT d.hash, coalesce(t.id, 0), coalesce(e.done, 0){_JOINED}"
-        f" LEFT JOIN brain_facts f ON f.document_id = d.id WHERE {_WAITS}{marks}"
+        f"SELECT d.hash, coalesce(t.id, 0), coalesce(e.done, 0), octet_length(x.doc){_JOINED}"
+        f" JOIN content x ON x.hash = d.hash LEFT JOIN brain_facts f ON f.document_id = d.id WHERE {_WAITS}{marks}"
         " GROUP BY d.hash ORDER BY max(coalesce(f.ended, 0)) DESC, d.hash",
         (space.layout, space.id, *collections),
     )
@@ -214,13 +217,18 @@ def count(connection: apsw.Connection, space: Space) -> int:
 
 
 def put_cut(connection: apsw.Connection, space: Space, hash: str, spans: Iterable[tuple[int, int, int]]) -> int:
-    """Note how a text is cut, inside the caller's transaction: (start, end, kind) in characters; returns its id."""
+    """Note how a text is cut, inside the caller's transaction: (start, end, kind) in characters.
+
+    Returns the cut's id, 0 where no active document has the text any more.
+    """
     known: Any = connection.execute(
         "SELECT id FROM brain_cuts WHERE hash = ? AND layout = ?", (hash, space.layout)
     ).fetchone()
     if known:
         identity: int = known[0]
         return identity
+    if not connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (hash,)).fetchone():
+        return 0
     rows = list(spans)
     connection.execute("INSERT INTO brain_cuts(hash, layout, chunks) VALUES(?, ?, ?)", (hash, space.layout, len(rows)))
     identity = connection.last_insert_rowid()
@@ -308,6 +316,11 @@ def note(connection: apsw.Connection) -> None:
             f" SELECT ?, count(*){_JOINED} WHERE d.active = 1 AND t.chunks <= coalesce(e.done, 0)",
             (f"embedded:{space.name}", space.layout, space.id),
         )
+
+
+def stamp(connection: apsw.Connection, space: Space, instant: int) -> None:
+    """Note when a space was last brought forward, in epoch seconds."""
+    connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (f"embedded_at:{space.name}", instant))
 
 
 def settle(connection: apsw.Connection) -> None:

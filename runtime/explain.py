@@ -6,15 +6,17 @@ What is not known is None, never a guess.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
-from runtime import explain_corpus, explain_machine, explain_surfaces
+from runtime import explain_corpus, explain_machine, explain_semantic, explain_surfaces
 from runtime.explain_problems import problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from core.config import Config
     from core.home import Home
 
     Part = dict[str, Any] | list[dict[str, Any]]
@@ -51,23 +53,22 @@ def _corpus(home: Home, found: dict[str, Any]) -> None:
     from core.config import load
 
     known: explain_corpus.Known | None = None
+    config: Config | None = None
 
     def index() -> Part:
         nonlocal known
         known = explain_corpus.read(home)
-        try:
-            config = load(home)
-        except BrainError:  # the configuration's own part says so
-            config = None
         return explain_corpus.index(home, known, config)
 
     def collections() -> Part:
         return explain_corpus.collections(load(home), known)
 
+    with suppress(BrainError, OSError):  # the configuration's own part says so
+        config = load(home)
     found["index"] = _part(index)
     if "error" in found["index"]:
         found["index"] = {"path": home.index, **found["index"]}
-    found["semantic"] = _part(lambda: explain_corpus.semantic(known))
+    found["semantic"] = _part(lambda: explain_semantic.semantic(known, config))
     found["collections"] = _part(collections)
 
 

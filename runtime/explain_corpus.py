@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import clock
+from runtime import explain_semantic
 
 if TYPE_CHECKING:
     from core.config import Collection, Config
@@ -29,7 +30,7 @@ class Known:
     """
 
     __slots__ = (
-        "as_of", "complete", "documents", "exists", "inactive", "journal", "tables", "updated", "user_version",
+        "as_of", "complete", "documents", "exists", "inactive", "journal", "spaces", "updated", "user_version",
         "written",
     )  # fmt: skip
 
@@ -41,7 +42,7 @@ class Known:
         self.as_of: int | None = None
         self.complete: object = None
         self.inactive = 0
-        self.tables: list[str] = []
+        self.spaces: list[dict[str, Any]] = []
         self.journal = ""
         self.user_version = 0
 
@@ -88,7 +89,7 @@ def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
     }
 
 
-def collection(folder: Collection, known: Known | None) -> dict[str, Any]:
+def collection(folder: Collection, known: Known | None, config: Config | None = None) -> dict[str, Any]:
     """One collection: files on disk, documents indexed, pending, and the freshness of either clock.
 
     ``known`` is None where the index cannot be read: what depends on it is then None, not guessed.
@@ -115,7 +116,7 @@ def collection(folder: Collection, known: Known | None) -> dict[str, Any]:
             "pending": pending,
             "as_of": _iso(as_of),
         },
-        semantic=semantic(known),
+        semantic=explain_semantic.collection(known, config, folder.name),
     )
     return result
 
@@ -125,18 +126,11 @@ def collections(config: Config, known: Known | None) -> list[dict[str, Any]]:
     result = []
     for folder in config.collections.values():
         try:
-            result.append(collection(folder, known))
+            result.append(collection(folder, known, config))
         except (OSError, ImportError) as error:
             fix = f"check its permissions: ls -ld {folder.path}" if isinstance(error, OSError) else ""
             result.append({"name": folder.name, "path": folder.path, "error": str(error), "fix": fix})
     return result
-
-
-def semantic(known: Known | None) -> dict[str, Any]:
-    """Whether the index has vectors of ours at all; None where it cannot be read."""
-    if known is None:
-        return {"installed": None}
-    return {"installed": True, "tables": known.tables} if known.tables else {"installed": False}
 
 
 def _read(connection: apsw.Connection) -> Known:
@@ -158,12 +152,7 @@ def _read(connection: apsw.Connection) -> Known:
     known.complete = connection.execute(run, ("complete",)).get
     known.as_of = connection.execute(run, ("as_of",)).get
     known.inactive = connection.execute("SELECT count(*) FROM documents WHERE active = 0").get
-    known.tables = [
-        name
-        for (name,) in connection.execute(
-            "SELECT name FROM pragma_table_list WHERE type = 'virtual' AND name GLOB 'brain_vec_*' ORDER BY name"
-        )
-    ]
+    known.spaces = explain_semantic.read(connection)
     known.journal = connection.execute("PRAGMA journal_mode").get
     known.user_version = connection.execute("PRAGMA user_version").get
     connection.execute("COMMIT")

@@ -7,6 +7,7 @@ until then, finding nothing says nothing.
 from __future__ import annotations
 
 from core import clock
+from core.config import embedder
 from ingest import pulse
 
 TYPE_CHECKING = False
@@ -20,20 +21,28 @@ if TYPE_CHECKING:
 
 
 class Freshness:
-    """``complete``: a run has ended. ``current``: with the collections that are configured now."""
+    """``complete``: a run has ended. ``current``: with the collections that are configured now.
 
-    __slots__ = ("as_of", "complete", "current", "documents", "pending")
+    ``embedded``: how many documents have vectors of the provider that is configured, ``embedded_at`` since when.
+    """
+
+    __slots__ = ("as_of", "complete", "current", "documents", "embedded", "embedded_at", "pending")
 
     def __init__(self, home: Home, config: Config, connection: apsw.Connection) -> None:
+        space = "/".join(embedder(config.section("embedding")))
+        embedded, embedded_at = f"embedded:{space}", f"embedded_at:{space}"
         known: dict[Any, Any] = dict(
             connection.execute(  # type: ignore[arg-type]
-                "SELECT key, value FROM brain_state WHERE key IN ('complete', 'as_of', 'documents')"
+                "SELECT key, value FROM brain_state WHERE key IN ('complete', 'as_of', 'documents', ?, ?)",
+                (embedded, embedded_at),
             ).fetchall()
         )
         self.complete = "complete" in known
         self.current = known.get("complete") == fingerprint(config)
         self.as_of: int | None = known.get("as_of")
         self.documents: int = known.get("documents") or 0
+        self.embedded: int = known.get(embedded) or 0
+        self.embedded_at: int | None = known.get(embedded_at)
         self.pending, _ = pulse.pending(home)
         if not self.current:
             self.pending = max(1, self.pending)  # how many is not known: at least one
@@ -43,8 +52,11 @@ class Freshness:
         as_of = clock.iso(self.as_of) if self.as_of else None
         return {
             "lexical": {"fresh": self.pending == 0, "pending": self.pending, "as_of": as_of},
-            # No semantic index exists yet, so every document awaits it.
-            "semantic": {"fresh": False, "pending": self.documents, "as_of": None},
+            "semantic": {
+                "fresh": self.embedded_at is not None and self.embedded >= self.documents,
+                "pending": max(0, self.documents - self.embedded),
+                "as_of": clock.iso(self.embedded_at) if self.embedded_at else None,
+            },
         }
 
 

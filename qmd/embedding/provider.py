@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core.errors import BadInput
+from core.config import EMBEDDERS, embedder
+from core.errors import REFUSED, BadInput, BrainError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOCAL = "local"
-PROVIDERS = (LOCAL, "openai", "gemini", "llm")
+
+
+class TextRefused(BrainError):
+    """A provider will not embed one of these texts; others it may."""
+
+    code = REFUSED
+    error = "refused"
 
 
 class Provider(Protocol):
@@ -66,13 +73,22 @@ def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
     return [row.tobytes() for row in scaled]
 
 
-def chosen(section: Mapping[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:
-    """(provider, model) that ``embedding:`` names, or the ones given instead. Raises BadInput for an unknown one.
+def make(
+    section: dict[str, Any],
+    environ: Mapping[str, str],  # noqa: ARG001  # remote providers read their keys there
+    provider: str = "",
+    model: str = "",
+) -> Provider:
+    """The provider that the section ``embedding`` names, or the one given instead, ready to embed.
 
-    The model is "" where it is the provider's own default.
+    Raises BadInput for an unknown provider or model, EngineMissing where what it needs is not installed.
     """
-    name = provider or str(section.get("provider") or LOCAL)
-    if name not in PROVIDERS:
-        raise BadInput(f"unknown provider {name!r}", f"providers: {', '.join(PROVIDERS)}")
-    configured = section.get("model") if name == str(section.get("provider") or LOCAL) else ""
-    return name, model or str(configured or "")
+    name, model = embedder(section, provider, model)
+    own = section if name == str(section.get("provider") or LOCAL) else {}
+    window = int(own.get("window") or 0)
+    if name == LOCAL:
+        from qmd.embedding.local import Local
+
+        folder = str(own.get("path") or "")
+        return Local(folder, model, window)
+    raise BadInput(f"unknown provider {name!r}", f"providers: {', '.join(EMBEDDERS)}")

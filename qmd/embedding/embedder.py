@@ -1,0 +1,227 @@
+"""The run that gives vectors to what lacks them: the newest documents first, committed every few seconds.
+
+What is committed is never computed again, and a run that is killed loses the seconds since. Between two commits no lock
+is held, so that indexing goes on beside it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.errors import Refused
+from qmd import vectors
+from qmd.embedding.provider import TextRefused, quantise
+from qmd.store import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import apsw
+
+    from qmd.embedding.provider import Provider
+    from qmd.vectors import Space, Waiting
+
+    # (bytes of text done, bytes that wait, what).
+    Progress = Callable[[int, int, str], None]
+
+# Chunks between two commits: two or three seconds of a local model. They are sorted by length, so that the rows of a
+# batch are of one length and little of it is padding.
+_GROUP = 64
+# After so many seconds what has come in meanwhile takes its turn: the newest comes first in a run of hours, too.
+_REFRESH_S = 60.0
+
+
+class Report:
+    """What a run did: texts finished, chunks embedded, documents that still wait, and texts that were refused."""
+
+    __slots__ = ("chunks", "failed", "pending", "space", "texts")
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.texts = 0
+        self.chunks = 0
+        self.failed: dict[str, str] = {}
+        self.pending: dict[str, int] = {}
+
+
+class _Text:
+    """A text on its way: its chunks, and how many of them have been embedded."""
+
+    __slots__ = ("cut", "done", "gone", "hash", "size", "spans", "text")
+
+    def __init__(self, waiting: Waiting, text: str, spans: list[tuple[int, int, int]]) -> None:
+        self.hash = waiting.hash
+        self.size = waiting.size
+        self.cut = waiting.cut
+        self.done = waiting.done
+        self.text = text
+        self.spans = spans
+        self.gone = False
+
+
+class _Part:
+    """Chunks of one text that are embedded together: those from ``first`` to ``last``."""
+
+    __slots__ = ("first", "last", "text")
+
+    def __init__(self, text: _Text, first: int, last: int) -> None:
+        self.text = text
+        self.first = first
+        self.last = last
+
+    def bytes(self) -> int:
+        """How much of the text they are, by their number."""
+        return self.text.size * (self.last - self.first) // max(1, len(self.text.spans))
+
+    def chunks(self) -> list[str]:
+        return [self.text.text[start:end] for start, end, _ in self.text.spans[self.first : self.last]]
+
+
+def embed(
+    connection: apsw.Connection,
+    provider: Provider,
+    *,
+    collections: Sequence[str] = (),
+    force: bool = False,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Embed what lacks vectors of ``provider``'s model, until ``deadline`` (``time.monotonic()``) or the end.
+
+    ``force`` embeds anew what has them, in ``collections`` or everywhere. The caller holds the lock that keeps a second
+    run away. Raises Refused where the vectors that are there were made by another model of the same name, and whatever
+    the provider raises; what was committed before stays.
+    """
+    space = _space(connection, provider, collections, force)
+    report = Report(space)
+    done = 0
+    while not _past(deadline):
+        waiting = [each for each in vectors.waiting(connection, space, collections) if each.hash not in report.failed]
+        if not waiting:
+            break
+        total = done + sum(each.size for each in waiting)
+        if progress:
+            progress(done, total, "embedding")
+        until = time.monotonic() + _REFRESH_S
+        before = (report.texts, report.chunks, len(report.failed))
+        for group in _groups(_texts(connection, provider, waiting), max(_GROUP, provider.batch)):
+            _do(connection, provider, space, group, report)
+            done += sum(part.bytes() for part in group)
+            if progress:
+                progress(min(done, total), total, "embedding")
+            if _past(deadline) or _past(until):
+                break
+        if before == (report.texts, report.chunks, len(report.failed)):
+            break  # nothing of what waits can be embedded
+    with Transaction(connection):
+        vectors.note(connection)
+        vectors.stamp(connection, space, clock.now())
+    report.pending = vectors.pending(connection, space)
+    return report
+
+
+def _space(connection: apsw.Connection, provider: Provider, collections: Sequence[str], force: bool) -> Space:
+    known = vectors.find(connection, provider.name, provider.model)
+    changed = known is not None and known.fingerprint != provider.fingerprint
+    if known is not None and changed and (collections or not force):
+        raise Refused(
+            f"the vectors of {known.name} here were made by another model or endpoint of that name",
+            "brain embed -f makes all of them anew; or give the model another name",
+        )
+    # A provider that must ask how long its vectors are is asked only where that is not known.
+    dimensions = known.dimensions if known is not None and not changed else provider.dimensions
+    with Transaction(connection):
+        if known is not None and changed:
+            vectors.drop(connection, known)
+        space = vectors.ensure(
+            connection, provider.name, provider.model, dimensions, provider.fingerprint, provider.layout.name
+        )
+        if force and not changed:
+            vectors.clear(connection, space, collections)
+        vectors.drop_orphans(connection)
+        vectors.drop_strays(connection, space)
+        vectors.note(connection)
+    return space
+
+
+def _texts(connection: apsw.Connection, provider: Provider, waiting: Sequence[Waiting]) -> Iterator[_Text]:
+    for each in waiting:
+        text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (each.hash,)).get
+        if text is None:
+            continue
+        spans = vectors.spans(connection, each.cut) if each.cut else provider.layout.cut(text)
+        if each.cut and not spans:
+            continue  # it has gone since
+        yield _Text(each, text, spans)
+
+
+def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:
+    """Parts of about ``size`` chunks together; a long text goes through several groups in order."""
+    group: list[_Part] = []
+    held = 0
+    for text in texts:
+        first = text.done
+        while True:
+            last = min(len(text.spans), first + size - held)
+            group.append(_Part(text, first, last))
+            held += last - first
+            if held >= size:
+                yield group
+                group, held = [], 0
+            if last >= len(text.spans) or text.gone:
+                break
+            first = last
+    if group:
+        yield group
+
+
+def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Sequence[_Part], report: Report) -> None:
+    try:
+        embedded = _vectors(provider, group)
+    except TextRefused as refusal:
+        if len(group) > 1:
+            for part in group:
+                _do(connection, provider, space, [part], report)
+            return
+        group[0].text.gone = True
+        report.failed[group[0].text.hash] = refusal.message
+        return
+    finished = 0
+    with Transaction(connection):
+        for part, found in zip(group, embedded, strict=True):
+            text = part.text
+            text.cut = text.cut or vectors.put_cut(connection, space, text.hash, text.spans)
+            if not text.cut or not vectors.add(connection, space, text.cut, part.first, found):
+                text.gone = True
+                continue
+            text.done = part.last
+            report.chunks += len(found)
+            finished += text.done == len(text.spans)
+        if finished:
+            vectors.note(connection)
+        vectors.stamp(connection, space, clock.now())
+    report.texts += finished
+
+
+def _vectors(provider: Provider, group: Sequence[_Part]) -> list[list[bytes]]:
+    """The vectors of each part's chunks, as they are stored; chunks of like length go to the model together."""
+    chunks = [chunk for part in group for chunk in part.chunks()]
+    order = sorted(range(len(chunks)), key=lambda index: len(chunks[index]))
+    found: list[bytes] = [b""] * len(chunks)
+    for start in range(0, len(order), provider.batch):
+        batch = order[start : start + provider.batch]
+        for index, vector in zip(batch, quantise(provider.embed([chunks[i] for i in batch])), strict=True):
+            found[index] = vector
+    result = []
+    position = 0
+    for part in group:
+        count = part.last - part.first
+        result.append(found[position : position + count])
+        position += count
+    return result
+
+
+def _past(moment: float | None) -> bool:
+    return moment is not None and time.monotonic() > moment

@@ -1,0 +1,118 @@
+"""The background clock: vectors for what lacks them, within a budget of time, by one process at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+from os.path import join
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core import clock
+from core.errors import BadInput, EngineMissing, LockContention
+from core.locks import FileLock
+from qmd.store import open_index, translate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from core.config import Config
+    from core.home import Home
+
+    Progress = Callable[[int, int, str], None]
+
+LOCK = "embed.lock"
+# A rebuild of the index holds its lock for minutes; vectors can wait.
+_BUSY_MS = 600_000
+# Of the texts that a provider would not take, so many are listed; all are counted.
+_LISTED = 20
+_NICE = 10
+
+
+def embed(
+    home: Home,
+    config: Config,
+    environ: Mapping[str, str],
+    *,
+    provider: str = "",
+    model: str = "",
+    collections: Sequence[str] = (),
+    force: bool = False,
+    budget_s: float | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Embed what lacks vectors; returns the envelope of ``brain embed --json``.
+
+    ``provider`` and ``model`` take the place of the configured ones for this run. Raises BadInput, EngineMissing,
+    LockContention where another run is under way, Refused, and what the provider raises.
+    """
+    from qmd.embedding.embedder import embed as run
+    from qmd.embedding.provider import make
+
+    started = time.perf_counter()
+    deadline = None if budget_s is None else time.monotonic() + budget_s
+    for name in collections:
+        if name not in config.collections:
+            raise BadInput(f"there is no collection {name!r}", f"collections: {', '.join(config.collections)}")
+    if not os.path.exists(home.index):
+        raise EngineMissing(f"there is no index yet at {home.index}", "brain index")
+    with one_at_a_time(join(home.state, LOCK)):
+        connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
+        try:
+            source = make(config.section("embedding"), environ, provider, model)
+            try:
+                report = run(
+                    connection,
+                    source,
+                    collections=collections,
+                    force=force,
+                    deadline=deadline,
+                    progress=progress,
+                )
+            finally:
+                source.close()
+        except apsw.Error as error:
+            raise translate(error, home.index) from error
+        finally:
+            connection.close()
+    took = time.perf_counter() - started
+    waiting = report.pending
+    return {
+        "schema": 1,
+        "ok": True,
+        "took_ms": round(took * 1000, 1),
+        "as_of": clock.iso(clock.now()),
+        "provider": report.space.provider,
+        "model": report.space.model,
+        "dimensions": report.space.dimensions,
+        "texts": report.texts,
+        "chunks": report.chunks,
+        "failed": len(report.failed),
+        "failures": [{"hash": digest, "reason": reason} for digest, reason in list(report.failed.items())[:_LISTED]],
+        "pending": sum(waiting.values()),
+        "pending_by_collection": waiting,
+    }
+
+
+def one_at_a_time(path: str) -> FileLock:
+    """The lock that keeps a second embedder away: ``with`` it raises LockContention at once."""
+    return _Alone(path, 0)
+
+
+def be_nice() -> None:
+    """Let whatever else this machine does go first."""
+    os.nice(_NICE)
+
+
+class _Alone(FileLock):
+    __slots__ = ()
+
+    def __enter__(self) -> FileLock:
+        try:
+            return super().__enter__()
+        except LockContention:
+            raise LockContention(
+                f"another run is embedding already (it holds {self.path})",
+                "let it end: it does the same work; brain explain shows what still waits",
+            ) from None

@@ -1,0 +1,95 @@
+"""What ``explain`` says of the semantic clock: whose vectors the index has, and what still waits for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.config import embedder
+
+if TYPE_CHECKING:
+    import apsw
+
+    from core.config import Config
+    from runtime.explain_corpus import Known
+
+
+def read(connection: apsw.Connection) -> list[dict[str, Any]]:
+    """Every space of vectors: provider and model, how many vectors, documents that wait by collection, since when."""
+    from qmd import vectors
+
+    return [
+        {
+            "name": space.name,
+            "dimensions": space.dimensions,
+            "vectors": vectors.count(connection, space),
+            "pending": vectors.pending(connection, space),
+            "as_of": connection.execute(
+                "SELECT value FROM brain_state WHERE key = ?", (f"embedded_at:{space.name}",)
+            ).get,
+        }
+        for space in vectors.spaces(connection)
+    ]
+
+
+def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
+    """Whose vectors questions are answered by, what waits for them, and which others there are.
+
+    ``installed`` is whether there are any at all; None, as everything else, where the index cannot be read.
+    """
+    provider, model = (None, None) if config is None else embedder(config.section("embedding"))
+    active = f"{provider}/{model}"
+    result: dict[str, Any] = {
+        "installed": None if known is None else bool(known.spaces),
+        "provider": provider,
+        "model": model,
+        **(_UNKNOWN if known is None or config is None else _of(known, active)),
+        "spaces": [],
+    }
+    for space in known.spaces if known else ():
+        waiting = space["pending"]
+        result["spaces"].append(
+            {
+                "name": space["name"],
+                "active": space["name"] == active,
+                "dimensions": space["dimensions"],
+                "vectors": space["vectors"],
+                "pending": sum(waiting.values()),
+                "pending_by_collection": waiting,
+                "as_of": _iso(space["as_of"]),
+            }
+        )
+    return result
+
+
+def collection(known: Known | None, config: Config | None, name: str) -> dict[str, Any]:
+    """The same of one collection, by the vectors that questions are answered by."""
+    if known is None or config is None:
+        return {"installed": None, **_UNKNOWN}
+    found = _of(known, "/".join(embedder(config.section("embedding"))))
+    waiting = found["pending_by_collection"].get(name, 0)
+    fresh = found["as_of"] is not None and waiting == 0
+    return {"installed": bool(known.spaces), "fresh": fresh, "pending": waiting, "as_of": found["as_of"]}
+
+
+_UNKNOWN = {"fresh": None, "pending": None, "as_of": None}
+
+
+def _of(known: Known, active: str) -> dict[str, Any]:
+    space = next((space for space in known.spaces if space["name"] == active), None)
+    if space is None:
+        waiting = {name: len(rows) for name, rows in sorted(known.documents.items())}
+        as_of = None
+    else:
+        waiting, as_of = space["pending"], _iso(space["as_of"])
+    pending = sum(waiting.values())
+    return {
+        "fresh": as_of is not None and pending == 0,
+        "pending": pending,
+        "pending_by_collection": waiting,
+        "as_of": as_of,
+    }
+
+
+def _iso(instant: int | None) -> str | None:
+    return None if instant is None else clock.iso(instant)

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from core.errors import Internal, Refused
+from qmd import vectors
+from qmd.embedding import embedder
+from qmd.embedding.embedder import embed
+from qmd.store import open_index
+from qmd.update import update
+from qmd.writer import drop
+from tests.qmd.corpus import indexed, write
+from tests.qmd.embedding.fake import Fake
+
+
+def rows(connection: apsw.Connection, provider: Fake) -> int:
+    space = vectors.find(connection, provider.name, provider.model)
+    assert space is not None
+    count: int = connection.execute(f'SELECT count(*) FROM "{space.table}"').get
+    assert count == vectors.count(connection, space)
+    return count
+
+
+def state(connection: apsw.Connection, key: str) -> Any:
+    return connection.execute("SELECT value FROM brain_state WHERE key = ?", (key,)).get
+
+
+def numbered(count: int, words: int = 3) -> dict[str, str | bytes]:
+    return {f"{number}.md": " ".join([f"n{number}"] * words) for number in range(count)}
+
+
+def test_only_what_lacks_vectors_is_embedded(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "alpha", "copy.md": "alpha", "b.md": "beta"})
+    report = embed(connection, Fake())
+    assert (report.texts, report.chunks, report.pending) == (2, 2, {})
+    again = Fake()
+    report = embed(connection, again)
+    assert (report.texts, report.chunks, again.calls) == (0, 0, [])
+    write(Path(folder.path), {"c.md": "gamma"})
+    update(connection, [folder])
+    embed(connection, again)
+    assert again.seen == ["gamma"]
+    assert (state(connection, "documents"), state(connection, "embedded:local/fake")) == (4, 4)
+    assert abs(state(connection, "embedded_at:local/fake") - time.time()) < 60
+
+
+def test_another_model_embeds_everything_and_the_first_ones_vectors_stay(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, numbered(5))
+    first, second = Fake("one"), Fake("two", dimensions=16)
+    embed(connection, first)
+    embed(connection, second)
+    assert (rows(connection, first), rows(connection, second)) == (5, 5)
+    idle = Fake("one")
+    embed(connection, idle)
+    assert idle.calls == []
+
+
+def test_the_newest_documents_come_first_whatever_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedder, "_GROUP", 4)
+    texts = {f"{day}.md": f"---\ndate: 2026-05-{day:02d}T00:00:00Z\n---\nday {day}" for day in range(1, 20)}
+    connection, _ = indexed(tmp_path, dict(texts))
+    provider = Fake()
+    provider.then = lambda: time.sleep(0.02)
+    report = embed(connection, provider, deadline=time.monotonic() + 0.01)
+    assert provider.seen == ["day 19", "day 18", "day 17", "day 16"]
+    assert sum(report.pending.values()) == 15
+
+
+def test_batches_are_small_and_of_like_length(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {f"{n}.md": "x" * (n * 7 % 40 + 1) for n in range(40)})
+    provider = Fake()
+    embed(connection, provider)
+    assert max(map(len, provider.calls)) <= provider.batch
+    lengths = [len(text) for text in provider.seen]
+    assert lengths == sorted(lengths)
+
+
+def test_what_was_committed_before_a_failure_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedder, "_GROUP", 8)
+    connection, _ = indexed(tmp_path, {**numbered(10), "long.md": " ".join(f"w{n}" for n in range(305))})
+    broken = Fake()
+    broken.breaks_at = 6
+    with pytest.raises(Internal):
+        embed(connection, broken)
+    kept = rows(connection, broken)
+    assert kept == 16
+    rest = Fake()
+    report = embed(connection, rest)
+    assert kept + len(rest.seen) == rows(connection, rest) == 41
+    assert report.pending == {}
+    assert not set(rest.seen) & {text for call in broken.calls[:4] for text in call}
+
+
+def test_a_text_that_goes_meanwhile_takes_its_vectors_along(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, numbered(6))
+    other = open_index(str(tmp_path / "index.sqlite"), write=True)
+    provider = Fake()
+
+    def remove() -> None:
+        for name in ("0.md", "1.md"):
+            drop(other, "notes", name)
+
+    provider.then = remove
+    embed(connection, provider)
+    assert len(provider.seen) == 6
+    assert rows(connection, provider) == 4
+    assert (state(connection, "documents"), state(connection, "embedded:local/fake")) == (4, 4)
+    other.close()
+
+
+def test_indexing_never_waits_for_a_model(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, numbered(3))
+    other = open_index(str(tmp_path / "index.sqlite"), write=True, busy_ms=0)
+    provider = Fake()
+
+    def index() -> None:
+        write(Path(folder.path), {"new.md": "written while a model computes"})
+        update(other, [folder])
+
+    provider.then = index
+    report = embed(connection, provider)
+    assert report.pending == {}
+    assert "written while a model computes" in provider.seen
+    other.close()
+
+
+def test_force_embeds_anew_in_the_collections_that_are_named(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {"a.md": "alpha", "b.md": "beta"})
+    connection.execute("UPDATE documents SET collection = 'other' WHERE path = 'b.md'")
+    embed(connection, Fake())
+    part, whole = Fake(), Fake()
+    embed(connection, part, collections=["other"], force=True)
+    assert part.seen == ["beta"]
+    embed(connection, whole, force=True)
+    assert sorted(whole.seen) == ["alpha", "beta"]
+    assert rows(connection, whole) == 2
+
+
+def test_only_the_collections_that_are_named_are_embedded_and_the_rest_is_pending(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {"a.md": "alpha", "b.md": "beta"})
+    connection.execute("UPDATE documents SET collection = 'other' WHERE path = 'b.md'")
+    provider = Fake()
+    assert embed(connection, provider, collections=["other"]).pending == {"notes": 1}
+    assert provider.seen == ["beta"]
+
+
+def test_vectors_of_another_model_of_that_name_are_refused_and_made_anew_by_force(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, numbered(3))
+    embed(connection, Fake())
+    changed = Fake(fingerprint="g", dimensions=16)
+    for options in ({}, {"force": True, "collections": ["notes"]}):
+        with pytest.raises(Refused, match="another model or endpoint"):
+            embed(connection, changed, **options)  # type: ignore[arg-type]
+    assert rows(connection, changed) == 3
+    assert embed(connection, changed, force=True).chunks == 3
+    (space,) = vectors.spaces(connection)
+    assert (space.fingerprint, space.dimensions) == ("g", 16)
+
+
+def test_a_text_that_a_provider_refuses_is_named_and_stops_no_other(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {**numbered(9), "bad.md": "unspeakable"})
+    provider = Fake()
+    provider.refused = "unspeakable"
+    report = embed(connection, provider)
+    assert list(report.failed.values()) == ["too long for the model"]
+    assert (report.chunks, report.pending) == (9, {"notes": 1})
+    assert rows(connection, provider) == 9
+
+
+def test_blank_and_empty_bodies_have_nothing_to_embed_and_do_not_wait(tmp_path: Path) -> None:
+    connection, _ = indexed(
+        tmp_path, {"a.md": "---\ntitle: x\n---\n", "b.md": "---\ntitle: y\n---\n \n\n", "n.md": "a\x00b"}
+    )
+    provider = Fake()
+    report = embed(connection, provider)
+    assert (report.pending, provider.seen) == ({}, ["a\x00b"])
+    assert state(connection, "embedded:local/fake") == 3
+
+
+def test_progress_counts_up_to_all_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedder, "_GROUP", 4)
+    connection, _ = indexed(tmp_path, numbered(10))
+    told: list[tuple[int, int, str]] = []
+    embed(connection, Fake(), progress=lambda *news: told.append(news))
+    assert told[0][0] == 0
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert told[-1][0] == told[-1][1] > 0
