@@ -20,6 +20,7 @@ COMMANDS = {
     "ask": "ask your memory a question",
     "recent": "what happened lately, newest first",
     "inbox": "note a decision, an idea, a preference",
+    "why": "what was decided or rejected on a topic, and why",
     "explain": "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
     "show": "print a hit's document or passage",
     "export": "write hits or a collection out",

@@ -6,45 +6,118 @@ import os
 import sys
 
 from cli.context import Context, warn, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, whole
 from core.errors import BadInput
 from core.text import printable
 from runtime import inbox
 
-VERBS = ("list", "show", "edit", "supersede", "rm")
+_GROUNDS = (
+    Option("--why", metavar="TEXT", default="", help="what a decision or a rejection rests on"),
+    Option("--alternatives", metavar="A; B", default="", help="what was turned down for it, separated by semicolons"),
+    Option("--force", help="keep it although the gate refuses it; nothing overrides the rule against secrets"),
+)
+_ENTRY = "an entry's id, the end of one, or its uri"
 
 COMMAND = Command(
     "inbox",
     "note a decision, an idea, a preference",
-    description="One markdown file an entry, in the inbox, findable by `brain ask` at once.",
+    description=(
+        "One markdown file an entry, in the inbox, findable by `brain ask` at once. What can be had again from where\n"
+        "it came (logs, listings, diffs), secrets, and what is noted already are refused, with exit code 71."
+    ),
     words="TEXT",
     words_help="what to remember; - alone reads it from stdin",
     options=(
-        Option("--type", metavar="TYPE", default="note", choices=inbox.TYPES, help="one of " + ", ".join(inbox.TYPES)),
+        Option("--type", metavar="TYPE", default="", choices=inbox.TYPES, help="one of " + ", ".join(inbox.TYPES)),
         Option("--title", metavar="TITLE", default="", help="default: the first line"),
         Option("--project", metavar="PROJECT", help="default: the git work tree you stand in; '' for none"),
         Option("--tags", metavar="A,B", default="", help="separated by commas"),
+        *_GROUNDS,
     ),
     examples=(
         'brain inbox "prefer flock over pid files for the writer lock" --type preference',
-        'brain inbox --type rejected --tags auth,tokens "JWTs in localStorage: XSS reads them"',
+        'brain inbox --type rejected --tags auth,tokens "JWTs in localStorage" --why "XSS reads them"',
         'pbpaste | brain inbox - --title "Minutes of the design review" --project ~/Projects/api',
         "brain inbox -- --no-verify skips the commit hooks",
+    ),
+    commands=(
+        Command(
+            "inbox list",
+            "the entries, newest first",
+            options=(
+                Option("--type", metavar="TYPE", default="", choices=inbox.TYPES, help="only this type"),
+                Option("-n", "--limit", metavar="N", default=20, convert=whole, help="how many (20)"),
+            ),
+            examples=("brain inbox list --type decision",),
+        ),
+        Command(
+            "inbox show", "print an entry", examples=("brain inbox show 1a2b3c4d",), words="ENTRY", words_help=_ENTRY
+        ),
+        Command(
+            "inbox edit",
+            "change an entry in $VISUAL or $EDITOR",
+            examples=("brain inbox edit 1a2b3c4d",),
+            words="ENTRY",
+            words_help=_ENTRY,
+        ),
+        Command(
+            "inbox supersede",
+            "note what takes an entry's place",
+            words="ENTRY TEXT",
+            words_help="an entry's id, then what holds now; - alone reads it from stdin",
+            options=(Option("--title", metavar="TITLE", default="", help="default: the first line"), *_GROUNDS),
+            examples=('brain inbox supersede 1a2b3c4d "refresh on the first 401" --why "it stalled starts"',),
+        ),
+        Command(
+            "inbox rm",
+            "remove an entry",
+            options=(Option("--yes", help="without asking"),),
+            examples=("brain inbox rm 1a2b3c4d --yes",),
+            words="ENTRY",
+            words_help=_ENTRY,
+        ),
     ),
 )
 
 
 def run(args: Args, context: Context) -> int:
+    """Do what the subcommand says; without one, note the words."""
+    verb = args.command.verb
+    if verb == "inbox":
+        return _note(args, context)
+    from cli import inbox_entries
+
+    context.fields["verb"] = verb
+    if verb == "supersede":
+        reference, *rest = args.words or [""]
+        if not rest:
+            raise BadInput(
+                "expected an entry and what takes its place", 'brain inbox supersede 1a2b3c4d "what holds now"'
+            )
+        args.words = rest
+        args.dashes -= 1
+        return _note(args, context, _decoded(reference)[0])
+    return inbox_entries.run(verb, args, context)
+
+
+def _note(args: Args, context: Context, supersedes: str = "") -> int:
     """Write one entry; 0 also where it could not be indexed yet, which is then said."""
+    from runtime.capture import capture
+
     text, warnings = _text(args)
-    project = _project() if args.project is None else _anchored(_decoded(args.project)[0])
-    entry = inbox.write(
+    fields: dict[str, object] = {}
+    if not supersedes:
+        project = _project() if args.project is None else _anchored(_decoded(args.project)[0])
+        fields = {"type": args.type, "project": project, "tags": _decoded(args.tags)[0].split(",")}
+    entry = capture(
         context.home,
         text,
-        type=args.type,
+        force=args.force,
+        supersedes=supersedes,
         title=_decoded(args.title)[0],
-        project=project,
-        tags=_decoded(args.tags)[0].split(","),
+        why=_decoded(args.why)[0],
+        alternatives=_decoded(args.alternatives)[0].split(";"),
+        **fields,
     )
     path = _decoded(entry.path)[0]
     context.fields.update(entry_id=entry.entry_id, path=path, type=entry.type, indexed=entry.indexed)
@@ -61,11 +134,14 @@ def run(args: Args, context: Context) -> int:
             "title": entry.title,
             "indexed": entry.indexed,
         }
+        if supersedes:
+            result["supersedes"] = entry.supersedes
         if warnings:
             result["warning"] = _decoded("; ".join(warnings))[0]
         context.emit(result)
         return 0
-    write(printable(f"{entry.type} kept: {entry.title}  ({path})") + "\n")
+    instead = f", in place of {entry.supersedes}" if entry.supersedes else ""
+    write(printable(f"{entry.type} kept: {entry.title}{instead}  ({path})") + "\n")
     for warning in warnings:
         warn(printable(f"warning: {warning}"))
     return 0
@@ -74,10 +150,9 @@ def run(args: Args, context: Context) -> int:
 def _text(args: Args) -> tuple[str, list[str]]:
     """The text to note, and what was done to it that the user should know."""
     alone = args.words[0] if len(args.words) == 1 and args.dashes == 1 else ""
-    if alone in VERBS:
+    if args.command is COMMAND and args.dashes and args.words[0] in {command.verb for command in COMMAND.commands}:
         raise BadInput(
-            f"`brain inbox {alone}` is not available in this version",
-            f"to note the word itself: brain inbox -- {alone}",
+            f"{args.words[0]!r} must stand first", f"to note the word itself: brain inbox -- {args.words[0]}"
         )
     if alone == "-":
         # A character takes four bytes of UTF-8 at most: more than this is too long in any case.

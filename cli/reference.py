@@ -25,7 +25,7 @@ def block(command: Command) -> str:
 
 
 def _body(command: Command) -> list[str]:
-    words = " SUBCOMMAND" if command.commands else f" {command.words}" if command.words else ""
+    words = f" {command.words}" if command.words else " SUBCOMMAND" if command.commands else ""
     options = [option for option in command.options if option not in (JSON, HELP)]
     lines = [f"`brain {command.name}{' [options]' if options else ''}{words}`", ""]
     lines += [command.description or f"{command.summary[0].upper()}{command.summary[1:]}.", ""]
@@ -38,7 +38,7 @@ def _body(command: Command) -> list[str]:
             often = "; may be repeated" if option.many and "repeated" not in option.help else ""
             lines.append(f"| `{', '.join(option.flags)}{_cell(value)}` | {_cell(option.help)}{often} |")
         lines.append("")
-    if command.examples and not command.commands:
+    if command.examples and (command.words or not command.commands):
         lines += ["```sh", *command.examples, "```", ""]
     return lines
 

@@ -46,7 +46,8 @@ class Command:
     """One command: its options, its positional arguments (``words``: name and help, empty for none), its examples.
 
     ``raw`` leaves every argument to the command itself, as words, except a single ``--help``. ``commands`` makes it a
-    group: its first argument names one of them, whose own name is written whole (``queue list`` in ``queue``).
+    group: its first argument names one of them, whose own name is written whole (``queue list`` in ``queue``). A group
+    with ``words`` takes whatever names none of them itself.
     """
 
     __slots__ = ("commands", "description", "examples", "name", "options", "raw", "summary", "words", "words_help")
@@ -134,7 +135,9 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
     given no subcommand of its own.
     """
     if command.commands and not (argv and argv[0] in HELP.flags):
-        return parse(_chosen(command, argv), argv[1:])
+        below = _chosen(command, argv)
+        if below is not None:
+            return parse(below, argv[1:])
     args = Args()
     args.command = command
     by_flag: dict[str, Option] = {}
@@ -188,10 +191,13 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
     return args
 
 
-def _chosen(group: Command, argv: Sequence[str]) -> Command:
+def _chosen(group: Command, argv: Sequence[str]) -> Command | None:
+    """The subcommand meant, None where a group that takes words of its own is given those."""
     for command in group.commands:
         if argv and argv[0] == command.verb:
             return command
+    if group.words:
+        return None
     verbs = [command.verb for command in group.commands]
     if not argv or argv[0].startswith("-"):
         raise BadInput(f"`brain {group.name}` needs a subcommand first: {', '.join(verbs)}", _usage(group))

@@ -92,6 +92,10 @@ class Asker:
             # One transaction: what is nominated, scored and shown is one state of the index.
             with self._connection, store.Deadline(self._connection, timeout) as deadline:
                 hits = plan.run(self._searcher)
+                if any("superseded_by" in hit.fields for hit in hits):
+                    from runtime.supersede import arrange
+
+                    hits = arrange(self._connection, hits)
                 fresh = self._freshness or freshness.Freshness(self._home, self._config, self._connection)
                 if deadline.passed():
                     raise apsw.InterruptError("the answer came after the deadline")
@@ -157,7 +161,10 @@ class Asker:
             "project": hit.field("project"),
             "resume": resume(hit.fields),
         }
-        warning = age.warning(days)
+        by = hit.field("superseded_by")
+        if by:
+            result["superseded_by"] = by
+        warning = "; ".join(filter(None, (by and f"superseded by {by}", age.warning(days))))
         if warning:
             result["warning"] = warning
         if not hit.dated:

@@ -42,6 +42,7 @@ class Entry:
     title: str
     indexed: bool
     warning: str = ""
+    supersedes: str = ""
 
 
 def write(
@@ -52,9 +53,15 @@ def write(
     title: str = "",
     project: str = "",
     tags: Iterable[str] = (),
+    why: str = "",
+    alternatives: Iterable[str] = (),
+    supersedes: str = "",
     now: float | None = None,
 ) -> Entry:
     """Write one entry and index it; the time is ``now`` (epoch seconds) or the present.
+
+    ``why`` and ``alternatives`` are what a decision or a rejection rests on; ``supersedes`` is the id of the entry
+    whose place this one takes. All three stand in the frontmatter, and in the body, where search finds them.
 
     The body is a heading of type and title (search reads no frontmatter), then ``text``, redacted, else as it is,
     control characters and blank lines around it aside; ``title`` defaults to its first line that says something. Raises
@@ -70,6 +77,9 @@ def write(
     labels.pop("", None)
     _checked("--tags", ",".join(labels), FIELD_LIMIT)
     title = redaction.shown(one_line(_checked("--title", title, FIELD_LIMIT))) or _title(body)
+    why = redaction.shown(clean(_checked("--why", why, FIELD_LIMIT))).strip()
+    others = [redaction.shown(other) for other in map(one_line, alternatives) if other]
+    _checked("--alternatives", "; ".join(others), FIELD_LIMIT)
     instant = time.time() if now is None else now
     entry_id = new_id(instant)
     path = join(folder(home, instant), f"{entry_id}.md")
@@ -81,21 +91,33 @@ def write(
         "type": type,
         "project": clean(_checked("--project", project, FIELD_LIMIT)),
         "tags": list(labels),
+        "why": one_line(why),
+        "alternatives": others,
+        "supersedes": supersedes,
         "schema": SCHEMA,
     }
     try:
-        write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}"))
+        write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}{_grounds(type, why, others)}"))
     except OSError as error:
         fix = "free the place or choose another one: export BRAIN_INBOX_DIR=…"
         raise Internal(f"cannot write {path}: {error.strerror}", fix) from None
     sync_folder(dirname(path))
-    uri, indexed, warning = _index(home, path)
-    return Entry(entry_id, path, uri, type, title, indexed, warning)
+    uri, indexed, warning = index_entry(home, path)
+    return Entry(entry_id, path, uri, type, title, indexed, warning, supersedes)
 
 
 def heading(type: str, title: str) -> str:
     """The first line of an entry's body: ``# Rejected: title``; a plain note is its title alone."""
     return f"# {title}" if type == "note" else f"# {type.capitalize()}: {title}"
+
+
+def _grounds(type: str, why: str, alternatives: list[str]) -> str:
+    """What the entry rests on, as the end of its body."""
+    text = f"\n\nWhy: {why}" if why else ""
+    if alternatives:
+        said = "Better" if type == "rejected" else "Instead of"
+        text += f"\n\n{said}:\n" + "".join(f"\n- {other}" for other in alternatives)
+    return text
 
 
 def folder(home: Home, instant: float) -> str:
@@ -143,15 +165,15 @@ def _title(body: str) -> str:
     return one_line(first, _TITLE_LIMIT)
 
 
-def _index(home: Home, path: str) -> tuple[str, bool, str]:
-    """(uri, indexed, warning): whatever goes wrong here, the note is on disk and its command has succeeded."""
+def index_entry(home: Home, path: str) -> tuple[str, bool, str]:
+    """(uri, indexed, warning) of an entry's file: whatever goes wrong here, the note is on disk."""
     uri = ""
     try:
         from core.config import load
 
         home.make()
         config = load(home)
-        found = _place(config, path)
+        found = place(config, path)
         if found is None:
             return "", False, f"no collection in {config.path} holds {home.inbox}: `ask` will not find this note"
         collection, relative = found
@@ -165,7 +187,7 @@ def _index(home: Home, path: str) -> tuple[str, bool, str]:
     return uri, True, ""
 
 
-def _place(config: Config, path: str) -> tuple[str, str] | None:
+def place(config: Config, path: str) -> tuple[str, str] | None:
     """(collection, path below it) of the innermost collection that holds ``path``."""
     real = os.path.realpath(path)
     best: tuple[int, str, str] | None = None

@@ -158,14 +158,19 @@ def open_in_editor(
     row = hits.resolve(connection, config, reference)
     if row.file is None or not os.path.isfile(row.file):
         raise BadInput(f"the file of {hits.uri(row.collection, row.path)} is gone: {row.file}", "brain index")
-    command = editor_command(environ, row.file, line or row.line)
+    edit(environ, row.file, line or row.line)
+    return row
+
+
+def edit(environ: Mapping[str, str], path: str, line: int = 0) -> None:
+    """Open a file in the user's editor and wait for it to end. Raises BadInput without one, Internal where it fails."""
+    command = editor_command(environ, path, line)
     try:
         ended = subprocess.run(command, check=False).returncode  # noqa: S603  an argv of the user's own choosing
     except OSError as error:
         raise BadInput(f"cannot run {command[0]}: {error.strerror}", "export EDITOR=vi") from None
     if ended:
         raise Internal(f"{command[0]} ended with exit code {ended}", "see what it printed above")
-    return row
 
 
 def header(envelope: dict[str, Any]) -> list[str]:

@@ -1,0 +1,167 @@
+"""The entries of the inbox as they lie on disk: found, listed, edited, superseded, removed.
+
+The files are the asset, so none of this needs an index; what changes is indexed at once where there is one.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from os.path import join, relpath
+from typing import TYPE_CHECKING, Any
+
+from core.document import Timestamp, render, split
+from core.errors import BadInput
+from core.files import write_atomic
+from runtime import inbox
+from runtime.hits import SCHEME, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.home import Home
+
+_SHORT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One entry: its file, its frontmatter, its body."""
+
+    path: str
+    meta: dict[str, Any]
+    body: str
+
+    @property
+    def entry_id(self) -> str:
+        """Its identity, which is its file's name."""
+        return os.path.basename(self.path).removesuffix(".md")
+
+    @property
+    def type(self) -> str:
+        """What kind of note it is."""
+        return str(self.meta.get("type") or "note")
+
+    @property
+    def title(self) -> str:
+        """Its title, else its identity."""
+        return str(self.meta.get("title") or self.entry_id)
+
+    def field(self, name: str) -> str:
+        """A field of the frontmatter as text, "" where it has none."""
+        return str(self.meta.get(name) or "")
+
+
+def paths(home: Home) -> list[str]:
+    """The files of all entries, newest first."""
+    found = []
+    for folder, folders, names in os.walk(home.inbox):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [join(folder, name) for name in names if name.endswith(".md") and not name.startswith(".")]
+    return sorted(found, key=os.path.basename, reverse=True)
+
+
+def read(path: str) -> Stored:
+    """One entry. Raises OSError."""
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        meta, body = split(stream.read())
+    return Stored(path, meta, body)
+
+
+def entries(home: Home) -> Iterator[Stored]:
+    """All entries, newest first; a file that cannot be read is passed over, the index's own report names it."""
+    for path in paths(home):
+        try:
+            yield read(path)
+        except OSError:
+            continue
+
+
+def find(home: Home, reference: str) -> Stored:
+    """The entry that ``reference`` names: its id, an end or a beginning of it, its uri or its path.
+
+    Raises NotFound, and BadInput where several answer to it.
+    """
+    name = reference.strip().removeprefix("#")
+    if name.startswith(SCHEME) or "/" in name:
+        name = os.path.basename(name)
+    name = name.removesuffix(".md")
+    all_paths = paths(home)
+    names = {os.path.basename(path).removesuffix(".md"): path for path in all_paths}
+    if name in names:
+        return read(names[name])
+    found = [path for entry, path in names.items() if entry.endswith(name) or entry.startswith(name)]
+    if len(name) < _SHORT or not found:
+        raise NotFound(f"there is no entry {reference!r}", "brain inbox list", [])
+    if len(found) > 1:
+        ids = ", ".join(os.path.basename(path).removesuffix(".md") for path in found[:5])
+        raise BadInput(f"{reference!r} names {len(found)} entries: {ids}", "name one by its whole id")
+    return read(found[0])
+
+
+def store(home: Home, stored: Stored) -> str:
+    """Write an entry back and index it; returns a warning, "" where all went well. Raises OSError."""
+    meta = dict(stored.meta)
+    if "date" in meta:
+        meta["date"] = Timestamp(str(meta["date"]))
+    write_atomic(stored.path, render(meta, stored.body))
+    return inbox.index_entry(home, stored.path)[2]
+
+
+def mark_superseded(home: Home, older: Stored, by: str) -> str:
+    """Say in ``older`` which entry took its place (``by``: an id, "" for none any more); returns a warning or ""."""
+    meta = {key: value for key, value in older.meta.items() if key != "superseded_by"}
+    if by:
+        meta["superseded_by"] = by
+    return store(home, Stored(older.path, meta, older.body))
+
+
+def remove(home: Home, stored: Stored) -> str:
+    """Remove an entry's file and what the index holds of it; what it superseded stands again. Returns a warning."""
+    os.unlink(stored.path)
+    warning = _unindex(home, stored.path)
+    for other in entries(home):
+        if other.field("superseded_by") == stored.entry_id:
+            warning = mark_superseded(home, other, "") or warning
+    return warning
+
+
+def replace(stored: Stored, text: str) -> Stored:
+    """The entry with ``text`` (frontmatter and body, as its user edited them) in place of what it was.
+
+    Raises BadInput where the frontmatter is not one or is another entry's.
+    """
+    meta, body = split(text)
+    if not meta:
+        raise BadInput("the frontmatter is missing or not YAML", "keep the lines between the two ---")
+    if meta.get("session_id") != stored.entry_id:
+        raise BadInput("session_id may not be changed", f"session_id: {stored.entry_id}")
+    if meta.get("type", "note") not in inbox.TYPES:
+        raise BadInput(f"{meta.get('type')!r} is no type of note", f"one of {', '.join(inbox.TYPES)}")
+    if not body.strip():
+        raise BadInput("nothing is left of the note", "brain inbox rm removes an entry")
+    return Stored(stored.path, meta, body)
+
+
+def _unindex(home: Home, path: str) -> str:
+    import apsw
+
+    from core.config import load
+    from core.errors import BrainError
+    from qmd.store import open_index
+    from qmd.writer import drop
+
+    try:
+        config = load(home)
+        place = inbox.place(config, path)
+        if place is None or not os.path.exists(home.index):
+            return ""
+        connection = open_index(home.index, write=True)
+        try:
+            folder = config.collections[place[0]].path
+            drop(connection, place[0], relpath(path, os.path.realpath(folder)))
+        finally:
+            connection.close()
+    except (BrainError, OSError, apsw.Error) as error:
+        return f"the file is gone, the index still has it ({error}): run `brain index`"
+    return ""

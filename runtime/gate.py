@@ -1,0 +1,177 @@
+"""What the inbox refuses: text that can be had again from where it came, and what is noted already.
+
+A memory that takes everything is searched like one. Each rule looks for one kind of text, says why it is refused, and
+is tested on both sides. None reads meaning; a wrong refusal costs the user ``--force``, a wrong acceptance costs every
+later answer a little.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """``rule`` names the rule, ``message`` says what was seen and why it is not kept, ``fix`` what to do instead."""
+
+    rule: str
+    message: str
+    fix: str
+
+
+_REASON = re.compile(
+    r"\b(because|since|so that|instead of|rather than|in order to|reason|why|decided|prefer|avoid|never|always|must"
+    r"|should|turned out|caused by|due to|trade-?off|otherwise|means that|therefore|rejected?|lesson"
+    r"|careful|beware|don'?t)\b",
+    re.IGNORECASE,
+)
+_DIFF = re.compile(r"^(diff --git |index [0-9a-f]{7,}\.\.|@@ -\d+(,\d+)? \+\d+|--- a/|\+\+\+ b/)")
+_COMMIT = re.compile(r"^(commit [0-9a-f]{7,40}\b|[*|\\/ ]*[0-9a-f]{7,40}\s+\S|Author: .+<.+@.+>)")
+_LS = re.compile(r"^([-dlbcps][rwxsStT-]{9}[@+.]?\s|total \d+$)")
+_TREE = re.compile(r"^[\s│|]*(├──|└──|\|--|`--)")
+_PATH = re.compile(r"^(\.{0,2}/)?[\w@.+-]+(/[\w@.+ -]+)*(/|\.[A-Za-z]\w{0,9})$")
+_STATUS = re.compile(r"^(\s?[MADRCU?]{1,2}\s+|\s*(modified|new file|deleted|renamed):\s+)\S+$")
+_TESTS = re.compile(
+    r"(^=+ .*\b\d+ (passed|failed|error)|^\s*(PASS|FAIL|ok)\s+[\w./-]+(\s|$)|^--- (PASS|FAIL): "
+    r"|^test result: (ok|FAILED)|^Tests?:\s+\d+ (passed|failed)|^\d+ passing \(|^Ran \d+ tests? in )"
+)
+_CODE = re.compile(
+    r"(^\s*(def|class|import|from|return|const|let|var|function|public|private|static|func|fn|use|impl|struct|enum|type"
+    r"|interface|export|package|#include|@\w+|if|for|while|else|elif|try|except|catch|switch|case)\b.*[:;{(,)=>]\s*$"
+    r"|^\s*(import|from|return|raise|yield|pass|break|continue)(\s+[\w.,'\"()]+){0,3}$|[;{}]\s*$|^\s*[\w.\[\]'\"]+\s*[+*/-]?=\s*\S|^\s*[\w.]+\(.*\)\s*;?$|^\s*[)\]}]+[,;]?$)"
+)
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_STAMPED = re.compile(r"^\s*([-*]\s+)?\[?(\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d(:\d\d)?\]?\s*\S")
+_DEED = re.compile(
+    r"^\s*([-*]\s+|\d+[.)]\s+|I\s+|We\s+|Then\s+|Today( I| we)?[, ]+)*"
+    r"(ran|read|edited|updated|created|added|fixed|removed|deleted|renamed|moved|refactored|committed|pushed|merged|opened"
+    r"|checked|looked|searched|wrote|implemented|installed|built|tested|debugged|reviewed|worked|finished|completed"
+    r"|started|changed|deployed)\b",
+    re.IGNORECASE,
+)
+_WHERE = re.compile(
+    r"\b(is|are|lives?|sits?|can be found) (defined|implemented|located|declared|handled|found|in|at)\b.*"
+    r"[\w-]+(/[\w.-]+)+\.\w{1,5}(:\d+)?|\b[\w./-]+\.\w{1,5}:\d+\b",
+    re.IGNORECASE,
+)
+
+# Below these many lines, text of a kind is an example in somebody's argument.
+_LINES = 4
+_CODE_LINES = 6
+_MOST = 0.6
+
+
+def judge(text: str) -> Refusal | None:
+    """Why ``text`` is not to be kept, None where it is: the first of the rules that applies."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for rule, applies, what, instead in _RULES:
+        if applies(lines):
+            return Refusal(rule, f"refused: {what}", f"{instead}; or --force to keep it all the same")
+    return None
+
+
+def similar(first: str, second: str) -> bool:
+    """Whether two notes say the same: nine words in ten shared, the same numbers, and neither denies the other."""
+    mine, theirs = _words(first), _words(second)
+    if not mine or not theirs or (mine & _DENIALS) != (theirs & _DENIALS):
+        return False
+    if _numbers(mine) != _numbers(theirs):
+        return False
+    return len(mine & theirs) >= _SAME * len(mine | theirs)
+
+
+_SAME = 0.85
+_DENIALS = frozenset(
+    "not no never don dont doesn't without instead stop avoid isn't aren't won't can't cannot reject rejected".split()
+)
+_EMPTY = frozenset("a an the is are was were be to of in on at and or it its this that for with as by we i you".split())
+
+
+def _words(text: str) -> set[str]:
+    words = re.findall(r"[^\W_]+(?:[.'-][^\W_]+)*", text.lower())
+    return {word.rstrip("s") if len(word) > 3 else word for word in words} - _EMPTY
+
+
+def _numbers(words: set[str]) -> set[str]:
+    return {word for word in words if any(map(str.isdigit, word))}
+
+
+def _share(lines: list[str], pattern: re.Pattern[str]) -> float:
+    return sum(bool(pattern.search(line)) for line in lines) / len(lines) if lines else 0.0
+
+
+def _reasoned(lines: Iterable[str]) -> bool:
+    return any(_REASON.search(line) for line in lines)
+
+
+def _is_history(lines: list[str]) -> bool:
+    commits = sum(bool(_COMMIT.match(line)) for line in lines)
+    return (commits >= 3 and commits / len(lines) >= 0.3) or any(_DIFF.match(line) for line in lines)
+
+
+def _is_inventory(lines: list[str]) -> bool:
+    kinds = (_LS, _TREE, _STATUS)
+    listed = [line for line in lines if any(kind.match(line) for kind in kinds) or _PATH.match(line.strip())]
+    return len(listed) >= _LINES and len(listed) / len(lines) >= _MOST
+
+
+def _is_tests(lines: list[str]) -> bool:
+    return sum(bool(_TESTS.search(line)) for line in lines) >= max(1, 0.2 * len(lines)) and not _reasoned(lines)
+
+
+def _is_code(lines: list[str]) -> bool:
+    fenced: list[str] = []
+    plain: list[str] = []
+    inside = False
+    for line in lines:
+        if _FENCE.match(line):
+            inside = not inside
+        else:
+            (fenced if inside else plain).append(line)
+    code = len(fenced) + sum(bool(_CODE.search(line)) for line in plain)
+    prose = [line for line in plain if len(line.split()) >= 6 and not _CODE.search(line)]
+    return code >= _CODE_LINES and code / len(lines) >= _MOST and len(prose) * 4 < code
+
+
+def _is_log(lines: list[str]) -> bool:
+    if _reasoned(lines):
+        return False
+    stamped = [line for line in lines if _STAMPED.match(line)]
+    deeds = [line for line in lines if _DEED.match(line)]
+    if len(lines) >= 3:
+        return max(len(stamped), len(deeds)) / len(lines) >= _MOST
+    return bool(deeds) and len(deeds) == len(lines)
+
+
+def _is_reference(lines: list[str]) -> bool:
+    return len(lines) <= 3 and all(_WHERE.search(line) for line in lines) and not _reasoned(lines) and bool(lines)
+
+
+_RULES: tuple[tuple[str, Callable[[list[str]], bool], str, str], ...] = (
+    (
+        "git-history",
+        _is_history,
+        "a diff or a list of commits, which git keeps",
+        "note what was decided, and the commit that did it",
+    ),
+    ("file-inventory", _is_inventory, "a list of files, which the disk keeps", "note what matters about them"),
+    ("test-output", _is_tests, "a test run's output, which the next run makes anew", "note what it taught you"),
+    ("code-listing", _is_code, "a code listing, which the repository keeps", "note the idea, and where it is used"),
+    (
+        "activity-log",
+        _is_log,
+        "a log of what was done, which the session itself keeps",
+        "note the outcome and its reason",
+    ),
+    (
+        "code-reference",
+        _is_reference,
+        "where something stands in the code, which a search finds and the next edit moves",
+        "note why it is so",
+    ),
+)

@@ -1,0 +1,115 @@
+"""``brain why``: decisions and rejections on a topic, newest first, and what superseded what; then the evidence."""
+
+from __future__ import annotations
+
+from os.path import basename, join
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core import clock
+from qmd.answers import Filters
+from qmd.search import Searcher
+from qmd.store import open_index, translate
+from runtime import age, hits
+from runtime.query import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.config import Config
+    from core.home import Home
+    from qmd.answers import Hit
+
+TYPES = ("decision", "rejected")
+_CANDIDATES = 20
+_EVIDENCE = 3
+# An entry that matches less than half as well as the best one is about something else.
+_ABOUT = 0.5
+
+
+def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int = 10) -> dict[str, Any]:
+    """The envelope of ``brain why``.
+
+    ``decisions`` are the inbox's decisions and rejections on the topic, newest first; ``standing`` is false where
+    another took their place. ``evidence`` is what distilled documents and sessions say of it. Raises BadQuery,
+    EngineMissing and what SQLite's failures are translated into.
+    """
+    topic = validate(topic)
+    fields: tuple[tuple[str, str, str], ...] = ()
+    if project:
+        from runtime.ask import project_glob
+
+        fields = (("project", "GLOB", project_glob(project)),)
+    now = clock.now()
+    connection = open_index(home.index)
+    try:
+        searcher = Searcher(connection)
+        noted = [name for name, folder in config.collections.items() if folder.trust == "note"]
+        decided: list[Hit] = []
+        for kind in TYPES:
+            filters = Filters(tuple(noted), fields=(("type", "=", kind), *fields))
+            decided += searcher.search(topic, limit=_CANDIDATES, filters=filters) if noted else []
+        found = _about(decided)
+        newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
+        evidence = _evidence(searcher, config, topic, fields)
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": topic}
+    if not newest and not evidence:
+        envelope["error"] = "no_results"
+    envelope["decisions"] = [_decision(hit, config, now) for hit in newest]
+    envelope["evidence"] = [_item(hit, config, now) for hit in evidence]
+    return envelope
+
+
+def _about(found: Iterable[Hit]) -> list[Hit]:
+    ranked = sorted(found, key=lambda hit: -hit.score)
+    return [hit for hit in ranked if hit.score >= _ABOUT * ranked[0].score]
+
+
+def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tuple[str, str, str], ...]) -> list[Hit]:
+    """The best distilled documents, then the best sessions; a session that is there distilled is not repeated."""
+    shown: list[Hit] = []
+    for trust in ("distilled", "session"):
+        names = tuple(name for name, folder in config.collections.items() if folder.trust == trust)
+        hits = _about(searcher.search(topic, limit=_EVIDENCE, filters=Filters(names, fields=fields))) if names else []
+        there = {basename(hit.path) for hit in shown}
+        shown += [hit for hit in hits if basename(hit.path) not in there]
+    return shown[:_EVIDENCE]
+
+
+def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
+    days, label = age.label(hit.date, now)
+    folder = config.collections.get(hit.collection)
+    return {
+        "docid": hits.docid(hit.hash),
+        "uri": hits.uri(hit.collection, hit.path),
+        "path": join(folder.path, hit.path) if folder else None,
+        "title": hit.title,
+        "date": clock.iso(hit.date),
+        "age_days": days,
+        "age": label,
+        "stale": age.stale(days),
+        "trust": folder.trust if folder else "note",
+        "project": hit.field("project"),
+        "line": hit.line,
+        "snippet": hit.snippet,
+        "resume": hits.resume(hit.fields),
+    }
+
+
+def _decision(hit: Hit, config: Config, now: int) -> dict[str, Any]:
+    alternatives = hit.fields.get("alternatives")
+    return {
+        **_item(hit, config, now),
+        "entry_id": hit.field("session_id"),
+        "type": hit.field("type"),
+        "standing": not hit.field("superseded_by"),
+        "why": hit.field("why"),
+        "alternatives": [str(each) for each in alternatives] if isinstance(alternatives, list) else [],
+        "supersedes": hit.field("supersedes"),
+        "superseded_by": hit.field("superseded_by"),
+    }

@@ -1,0 +1,100 @@
+"""What the inbox refuses, and what it must not: both sides of each rule."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.gate import judge, similar
+
+REFUSED = {
+    "git-history": [
+        "1a2b3c4 Fix the parser\n5d6e7f8 Add tests\n9a0b1c2 Bump version",
+        "* 1a2b3c4d (HEAD -> main) Fix the parser\n* 5d6e7f80 Add tests\n* 9a0b1c2d Bump",
+        "diff --git a/x.py b/x.py\n@@ -1,2 +1,3 @@\n-old\n+new",
+        "commit 1a2b3c4d5e\nAuthor: Ana <ana@example.org>\n\n    Fix\n\ncommit 99aa88bb77\nAuthor: Bo <bo@example.org>",
+    ],
+    "file-inventory": [
+        "src/auth.py\nsrc/main.py\nsrc/util/io.py\ntests/test_auth.py\nREADME.md",
+        "total 12\n-rw-r--r-- 1 u g 10 May 1 10:00 a\n-rw-r--r-- 1 u g 10 May 1 10:00 b\ndrwxr-xr-x 2 u g 40 May 1 c",
+        ".\n├── src\n│   ├── auth.py\n│   └── main.py\n└── tests",
+        " M src/auth.py\n M src/main.py\n?? notes.md\n D old.py",
+    ],
+    "test-output": [
+        "tests/test_a.py ....\n===== 12 passed in 0.31s =====",
+        "PASS src/auth.test.ts\nPASS src/main.test.ts\nTests: 9 passed, 9 total",
+        "test result: ok. 14 passed; 0 failed; 0 ignored",
+    ],
+    "code-listing": [
+        "import os\nimport sys\n\ndef main(argv):\n    path = argv[1]\n    for name in os.listdir(path):\n"
+        "        print(name)\n    return 0",
+        "```ts\nconst a = 1;\nconst b = 2;\nfunction add(x, y) {\n  return x + y;\n}\nexport { add };\n```",
+    ],
+    "activity-log": [
+        "09:14 started on auth\n09:40 ran the tests\n10:05 pushed the branch",
+        "- Edited src/auth.ts\n- Ran npm test\n- Committed and pushed",
+        "Fixed the login bug and updated the tests",
+        "Today I worked on the importer",
+    ],
+    "code-reference": [
+        "The refresh logic is implemented in src/auth/refresh.ts",
+        "parse_header lives in src/http/parse.py:120",
+    ],
+}
+KEPT = [
+    "Refresh tokens 60 s early, under one lock, because two tabs raced",
+    "JWTs in localStorage: any XSS reads them",
+    "prefer flock over pid files for the writer lock",
+    "Fixed the login bug by pinning openssl, since 3.2 changed the default and never again upgrade it blindly",
+    "The parser must not live in src/http/parse.py because plugins import it",
+    "Moved to Postgres: SQLite locked up with two writers, which means that the queue stalled",
+    "use `git log --format=%H` for hashes",
+    "We meet at 09:30 on Tuesdays",
+    "The staging dashboard is at https://grafana.example.org/d/abc",
+    "the grocery bot account belongs to Mira",
+    "Deploys go through ops-7; ask Jonas",
+    "a1b2c3d broke the build: revert it instead of patching",
+    "Two lines settle it:\n\nx = lock()\ny = x.get()\n\nAnything longer is a sign that the lock is held too long.",
+    "src/auth.py is the only file that may import jose",
+    "todo: look at https://example.org/paper.pdf",
+]
+
+
+@pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule, texts in REFUSED.items() for text in texts])
+def test_what_can_be_had_again_is_refused_with_its_reason(rule: str, text: str) -> None:
+    refusal = judge(text)
+    assert refusal is not None
+    assert refusal.rule == rule
+    assert refusal.message.startswith("refused: ")
+    assert "--force" in refusal.fix
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_a_reason_a_preference_a_fact_is_kept(text: str) -> None:
+    assert judge(text) is None
+
+
+@given(st.text(max_size=400))
+def test_no_text_breaks_the_gate(text: str) -> None:
+    refusal = judge(text)
+    assert refusal is None or refusal.rule in REFUSED
+    assert similar(text, text) in (True, False)
+
+
+def test_the_same_thing_said_again_is_a_duplicate() -> None:
+    assert similar("Refresh tokens 60 s early, under one lock", "refresh tokens 60 s early under one lock.")
+    assert similar("Prefer flock over pid files for the writer lock", "prefer flock over pid files for writer locks")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Refresh tokens 60 s early, under one lock", "Refresh tokens 90 s early, under one lock"),
+        ("use flock for the writer lock in the queue", "do not use flock for the writer lock in the queue"),
+        ("use flock for the writer lock", "use sqlite for the job queue"),
+        ("", ""),
+    ],
+)
+def test_another_number_or_a_denial_is_another_thing(first: str, second: str) -> None:
+    assert not similar(first, second)
