@@ -5,6 +5,7 @@ from __future__ import annotations
 import apsw
 
 from qmd.strict import match_expression
+from qmd.virtual import Addressed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _MARGIN = 10
 
 
-class Found:
+class Found(Addressed):
     """One hit: a document's row and its score, above 0 and below 1."""
 
     __slots__ = ("collection", "document_id", "hash", "path", "score", "title")
@@ -29,18 +30,6 @@ class Found:
         self.title = title
         self.hash = digest
         self.score = abs(rating) / (1 + abs(rating))
-
-    @property
-    def docid(self) -> str:
-        return self.hash[:6]
-
-    @property
-    def display(self) -> str:
-        return f"{self.collection}/{self.path}"
-
-    @property
-    def uri(self) -> str:
-        return f"qmd://{self.collection}/{self.path}"
 
 
 def search(

@@ -54,13 +54,13 @@ def escape_like(text: str) -> str:
 
 
 def similar_files(connection: apsw.Connection, name: str, distance: int, limit: int) -> list[str]:
-    """The paths at most ``distance`` edits from ``name``, nearest first, case aside."""
+    """The paths at most ``distance`` edits from ``name``, nearest first, then by path, case aside."""
     wanted = name.lower()
     masks: dict[str, int] = {}
     for index, character in enumerate(wanted):
         masks[character] = masks.get(character, 0) | 1 << index
     near = []
-    for (path,) in connection.execute("SELECT path FROM documents WHERE active = 1 ORDER BY id"):
+    for (path,) in connection.execute("SELECT path FROM documents WHERE active = 1 ORDER BY path"):
         if abs(len(path) - len(wanted)) <= distance:
             edits = _edits(masks, len(wanted), path.lower())
             if edits <= distance:

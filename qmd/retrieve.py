@@ -33,7 +33,7 @@ _COLUMNS = "d.collection, d.path, d.title, d.hash, d.modified_at, length(c.doc)"
 _FROM = "FROM documents d JOIN content c ON c.hash = d.hash WHERE d.active = 1"
 
 
-class Document:
+class Document(virtual.Addressed):
     """A document of the index. ``length`` is in characters; ``body`` is None where it was not asked for."""
 
     __slots__ = ("body", "collection", "context", "hash", "length", "modified_at", "path", "title")
@@ -47,21 +47,6 @@ class Document:
         self.length: int = row[5] or 0
         self.body: str | None = row[6] if len(row) > 6 else None
         self.context = contexts.of(self.collection, self.path)
-
-    @property
-    def docid(self) -> str:
-        """The first six hex digits of the content's hash."""
-        return self.hash[:6]
-
-    @property
-    def display(self) -> str:
-        """``collection/path``."""
-        return f"{self.collection}/{self.path}"
-
-    @property
-    def uri(self) -> str:
-        """``qmd://collection/path``."""
-        return f"{virtual.SCHEME}{self.display}"
 
 
 class NotFound:
@@ -109,6 +94,8 @@ def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Do
     A ``:N`` at its end is left aside (``split_range`` reads it). Raises apsw.Error.
     """
     wanted = without_line(reference)
+    if not wanted:
+        return NotFound(reference)  # the end of every address
     columns = f"{_COLUMNS}, c.doc" if body else _COLUMNS
     if is_docid(wanted):
         found = _by_docid(connection, normalize_docid(wanted))
@@ -126,6 +113,9 @@ def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Do
         row = _on_disk(connection, columns, wanted)
     if row is not None:
         return Document(row, Contexts(connection))
+    raw = virtual.with_line_ends(wanted)
+    if raw != wanted:
+        return get(connection, raw, body=body)
     ignored = _ignored(connection, wanted)
     if ignored:
         return NotFound(reference, ignored=ignored)
@@ -197,15 +187,11 @@ def resolve_name(connection: apsw.Connection, name: str) -> int | str:
         found = _named(connection, f"{_URI} = ?", (uri,)) if uri else []
     elif virtual.is_virtual(name):
         address = virtual.parse(name)
-        found = (
-            _named(connection, "d.collection = ? AND d.path = ?", (address.collection, address.path)) if address else []
-        )
+        found = _addressed(connection, address.collection, address.path) if address else []
+        if address and not found:
+            found = _addressed(connection, address.collection, virtual.with_line_ends(address.path))
     else:
-        found = (
-            _named(connection, "d.collection || '/' || d.path = ?", (name,))
-            or _named(connection, "d.path = ?", (name,))
-            or _named(connection, "d.path LIKE ? ESCAPE '#'", (f"%/{escape_like(name)}",))
-        )
+        found = _ending(connection, name) or _ending(connection, virtual.with_line_ends(name))
     if len(found) == 1:
         return found[0][0]
     if found:
@@ -283,6 +269,18 @@ def _named(connection: apsw.Connection, condition: str, bindings: tuple[Any, ...
         f"SELECT d.id, {_URI} {_FROM} AND {condition} ORDER BY d.collection, d.path", bindings
     ).fetchall()
     return rows
+
+
+def _addressed(connection: apsw.Connection, collection: str, path: str) -> list[tuple[int, str]]:
+    return _named(connection, "d.collection = ? AND d.path = ?", (collection, path))
+
+
+def _ending(connection: apsw.Connection, name: str) -> list[tuple[int, str]]:
+    return (
+        _named(connection, "d.collection || '/' || d.path = ?", (name,))
+        or _named(connection, "d.path = ?", (name,))
+        or _named(connection, "d.path LIKE ? ESCAPE '#'", (f"%/{escape_like(name)}",))
+    )
 
 
 def _by_docid(connection: apsw.Connection, digits: str) -> str | None:

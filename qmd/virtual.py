@@ -18,6 +18,31 @@ class Address:
         self.index = index
 
 
+class Addressed:
+    """What has an address: the document of a ``hash`` at ``path`` in ``collection``."""
+
+    __slots__ = ()
+
+    collection: str
+    path: str
+    hash: str
+
+    @property
+    def docid(self) -> str:
+        """The first six hex digits of the content's hash."""
+        return self.hash[:6]
+
+    @property
+    def display(self) -> str:
+        """``collection/path``."""
+        return f"{self.collection}/{self.path}"
+
+    @property
+    def uri(self) -> str:
+        """``qmd://collection/path``."""
+        return f"{SCHEME}{self.display}"
+
+
 def is_virtual(text: str) -> bool:
     """Whether ``text`` is meant as such an address: ``qmd:…`` or ``//…``."""
     trimmed = trim(text)
@@ -50,6 +75,16 @@ def build(collection: str, path: str, index: str = "") -> str:
 
     unreserved = "!'()*-._~"  # what encodeURIComponent leaves as it is
     return f"{base}?index={quote(index, safe=unreserved)}"
+
+
+def on_one_line(name: str) -> str:
+    """A name for output that is read line by line: its line ends as ``%0A`` and ``%0D``, all else as it is."""
+    return name.replace("\n", "%0A").replace("\r", "%0D")
+
+
+def with_line_ends(name: str) -> str:
+    """``name`` as it was before ``on_one_line``."""
+    return name.replace("%0A", "\n").replace("%0D", "\r")
 
 
 def _index(query: str) -> str:

@@ -48,7 +48,9 @@ def get(session: Session) -> None:
                 f"Matched path: {path}",
                 f"Ignore rule: {rule}",
             )
-        similar = ["Similar files:", *(f"  {path}" for path in found.similar)] if found.similar else []
+        similar = (
+            ["Similar files:", *(f"  {virtual.on_one_line(path)}" for path in found.similar)] if found.similar else []
+        )
         raise session.fail(f"Document not found: {given}", *similar)
     header = f"{found.uri}  #{found.docid}"
     if "full-path" in arguments.flags:
@@ -59,7 +61,7 @@ def get(session: Session) -> None:
     text = lines(found.body or "", first, count)
     if "no-line-numbers" not in arguments.flags:
         text = number_lines(text, first or 1)
-    out.line(out.safe(header))
+    out.line(out.safe(virtual.on_one_line(header)))
     if found.context:
         out.line(out.safe(f"Folder Context: {found.context}"))
     out.line("---\n")
@@ -102,9 +104,12 @@ class _Row:
         path = full_path(session, document.collection, document.path) if "full-path" in arguments.flags else None
         self.resolved = path is not None
         self.name = path or display
+        self.line = virtual.on_one_line(self.name)
         self.docid = "" if path else f"#{document.docid}"
         self.context = document.context
-        self.reason = f"{entry.skipped}. Use 'qmd get {display}' to retrieve." if entry.skipped else ""
+        self.reason = (
+            f"{entry.skipped}. Use 'qmd get {virtual.on_one_line(display)}' to retrieve." if entry.skipped else ""
+        )
         stem = display.rpartition("/")[2] or display
         self.title = stem if entry.skipped else document.title or stem
         self.body = "" if entry.skipped else _body(session, document.body or "")
@@ -146,13 +151,13 @@ def _csv(session: Session, rows: Sequence[_Row]) -> None:
 def _files(session: Session, rows: Sequence[_Row]) -> None:
     for row in rows:
         head = f"{row.docid}," if row.docid else ""
-        session.out.line(f"{head}{row.name}{quoted_context(row.context)}{',[SKIPPED]' if row.reason else ''}")
+        session.out.line(f"{head}{row.line}{quoted_context(row.context)}{',[SKIPPED]' if row.reason else ''}")
 
 
 def _markdown(session: Session, rows: Sequence[_Row]) -> None:
     out = session.out
     for row in rows:
-        out.line(out.safe(f"## {row.name}\n"))
+        out.line(out.safe(f"## {row.line}\n"))
         if row.docid:
             out.line(f"**docid:** `{row.docid}`\n")
         if row.title and row.title != row.display:
@@ -183,7 +188,7 @@ def _cli(session: Session, rows: Sequence[_Row]) -> None:
     out = session.out
     for row in rows:
         out.line(f"\n{_RULE}")
-        out.line(out.safe(f"File: {row.name}{f'  {row.docid}' if row.docid else ''}"))
+        out.line(out.safe(f"File: {row.line}{f'  {row.docid}' if row.docid else ''}"))
         out.line(f"{_RULE}\n")
         if row.reason:
             out.line(f"[SKIPPED: {row.reason}]")

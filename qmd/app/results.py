@@ -106,6 +106,10 @@ class _Names:
     def of(self, result: Result) -> str:
         return self._names[id(result)]
 
+    def line(self, result: Result) -> str:
+        """The same for formats that are read line by line: a file's name cannot pass for another result."""
+        return virtual.on_one_line(self.of(result))
+
     def docid(self, result: Result) -> str:
         """The docid, unless a file's path stands for the result."""
         return "" if id(result) in self._files else result.docid
@@ -156,11 +160,11 @@ class _View:
         for result in results:
             context = quoted_context(result.context)
             head = "" if self._names.full else f"#{result.docid},"
-            self._out.line(f"{head}{ecma.to_fixed(result.score, 2)},{self._names.of(result)}{context}")
+            self._out.line(f"{head}{ecma.to_fixed(result.score, 2)},{self._names.line(result)}{context}")
 
     def markdown(self, results: Sequence[Result]) -> None:
         for result in results:
-            name, docid = self._names.of(result), self._names.docid(result)
+            name, docid = self._names.line(result), self._names.docid(result)
             lines = ["---", f"# {self._safe(result.title or name)}", f"**file:** `{self._safe(name)}`"]
             if docid:
                 lines.append(f"**docid:** `#{docid}`")
@@ -174,7 +178,7 @@ class _View:
             title = _attribute("title", result.title)
             context = _attribute("context", result.context)
             head = f' docid="#{docid}"' if docid else ""
-            name = self._names.of(result)
+            name = self._names.line(result)
             self._out.line(
                 self._safe(f'<file{head} name="{name}"{title}{context}>\n{self._content(result)}\n</file>\n')
             )
@@ -206,7 +210,7 @@ class _View:
             snippet = self._snippet(result, _LONG)
             shown = snippet.text.partition("\n")[2].lower()
             matched = any(term in shown for term in ecma.words(self._query.lower()))
-            name = self._safe(self._names.of(result))
+            name = self._safe(self._names.line(result))
             docid = self._names.docid(result)
             out.line(
                 link(self._session, result, name, snippet.line if matched else 0)

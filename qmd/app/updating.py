@@ -9,7 +9,7 @@ import subprocess
 import time
 from os.path import relpath
 
-from qmd import collections, models, trust
+from qmd import collections, models, trust, virtual
 from qmd.app.output import Exit
 from qmd.settings import folder
 from qmd.update import Changes, update
@@ -234,14 +234,15 @@ def _any_file(where: _Folder, changes: Changes) -> bool:
 def _tell_failures(session: Session, place: str, changes: Changes) -> None:
     out = session.out
     if changes.missing:
-        out.error(f"⚠ Collection folder is missing: {place} (its documents are kept)")
+        how = "cannot be listed" if os.path.isdir(place) else "is missing"
+        out.error(f"⚠ Collection folder {how}: {place} (its documents are kept)")
     if not changes.failed:
         return
     import errno
 
     codes = {os.strerror(number): code for number, code in errno.errorcode.items()}
     for path, reason in changes.failed:
-        name = relpath(path, place) if path.startswith("/") else path
+        name = virtual.on_one_line(relpath(path, place) if path.startswith("/") else path)
         out.error(f"⚠ Skipped unreadable file: {name} ({codes.get(reason, reason)})")
     out.error(f"Skipped {len(changes.failed)} unreadable file(s)")
 

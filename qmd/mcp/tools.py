@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents, Tool, ToolAnnotations
 
 from core.errors import BrainError
-from qmd import references, retrieve, structured
+from qmd import references, retrieve, structured, virtual
 from qmd.mcp import arguments, queries, resources
 from qmd.mcp.library import NoIndex
 from qmd.mcp.schemas import TOOLS
@@ -123,7 +123,10 @@ def _summary(hits: list[dict[str, Any]], words: str) -> str:
     if not hits:
         return f'No results found for "{words}"'
     lines = [f'Found {len(hits)} result{"" if len(hits) == 1 else "s"} for "{words}":\n']
-    lines += [f"{hit['docid']} {round(hit['score'] * 100)}% {hit['file']} - {hit['title']}" for hit in hits]
+    lines += [
+        f"{hit['docid']} {round(hit['score'] * 100)}% {virtual.on_one_line(hit['file'])} - {hit['title']}"
+        for hit in hits
+    ]
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd import references, retrieve
+from qmd import references, retrieve, virtual
 from qmd.retrieve import Document, NotFound
 from tests.qmd.corpus import indexed
 
@@ -46,6 +46,8 @@ def path(found: Document | NotFound) -> str:
         ("a b.md", "sub/a b.md"),
         ("plan.md:3", "plan.md"),
         ("nope.md", ""),
+        ("", ""),
+        (":3", ""),
         ("%lan.md", ""),
         ("_lan.md", ""),
         ("../plan.md", ""),
@@ -76,6 +78,29 @@ def test_what_is_not_found_comes_with_what_is_near_or_why(index: apsw.Connection
     ignored = retrieve.get(index, "qmd://notes/drafts/x.md")
     assert isinstance(ignored, NotFound)
     assert ignored.ignored == ("notes", "drafts/x.md", "drafts/**")
+
+
+def test_equally_near_names_come_by_path(index: apsw.Connection) -> None:
+    for name in ("plbn.md", "plaz.md", "plam.md"):
+        index.execute(
+            "INSERT INTO documents(collection, path, title, hash, created_at, modified_at)"
+            " SELECT 'notes', ?, title, hash, created_at, modified_at FROM documents WHERE path = 'plan.md'",
+            (name,),
+        )
+    assert references.similar_files(index, "plax.md", 1, 5) == ["plam.md", "plan.md", "plaz.md"]
+
+
+@pytest.mark.parametrize("form", ["notes/{}", "qmd://notes/{}", "{}"])
+def test_a_name_with_line_ends_is_found_by_the_form_that_is_shown(tmp_path: Path, form: str) -> None:
+    names = ["a\nb.md", "c\r\nd.md", "e%0Af.md"]
+    index, _ = indexed(tmp_path, {name: f"# {number}\n" for number, name in enumerate(names)})
+    for name in names:
+        shown = form.format(virtual.on_one_line(name))
+        assert "\n" not in shown
+        assert path(retrieve.get(index, shown)) == name
+        found = retrieve.resolve_name(index, shown)
+        assert isinstance(found, int)
+        assert index.execute("SELECT path FROM documents WHERE id = ?", (found,)).get == name
 
 
 def test_a_list_needs_whole_names_and_tells_which_it_lacks(index: apsw.Connection) -> None:

@@ -33,14 +33,6 @@ def test_a_file_name_that_is_no_text_is_told_of(notes: Path, qmd: Qmd) -> None:
     assert "3 unchanged, 0 removed" in done.out
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_file_is_told_of_and_its_document_kept(notes: Path, qmd: Qmd) -> None:
-    (notes / "plan.md").chmod(0)
-    done = qmd("update", "--verify")
-    assert "⚠ Skipped unreadable file: plan.md (EACCES)\nSkipped 1 unreadable file(s)" in done.err
-    assert "qmd://notes/plan.md" in qmd("search", "hourly", "--files").out
-
-
 def test_a_symlink_is_not_followed(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
     write(tmp_path / "secret", {"s.md": "# Secret\n\npassword\n"})
     (notes / "out.md").symlink_to(tmp_path / "secret" / "s.md")
