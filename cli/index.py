@@ -25,8 +25,10 @@ COMMAND = Command(
         "What is unchanged costs a stat (--new) or a hash of the file (the default)."
     ),
     options=(
-        Option("--source", metavar="SOURCE", help="only this source: claude, codex, …; an unknown one lists them"),
-        Option("--from", metavar="DIR", many=True, help="read the transcripts below DIR, not the tool's own"),
+        Option(
+            "--source", metavar="SOURCE", help="only this source: claude, codex, chrome, …; an unknown one lists them"
+        ),
+        Option("--from", metavar="DIR", many=True, help="read what lies at or below DIR, not the tool's own folders"),
         Option("--new", help="trust size, mtime and inode: an unchanged stat is an unchanged file"),
         Option("--queue", help="append what changed to the distillation queue"),
         Option("--rebuild", help="normalise and index everything anew"),
@@ -35,6 +37,7 @@ COMMAND = Command(
         "brain index",
         "brain index --new --queue",
         "brain index --source claude --from ~/old-machine/.claude --json",
+        "brain index --source chrome",
     ),
 )
 
@@ -75,6 +78,8 @@ def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[
         )
         for reason, count in ledger["skipped"].items():
             yield f"  skipped: {count} × {reason}"
+        for reason, count in ledger["dropped"].items():
+            yield f"  dropped: {count} × {reason}"
         for failure in ledger["failed"][:_SHOWN]:
             where = f"{failure['path']}:{failure['line']}" if failure["line"] else failure["path"]
             yield f"  failed: {printable(where)}: {failure['reason']}"

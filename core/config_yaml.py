@@ -27,6 +27,18 @@ _EMBEDDING_KEYS: dict[str, type | tuple[type, ...]] = {
     "dimensions": int,
     "window": int,
 }
+CHROME_MODES = ("allow", "deny", "all")
+_CHROME_KEYS: dict[str, type] = {
+    "roots": list,
+    "mode": str,
+    "allow": list,
+    "deny": list,
+    "nsfw": bool,
+    "nsfw_words": list,
+    "noise_words": list,
+    "follow_clears": bool,
+    "time_zone": str,
+}
 _SECTIONS = ("collections", "sources", "embedding", "ask", "telemetry", "global_context", "models", "editor_uri")
 
 
@@ -74,6 +86,31 @@ def _check_source(path: str, name: object, entry: object) -> None:
         raise BadInput(f"{path}: source {name!r} must be a mapping", f"edit {path}")
     if not _texts(entry.get("roots") or []):
         raise BadInput(f"{path}: source {name!r}: roots must be a list of folders", "roots: [~/old/.claude/projects]")
+    if name == "chrome":
+        _check_chrome(path, entry)
+
+
+def _check_chrome(path: str, entry: dict[str, Any]) -> None:
+    where = f"{path}: source 'chrome'"
+    for key in entry:
+        if key not in _CHROME_KEYS:
+            raise BadInput(f"{where}: unknown key {key!r}", f"known keys: {', '.join(_CHROME_KEYS)}")
+    if entry.get("mode") not in (None, *CHROME_MODES):
+        raise BadInput(f"{where}: mode must be one of {', '.join(CHROME_MODES)}", "mode: allow")
+    for key, kind in _CHROME_KEYS.items():
+        value = entry.get(key)
+        if kind is list and not _texts(value or []):
+            raise BadInput(f"{where}: {key} must be a list of texts", f"{key}: [example.com]")
+        if value is not None and not isinstance(value, kind):
+            raise BadInput(f"{where}: {key} has the wrong type", f"edit {path}")
+    zone = entry.get("time_zone")
+    if zone:
+        from zoneinfo import ZoneInfo
+
+        try:
+            ZoneInfo(zone)
+        except (LookupError, ValueError, OSError):
+            raise BadInput(f"{where}: no time zone is called {zone!r}", "time_zone: Europe/Berlin") from None
 
 
 def _check_ask(path: str, entry: dict[str, Any]) -> None:

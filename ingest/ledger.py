@@ -28,14 +28,16 @@ class Ledger:
     """Counts of one run over one source. ``as_dict()`` is the form that is printed and kept.
 
     ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: those
-    whose bytes changed; ``redacted``: kind → secrets replaced in the files that were seen; ``truncated``: (how many are
-    not all of their transcript, pieces they lack). ``failed`` lists the first 50
-    failures, of files (line 0) and of records. ``roots`` is OWN or GIVEN, ``finished`` epoch seconds.
+    whose bytes changed; ``redacted``: kind → secrets replaced in the files that were seen; ``dropped``: records that
+    policy leaves out, by reason; ``truncated``: (how many are not all of their transcript, pieces they lack).
+    ``failed`` lists the first 50 failures, of files (line 0) and of records. ``roots`` is OWN or GIVEN, ``finished``
+    epoch seconds.
     """
 
     __slots__ = (
         "bytes",
         "documents",
+        "dropped",
         "failed",
         "failed_files",
         "failed_reasons",
@@ -66,6 +68,7 @@ class Ledger:
         self.documents = self.written = self.renamed = self.removed = self.kept = 0
         self.failed_files = self.failed_records = self.finished = 0
         self.skipped: dict[str, int] = {}
+        self.dropped: dict[str, int] = {}
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
         self.failed_reasons: dict[str, int] = {}
@@ -100,7 +103,9 @@ class Ledger:
             self.note(row.path, json.loads(row.notes))
 
     def note(self, path: str, notes: dict[str, Any]) -> None:
-        """Add what one file had to say: ``unknown``, ``recovered``, ``redacted``, ``failed`` with ``failures``."""
+        """Add what one file had to say: counts by reason or kind, and the first ``failures``."""
+        for reason, count in notes.get("dropped", {}).items():
+            self.dropped[reason] = self.dropped.get(reason, 0) + count
         for what, (count, line) in notes.get("unknown", {}).items():
             entry = self.unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
             entry["count"] = int(str(entry["count"])) + count
@@ -134,6 +139,7 @@ class Ledger:
             "failed_records": self.failed_records,
             "failed_reasons": dict(sorted(self.failed_reasons.items())),
             "failed": self.failed,
+            "dropped": dict(sorted(self.dropped.items())),
             "recovered": dict(sorted(self.recovered.items())),
             "redacted": dict(sorted(self.redacted.items())),
             "unknown": dict(sorted(self.unknown.items())),

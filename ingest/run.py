@@ -53,6 +53,12 @@ def run(
     unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
     """
     source = sources.module(source_name)
+    if hasattr(source, "run"):
+        # Its documents are not sessions: it knows how they are made.
+        own: Ledger = source.run(
+            home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, on_written=on_written
+        )
+        return own
     standing = _standing(source, home)
     places = [abspath(root) for root in roots] if roots else standing
     started_ns = time.time_ns()

@@ -19,18 +19,21 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),),
 }
 
+# Read only when they are named: nobody who indexes sessions has thereby asked for browsing to be read.
+ON_REQUEST = ("chrome",)
+
 
 def names() -> tuple[str, ...]:
-    """The sources of this version, in the order in which they run."""
-    return tuple(PLACES)
+    """The sources of this version, in the order in which they run; those on request last."""
+    return (*PLACES, *ON_REQUEST)
 
 
 def module(name: str) -> ModuleType:
     """A source's module. Raises BadInput where there is none of that name."""
-    if name not in PLACES:
+    if name not in names():
         from core.errors import BadInput
 
-        raise BadInput(f"unknown source {name!r}", f"sources of this version: {', '.join(PLACES)}")
+        raise BadInput(f"unknown source {name!r}", f"sources of this version: {', '.join(names())}")
     import importlib
 
     return importlib.import_module(f"ingest.{name}")
@@ -60,7 +63,7 @@ def configured(name: str, home: Home) -> list[str]:
 
 
 def present(home: Home) -> tuple[str, ...]:
-    """The sources that have files here, and Claude Code, which is always looked for."""
+    """The sources that have files here, and Claude Code, which is always looked for; none of those on request."""
     from core.errors import BadInput
 
     found: list[str] = []

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int, str], None]
 
 _GIVEN = "claude"
+# Sessions are distilled; a day of browsing says what was looked at, and there is nothing to compress.
+_DISTILLED = "brain"
 _LOCK_WAIT_S = 60
 _BUSY_MS = 30_000
 # A note is kept whether or not it is indexed at once: its writer does not wait for long.
@@ -178,7 +180,7 @@ def _ingest(
 
         def on_written(collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
             # Queued before the source's state says that it was read: a run that dies is then repeated, not forgotten.
-            if waiting is not None:
+            if waiting is not None and collection == _DISTILLED:
                 waiting.add(collection, relative)
             indexer.put(collection, relative, data, status)
 

@@ -1,0 +1,256 @@
+"""What of browsing is kept: ``sources.chrome`` of collections.yml as a judge of addresses, titles and searches.
+
+Selecting is part of making documents (docs/sources.md): a browser's history is mostly what nobody wants to remember.
+Everything dropped is counted by reason; none of it is listed anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote_plus
+
+from core.redaction import clean as redact
+from core.redaction.screen import suspects
+from core.text import one_line
+from core.version import REDACTION
+from ingest import addresses
+from ingest._chrome_words import Noise, Words, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Bump when the same configuration judges or cleans otherwise than before: the archive is then judged again.
+VERSION = 1
+
+NOT_ALLOWED = "not an allowed domain"
+DENIED = "denied domain"
+ADULT = "not safe for work"
+NOISE = "search noise"
+INTERNAL = "the browser's own page"
+FILE = "file: address"
+DATA = "data: address"
+SCHEME = "other address"
+DETOUR = "a link's detour"
+# A visit in the archive that these apply to is shown no more; the others remove it.
+HIDING = frozenset((NOT_ALLOWED,))
+
+_SCHEMES = {
+    "file": FILE,
+    "data": DATA,
+    "blob": DATA,
+    "javascript": DATA,
+    **dict.fromkeys(
+        (
+            "chrome chrome-extension chrome-search chrome-devtools chrome-untrusted chrome-native chrome-error "
+            "chrome-distiller dom-distiller isolated-app devtools about view-source brave edge arc vivaldi opera opr"
+        ).split(),
+        INTERNAL,
+    ),
+}
+# Where a database must be read again, or the archive be judged again, because one of these has changed.
+_JUDGING = ("mode", "allow", "deny", "nsfw", "nsfw_words", "noise_words", "follow_clears")
+_MAX_TITLE = 300
+_MAX_TERM = 400
+# "(3) Inbox": how many wait changes by the minute and says nothing of the page.
+_COUNTER = re.compile(r"^\(\d+\+?\)\s+(?=\S)")
+
+# Host suffix → the query parameter that holds what was searched for, and the path its results lie at.
+_ENGINES: tuple[tuple[str, str, str], ...] = (
+    ("bing.com", "/search", "q"),
+    ("duckduckgo.com", "/", "q"),
+    ("kagi.com", "/search", "q"),
+    ("search.brave.com", "/search", "q"),
+    ("ecosia.org", "/search", "q"),
+    ("startpage.com", "/sp/search", "query"),
+    ("qwant.com", "/", "q"),
+    ("search.yahoo.com", "/search", "p"),
+    ("baidu.com", "/s", "wd"),
+    ("yandex.ru", "/search", "text"),
+    ("yandex.com", "/search", "text"),
+    ("perplexity.ai", "/search", "q"),
+    ("github.com", "/search", "q"),
+    ("stackoverflow.com", "/search", "q"),
+    ("youtube.com", "/results", "search_query"),
+    ("wikipedia.org", "/w/index.php", "search"),
+    ("scholar.google.com", "/scholar", "q"),
+    ("arxiv.org", "/search", "query"),
+    ("npmjs.com", "/search", "q"),
+    ("pypi.org", "/search", "q"),
+    ("developer.mozilla.org", "/search", "q"),
+    ("news.ycombinator.com", "/search", "q"),
+    ("hn.algolia.com", "/", "q"),
+)
+# Where links lead first, so that their clicks are counted: nobody was there.
+_DETOURS: dict[str, tuple[str, ...]] = {
+    "t.co": ("/",),
+    "lnkd.in": ("/",),
+    "l.facebook.com": ("/",),
+    "lm.facebook.com": ("/",),
+    "out.reddit.com": ("/",),
+    "safelinks.protection.outlook.com": ("/",),
+    "urldefense.com": ("/",),
+    "youtube.com": ("/redirect",),
+    "duckduckgo.com": ("/l/",),
+    "bing.com": ("/ck/a",),
+    "linkedin.com": ("/redir/",),
+}
+_GOOGLE = re.compile(r"(?:www\.)?google\.(?:[a-z]{2,3}\.)?[a-z]{2,3}")
+
+
+class Page(NamedTuple):
+    """An address that passed: cleaned, its host without ``www.``, its title, and what it is a search for or ""."""
+
+    url: str
+    domain: str
+    title: str
+    term: str
+
+
+class Policy:
+    """The judge. ``fingerprint`` says which configuration and version it is; ``redacted`` counts secrets by kind."""
+
+    def __init__(self, section: dict[str, Any]) -> None:
+        self.mode: str = section.get("mode") or "allow"
+        self.follow_clears: bool = section.get("follow_clears") is True
+        self.time_zone: str = section.get("time_zone") or ""
+        self._allow = _domains(section.get("allow") or ())
+        self._deny = _domains(section.get("deny") or ())
+        self._adult = None if section.get("nsfw") is False else Words(section.get("nsfw_words") or ())
+        self._noise = Noise(section.get("noise_words") or ())
+        judging = {key: section.get(key) for key in _JUDGING}
+        text = json.dumps([VERSION, REDACTION, judging], sort_keys=True, default=str)
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self.redacted: dict[str, int] = {}
+        self._hosts: dict[str, str] = {}
+
+    def judge(self, url: str, title: str, term: str) -> Page | str:
+        """What is kept of an address, or the reason why nothing is."""
+        scheme, host, rest = addresses.split(url)
+        if scheme not in ("http", "https"):
+            return _SCHEMES.get(scheme, SCHEME)
+        if not host:
+            return SCHEME
+        reason = self._hosts.get(host)
+        if reason is None:
+            reason = self._hosts[host] = self._judge_host(host)
+        if reason:
+            return reason
+        if _is_detour(host, rest):
+            return DETOUR
+        # Secrets go before anything is cut.
+        url = addresses.clean(url)
+        if suspects(f"{url}\n{title}\n{term}".encode("utf-8", "surrogatepass")):
+            url, title, term = (redact(text, self.redacted) for text in (url, title, term))
+        engine = _engine(host, url)
+        if not term and engine is not None:
+            term = engine
+        term = one_line(term, _MAX_TERM)
+        title = _COUNTER.sub("", one_line(title, _MAX_TITLE))
+        if self._adult is not None:
+            folded = fold(url)
+            if self._adult.found(folded if not title and not term else f"{folded}\n{fold(title)}\n{fold(term)}"):
+                return ADULT
+        if term:
+            if self._noise.reason(term):
+                return NOISE
+            if engine is not None:
+                url = _results(url, engine)
+        return Page(url, host.removeprefix("www."), "" if title == url else title, term)
+
+    def allows_term(self, term: str) -> bool:
+        """Whether a search may be named."""
+        return not self._noise.reason(term) and (self._adult is None or not self._adult.found(fold(term)))
+
+    def _judge_host(self, host: str) -> str:
+        if _within(host, self._deny):
+            return DENIED
+        if self._adult is not None and self._adult.is_zone(host):
+            return ADULT
+        if (
+            self.mode == "allow"
+            and not _within(host, self._allow)
+            and not ("google.com" in self._allow and _GOOGLE.fullmatch(host))
+        ):
+            return NOT_ALLOWED
+        return ""
+
+
+def _domains(entries: Iterable[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for entry in entries:
+        domain = str(entry).strip().lower().removeprefix("*.").strip(".")
+        if not domain.isascii():
+            try:
+                domain = domain.encode("idna").decode("ascii")
+            except UnicodeError:
+                continue
+        if domain:
+            found.add(domain)
+    return frozenset(found)
+
+
+def _within(host: str, domains: frozenset[str]) -> bool:
+    """Whether the host is one of the domains or below one."""
+    while host not in domains:
+        _, dot, host = host.partition(".")
+        if not dot:
+            return False
+    return True
+
+
+def _is_detour(host: str, rest: str) -> bool:
+    if _GOOGLE.fullmatch(host):
+        return rest.startswith("/url?")
+    domain = host
+    while domain not in _DETOURS:
+        _, dot, domain = domain.partition(".")
+        if not dot:
+            return False
+    return rest.startswith(_DETOURS[domain])
+
+
+def _engine(host: str, url: str) -> str | None:
+    """What a results page was asked for; None where it is none."""
+    mark = url.find("?")
+    fragment = url.find("#")
+    if mark < 0 and fragment < 0:
+        return None
+    where = _place(host, url[url.find("/", 8) :])
+    if where is None:
+        return None
+    # Google once kept the search in the fragment, which then is the newer one.
+    for start in (fragment, mark):
+        if start >= 0:
+            piece = url[start + 1 :] if start == fragment else url[start + 1 :].partition("#")[0]
+            for name, value in addresses.parameters(piece):
+                if name == where and value.strip():
+                    return value
+    return None
+
+
+def _place(host: str, rest: str) -> str | None:
+    """The name of the parameter that holds the search, where this is an engine's page of results."""
+    path = rest.partition("?")[0].partition("#")[0]
+    if _GOOGLE.fullmatch(host):
+        return "q" if path in ("/search", "/webhp", "/") else None
+    for suffix, prefix, name in _ENGINES:
+        if (host == suffix or host.endswith("." + suffix)) and (
+            path == "/" if prefix == "/" else path.startswith(prefix)
+        ):
+            return name
+    return None
+
+
+def _results(url: str, term: str) -> str:
+    """A results page's address with what was searched for and nothing of how."""
+    base = url.partition("#")[0].partition("?")[0]
+    host = addresses.split(url)[1]
+    name = _place(host, url[url.find("/", 8) :])
+    if name is None:
+        return url
+    if base.endswith("/webhp"):
+        base = base.removesuffix("webhp") + "search"
+    return f"{base}?{name}={quote_plus(term)}"

@@ -1,0 +1,215 @@
+"""Web addresses made fit to be kept: no credentials, nothing that only served tracking.
+
+A query string is where services put what must not be written down (reset tokens, signed links, session ids). What goes
+is decided by the parameter's name and by what its value looks like; the rest stays, since it often is the page.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from urllib.parse import unquote, unquote_plus
+
+_MAX = 2000
+_DEPTH = 2
+_ROUNDS = 6
+
+# Parameter names, in words: `accessToken`, `access_token`, `X-Amz-Signature` all hold one of these.
+_SECRET_WORDS = frozenset(
+    "token tokens secret secrets password passwd passphrase pwd pass pw auth authorization authuser oauth "
+    "apikey accesskey key keys credential credentials sig sign signature hmac jwt saml samlrequest "
+    "samlresponse relaystate session sessionid sess sid phpsessid jsessionid aspsessionid cfid cftoken sso "
+    "ticket otp totp pin csrf xsrf nonce code verifier challenge assertion bearer invite invitation magic "
+    "reset cookie private refresh cred idtoken policy expires state hash checksum email mail phone ssn iban".split()
+)
+# Only these name no page; those of search engines' own go with the search (``ingest._chrome_policy``).
+_TRACKING = frozenset(
+    "gclid gclsrc dclid gbraid wbraid fbclid msclkid twclid ttclid igshid igsh yclid mc_cid mc_eid _ga _gl "
+    "_hsenc _hsmi hsctatracking mkt_tok vero_id oly_anon_id oly_enc_id s_cid icid ncid cmpid ref_src ref_url "
+    "ved sca_esv sca_upv gs_lcrp gs_lcp gs_l sxsrf source_ve_path".split()
+)
+_TRACKING_PREFIXES = ("utm_", "pk_", "piwik_", "mtm_", "matomo_", "hsa_", "__hs", "_hs")
+# Words that more often say something harmless: a short plain value is kept (`?code=404`, `?state=open`).
+_SOFT = frozenset(
+    ("code", "state", "key", "keys", "hash", "checksum", "policy", "reset", "challenge", "expires", "sign")
+)
+_CODE_DIGITS = 4
+_SIGNS = str.maketrans("", "", "-_. []")
+_SHORT = 12
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_JWT = re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.?[\w-]*")
+_RANDOM = re.compile(r"[A-Za-z0-9_\-+/=.~%]{20,}")
+_HEX = re.compile(r"[0-9a-fA-F-]{32,}")
+# After one of these a path goes on with what must be known to no one else.
+_PATH_SECRET = re.compile(
+    r"(?i)(/(?:[\w-]*(?:reset|verify|verification|confirm|confirmation|activate|activation|invite|invitation|magic|token"
+    r"|unsubscribe|login|signin|auth|sso|oauth|callback|share|join)[\w-]*)/)([\w\-+=.~%]{16,})"
+)
+_SESSION_PATH = re.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
+_SIMPLE_FRAGMENT = re.compile(r"[\w./!~,:-]{1,120}", re.ASCII)
+
+
+def clean(address: str, depth: int = _DEPTH) -> str:
+    """An http(s) address without user name and password, secrets, tracking and text fragments.
+
+    Cleaning a clean address changes nothing. One that is longer than 2,000 characters loses its query string, then its
+    end. Raises nothing; what is no address with ``//`` is only cut.
+    """
+    address = "".join(address.split())
+    # What is left of a mangled address may read otherwise than the whole of it did.
+    for _ in range(_ROUNDS):
+        cleaned = _clean(address, depth)
+        if cleaned == address:
+            return cleaned
+        address = cleaned
+    return address.partition("#")[0].partition("?")[0]
+
+
+def _clean(address: str, depth: int) -> str:
+    scheme, found, rest = address.partition("://")
+    if not found:
+        return address[:_MAX]
+    rest, _, fragment = rest.partition("#")
+    rest, _, query = rest.partition("?")
+    authority, slash, path = rest.partition("/")
+    if "@" in authority:
+        authority = authority.rpartition("@")[2]
+    path = _path(slash + path) if slash else ""
+    made = f"{scheme}://{authority}{path}"
+    kept_query = _query(query, depth) if query else ""
+    kept_fragment = _fragment(fragment, depth) if fragment else ""
+    whole = f"{made}{'?' + kept_query if kept_query else ''}{'#' + kept_fragment if kept_fragment else ''}"
+    return whole if len(whole) <= _MAX else made[:_MAX]
+
+
+def split(address: str) -> tuple[str, str, str]:
+    """(scheme, host, the rest), scheme and host in small letters, without user, port, brackets and closing dot.
+
+    Host is "" where the address has none.
+    """
+    scheme, found, rest = address.partition(":")
+    scheme = scheme.strip().lower()
+    if not found or not rest.startswith("//"):
+        return scheme if found else "", "", rest if found else address
+    rest = rest[2:]
+    end = min((at for at in (rest.find("/"), rest.find("?"), rest.find("#"), rest.find("\\")) if at >= 0), default=-1)
+    authority, tail = (rest, "") if end < 0 else (rest[:end], rest[end:])
+    host = authority.rpartition("@")[2]
+    host = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return scheme, host.strip().rstrip(".").lower(), tail
+
+
+def parameters(query: str) -> list[tuple[str, str]]:
+    """(name, value) of a query string's parameters, decoded."""
+    found: list[tuple[str, str]] = []
+    for piece in query.split("&"):
+        name, _, value = piece.partition("=")
+        found.append((unquote_plus(name, errors="replace"), unquote_plus(value, errors="replace")))
+    return found
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a parameter must not be kept, by its name or by the look of its value."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    words.add(name.lower().translate(_SIGNS))
+    hits = words & _SECRET_WORDS
+    if hits:
+        harmless = hits <= _SOFT and len(value) < _SHORT and not _mixed(value)
+        if not harmless or ("code" in hits and value.isdigit() and len(value) >= _CODE_DIGITS):
+            return True
+    return _looks_random(value)
+
+
+def _query(query: str, depth: int) -> str:
+    kept: list[str] = []
+    for piece in query.replace(";", "&").split("&") if "&" not in query else query.split("&"):
+        name, has_value, value = piece.partition("=")
+        plain_name = unquote_plus(name, errors="replace")
+        if not plain_name or plain_name.lower() in _TRACKING or plain_name.lower().startswith(_TRACKING_PREFIXES):
+            continue
+        plain = unquote_plus(value, errors="replace") if "%" in value or "+" in value else value
+        if is_secret(plain_name, plain) or (not has_value and _looks_random(plain_name)):
+            continue
+        if "://" in plain or "=" in plain:
+            # An address within the address, or another query string, has secrets of its own.
+            nested = _nested(plain, depth)
+            if nested is None:
+                continue
+            if nested != plain:
+                from urllib.parse import quote_plus
+
+                piece = f"{name}={quote_plus(nested)}"
+        kept.append(piece)
+    return "&".join(kept)
+
+
+def _nested(value: str, depth: int) -> str | None:
+    """A parameter's value without what its own parameters hold; None where it nests too deep to be looked through."""
+    if depth <= 0:
+        return None
+    if "://" in value:
+        return clean(value, depth - 1)
+    head, mark, query = value.partition("?")
+    if mark:
+        kept = _query(query, depth - 1)
+        return f"{head}?{kept}" if kept else head
+    return _query(value, depth - 1) if "&" in value or _is_pair(value) else value
+
+
+def _is_pair(value: str) -> bool:
+    name, _, rest = value.partition("=")
+    return bool(rest.strip("=")) and name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+
+
+def _fragment(fragment: str, depth: int) -> str:
+    """The place within a page, or the route within an application; never a login's answer."""
+    fragment = fragment.partition(":~:")[0]
+    head, mark, query = fragment.partition("?")
+    if not mark and "=" in fragment:
+        head, mark, query = "", "", fragment
+    if head and (not _SIMPLE_FRAGMENT.fullmatch(unquote(head, errors="replace")) or _looks_random(head)):
+        head = ""
+    kept = _query(query, depth) if query else ""
+    return f"{head}{mark}{kept}" if kept else head
+
+
+def _path(path: str) -> str:
+    if ";" in path:
+        path = _SESSION_PATH.sub("", path)
+    if len(path) > _SHORT:
+        path = _PATH_SECRET.sub(_hide, path)
+        if "eyJ" in path:
+            path = _JWT.sub("-", path)
+    return path
+
+
+def _hide(match: re.Match[str]) -> str:
+    return match[1] + "-" if _mixed(match[2]) else match[0]
+
+
+def _mixed(value: str) -> bool:
+    """Whether letters and digits are mixed as in what a machine made up."""
+    digits = sum(character.isdigit() for character in value)
+    letters = sum(character.isalpha() for character in value)
+    return digits >= 3 and letters >= 3
+
+
+def _looks_random(value: str) -> bool:
+    if len(value) < 20:
+        return False
+    if _JWT.search(value):
+        return True
+    if " " in value or "://" in value:
+        return False
+    if _HEX.fullmatch(value):
+        return True
+    if not _RANDOM.fullmatch(value):
+        return False
+    # Words joined by signs are a name; long runs that mix letters and digits, or cases without order, are none.
+    return any(len(run) >= 16 and (_mixed(run) or _shuffled(run)) for run in re.split(r"[-_./+~%=]", value))
+
+
+def _shuffled(run: str) -> bool:
+    changes = sum(left.isupper() != right.isupper() for left, right in pairwise(run))
+    return changes * 3 > len(run)
