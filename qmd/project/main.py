@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.answers import Hit
+    from qmd.project.semantic import Near
+
 _LIMIT = 15
 
 
@@ -26,6 +29,7 @@ def update(argv: Sequence[str] | None = None) -> int:
     """Bring the project's index up to date with its files."""
     parser = _parser("update", "bring a project's search index up to date with its files")
     parser.add_argument("--config", metavar="FILE", help="the configuration (the nearest semantic-search.yml)")
+    parser.add_argument("--no-embed", action="store_true", help="words only: meaning waits for another update")
     parser.add_argument("--verify", action="store_true", help="read every file, whatever its size and time say")
     return _run(parser, argv, _update)
 
@@ -146,7 +150,13 @@ def _update(arguments: argparse.Namespace) -> dict[str, Any]:
     path = config.locate(arguments.config, os.getcwd())
     project = config.read(path)
     database = _database(arguments, path)
-    changes = store.update(project, database, verify=arguments.verify)
+    embedding: dict[str, Any] = {}
+
+    def embed(connection: apsw.Connection) -> None:
+        if not arguments.no_embed:
+            embedding.update(_embed(connection))
+
+    changes = store.update(project, database, verify=arguments.verify, then=embed)
     lines = []
     for name, change in changes.items():
         if change.missing:
@@ -156,56 +166,94 @@ def _update(arguments: argparse.Namespace) -> dict[str, Any]:
             sys.stderr.write(printable(f"{name}: not read: {one_line(failed)}: {reason}\n"))
         counts = f"{change.added} new, {change.updated} updated, {change.unchanged} unchanged, {change.removed} removed"
         lines.append(f"{name}: {counts}\n")
+    if embedding:
+        lines.append(f"embedding: {embedding['backend']}, {embedding['pending']} files wait\n")
     collections = {name: change.as_dict() for name, change in changes.items()}
-    return {"config": path, "database": database, "collections": collections, "_text": "".join(lines)}
+    return {
+        "config": path,
+        "database": database,
+        "collections": collections,
+        "embedding": embedding or None,
+        "_text": "".join(lines),
+    }
+
+
+def _embed(connection: apsw.Connection) -> dict[str, Any]:
+    """Bring the vectors up to date; without a backend the words are there all the same."""
+    from core.errors import EngineMissing
+    from qmd.project import semantic
+
+    try:
+        report = semantic.embed(connection)
+    except EngineMissing as error:
+        return {**semantic.status(connection), "why": error.message}
+    for digest, reason in report.failed.items():
+        sys.stderr.write(printable(f"not embedded: #{digest[:6]}: {one_line(reason)}\n"))
+    return semantic.status(connection)
 
 
 def _query(arguments: argparse.Namespace) -> dict[str, Any]:
     from qmd.project import semantic, store
 
-    with closing(store.open_to_read(_database(arguments))) as connection:
-        _collections(connection, arguments)
-        semantic.require()
-    raise AssertionError("unreachable")
+    question = _question(arguments)
+    database = _database(arguments)
+    with closing(store.open_to_read(database)) as connection:
+        # A file may be in two collections, one in the other; it is one record.
+        found = semantic.search(connection, question, arguments.n * 2, _collections(connection, arguments))
+        hits = _shown(connection, database, found, arguments.n)
+        state = semantic.status(connection)
+    if state["pending"]:
+        sys.stderr.write(f"{state['pending']} files wait for vectors: commonplace-search-update\n")
+    return {"query": question, "by": "meaning", "embedding": state, "hits": hits, "_text": _hits(hits)}
 
 
 def _keyword(arguments: argparse.Namespace) -> dict[str, Any]:
     from qmd.answers import Filters
     from qmd.project import store
-    from qmd.project.records import Records, identity
     from qmd.search import Searcher
 
-    question = " ".join(arguments.words).strip()
-    if not question or arguments.n < 1:
-        raise BadInput(
-            "nothing to look for" if not question else "-n must be 1 or more", "commonplace-search-keyword -h"
-        )
+    question = _question(arguments)
     database = _database(arguments)
     with closing(store.open_to_read(database)) as connection:
         filters = Filters(tuple(_collections(connection, arguments)))
-        # A file may be in two collections, one in the other; it is one record.
         most = arguments.n * 2
         found = Searcher(connection).search(question, limit=most, filters=filters, strict=arguments.all_words)
-        records = Records(connection, store.root(connection, database))
-        hits: list[dict[str, Any]] = []
-        for hit in found:
-            path = records.path(hit.collection, hit.path)
-            if len(hits) == arguments.n or any(path == other["path"] for other in hits):
-                continue
-            chunk = records.chunk(hit.hash, hit.line)
-            hits.append(
-                {
-                    "id": identity(path),
-                    "chunk": identity(path, chunk) if chunk else None,
-                    "path": path,
-                    "collection": hit.collection,
-                    "title": hit.title,
-                    "score": round(hit.score, 4),
-                    "line": hit.line,
-                    "snippet": hit.snippet,
-                }
-            )
+        hits = _shown(connection, database, found, arguments.n)
     return {"query": question, "by": "keyword", "hits": hits, "_text": _hits(hits)}
+
+
+def _question(arguments: argparse.Namespace) -> str:
+    question = " ".join(arguments.words).strip()
+    if not question or arguments.n < 1:
+        raise BadInput("nothing to look for" if not question else "-n must be 1 or more", "commonplace-search-query -h")
+    return question
+
+
+def _shown(connection: apsw.Connection, database: str, found: Sequence[Hit | Near], most: int) -> list[dict[str, Any]]:
+    """Hits as records, each file once."""
+    from qmd.project import store
+    from qmd.project.records import Records, identity
+
+    records = Records(connection, store.root(connection, database))
+    hits: list[dict[str, Any]] = []
+    for hit in found:
+        path = records.path(hit.collection, hit.path)
+        if len(hits) == most or any(path == other["path"] for other in hits):
+            continue
+        chunk = records.chunk(hit.hash, hit.line)
+        hits.append(
+            {
+                "id": identity(path),
+                "chunk": identity(path, chunk) if chunk else None,
+                "path": path,
+                "collection": hit.collection,
+                "title": hit.title,
+                "score": round(hit.score, 4),
+                "line": hit.line,
+                "snippet": hit.snippet,
+            }
+        )
+    return hits
 
 
 def _hits(hits: list[dict[str, Any]]) -> str:
@@ -255,12 +303,14 @@ def _status(arguments: argparse.Namespace) -> dict[str, Any]:
     database = _database(arguments)
     with closing(store.open_to_read(database)) as connection:
         found = store.status(connection, database)
-    found["embedding"] = semantic.backend()
+        embedding = semantic.status(connection)
+    found["embedding"] = embedding
+    counts = f"{embedding['vectors']} vectors, {embedding['pending']} files wait"
     lines = [
         f"database:  {one_line(database)} ({found['bytes'] / 1024:.0f} KB)",
         f"config:    {one_line(str(found['config']))}",
         f"updated:   {found['updated'] or 'never'}",
-        f"embedding: {found['embedding']}",
+        f"embedding: {embedding['backend']} ({embedding.get('why') or counts})",
     ]
     for each in found["collections"]:
         gone = "  folder is missing" if each["missing"] else ""

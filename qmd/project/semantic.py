@@ -1,20 +1,142 @@
-"""The half of a project's search that needs a model."""
+"""The half of a project's search that needs a model: which backend there is, embedding, and finding by meaning.
+
+The model that comes with the engine runs on this machine. A checked-in configuration has no say in it: what it could
+name is where a project's text is sent.
+"""
 
 from __future__ import annotations
 
-from core.errors import EngineMissing
+import os
+from typing import TYPE_CHECKING, Any
 
+import apsw
+
+from core.errors import BadInput, EngineMissing
+from qmd import snippet, vectors
+from qmd.schema import SPAN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from qmd.embedding.embedder import Report
+    from qmd.embedding.provider import Provider
+
+SETTING = "COMMONPLACE_EMBEDDING"
 NONE = "none"
+_LOCAL = "local"
+# How many neighbours vec0 gives at most.
+_MOST = 4096
+# Chunks looked at for each file asked for: a file's chunks lie close together.
+_CHUNKS_A_FILE = 20
+# Vectors of length 127.
+_SQUARED = 127.0 * 127.0
 
 
-def backend() -> str:
-    """The embedding backend's name; ``none`` where there is none."""
-    return NONE
+class Near:
+    """A file and its chunk that is nearest to a question. ``score`` is their cosine; ``line`` is 1-based."""
+
+    __slots__ = ("collection", "hash", "line", "path", "score", "snippet", "title")
+
+    def __init__(self, row: tuple[Any, ...], score: float) -> None:
+        self.collection, self.path, self.title, self.hash, text, start = row
+        self.score = score
+        self.line, self.snippet = snippet.around(text, start, start)
 
 
-def require() -> None:
-    """Raise EngineMissing where there is no embedding backend: words are not meaning, and are not passed off as it."""
-    raise EngineMissing(
-        "there is no embedding backend, so nothing can be found by meaning",
-        'by words: commonplace-search-keyword "…"',
-    )
+def provider() -> Provider:
+    """The backend. Raises EngineMissing where there is none, BadInput where ``COMMONPLACE_EMBEDDING`` names another."""
+    setting = os.environ.get(SETTING) or _LOCAL
+    if setting == NONE:
+        raise EngineMissing(f"{SETTING}={NONE}: there is no embedding backend", f"unset {SETTING}; {_instead()}")
+    if setting != _LOCAL:
+        raise BadInput(f"{SETTING}={setting}: no such embedding backend", f"one of: {_LOCAL}, {NONE}")
+    from qmd.embedding.provider import make
+
+    try:
+        return make({}, os.environ)
+    except (EngineMissing, ImportError) as error:
+        why = error.message if isinstance(error, EngineMissing) else str(error)
+        raise EngineMissing(f"there is no embedding backend: {why}", _instead()) from None
+
+
+def status(connection: apsw.Connection) -> dict[str, Any]:
+    """``backend`` (``none`` where there is none, with ``why``), how many ``vectors`` it made, and files ``pending``."""
+    try:
+        model = provider()
+    except EngineMissing as error:
+        return {
+            "backend": NONE,
+            "why": error.message,
+            "vectors": 0,
+            "pending": sum(vectors.pending(connection, None).values()),
+        }
+    model.close()
+    space = vectors.find(connection, model.name, model.model)
+    return {
+        "backend": f"{model.name}/{model.model}",
+        "vectors": vectors.count(connection, space) if space else 0,
+        "pending": sum(vectors.pending(connection, space).values()),
+    }
+
+
+def embed(connection: apsw.Connection, progress: Callable[[int, int, str], None] | None = None) -> Report:
+    """Give vectors to every file that lacks them; what another state of the model made is made anew.
+
+    Ended at any moment, it goes on from there. Raises EngineMissing where there is no backend.
+    """
+    from qmd.embedding.embedder import embed as run
+
+    model = provider()
+    try:
+        known = vectors.find(connection, model.name, model.model)
+        changed = known is not None and known.fingerprint != model.fingerprint
+        return run(connection, model, force=changed, progress=progress)
+    finally:
+        model.close()
+
+
+def search(connection: apsw.Connection, question: str, limit: int, collections: Sequence[str]) -> list[Near]:
+    """The ``limit`` files of ``collections`` whose chunks are nearest to a question, the nearest first.
+
+    Raises EngineMissing where there is no backend, or nothing was embedded by it.
+    """
+    from qmd.embedding.provider import quantise
+
+    model = provider()
+    try:
+        space = vectors.find(connection, model.name, model.model)
+        if space is None or space.fingerprint != model.fingerprint:
+            raise EngineMissing(f"nothing is embedded by {model.name}/{model.model} yet", "commonplace-search-update")
+        (vector,) = quantise(model.embed([question], question=True))
+    finally:
+        model.close()
+    vectors.load(connection)
+    marks = ", ".join("?" * len(collections))
+    rows: Any = connection.execute(
+        f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?'
+        " AND rowid IN (SELECT c.id FROM brain_chunks c JOIN brain_cuts t ON t.id = c.id / ? WHERE t.hash IN"
+        f" (SELECT hash FROM documents WHERE active = 1 AND collection IN ({marks}))) ORDER BY distance",
+        (vector, min(_MOST, limit * _CHUNKS_A_FILE), SPAN, *collections),
+    ).fetchall()
+    found: dict[tuple[str, str], Near] = {}
+    for chunk, distance in rows:
+        for row in _files(connection, chunk, collections):
+            found.setdefault((row[0], row[1]), Near(row, 1.0 - distance * distance / (2 * _SQUARED)))
+        if len(found) >= limit:
+            break
+    return list(found.values())[:limit]
+
+
+def _files(connection: apsw.Connection, chunk: int, collections: Sequence[str]) -> list[Any]:
+    """The files that have a chunk: collection, path, title, hash, text, and where it begins."""
+    marks = ", ".join("?" * len(collections))
+    return connection.execute(
+        'SELECT d.collection, d.path, d.title, d.hash, x.doc, c."start" FROM brain_chunks c'
+        " JOIN brain_cuts t ON t.id = c.id / ? JOIN documents d ON d.hash = t.hash AND d.active = 1"
+        f" JOIN content x ON x.hash = d.hash WHERE c.id = ? AND d.collection IN ({marks}) ORDER BY d.id",
+        (SPAN, chunk, *collections),
+    ).fetchall()
+
+
+def _instead() -> str:
+    return 'by words: commonplace-search-keyword "…"'

@@ -47,9 +47,12 @@ def update(
     database: str,
     *,
     verify: bool = False,
+    then: Callable[[apsw.Connection], None] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Changes]:
     """Make the index that of the project's files; the second run in a row changes nothing.
+
+    ``then`` is called with the index once its words are up to date, before another update may begin.
 
     Documents of files and collections that are gone leave it. Raises LockContention where another update runs for long.
     """
@@ -67,6 +70,8 @@ def update(
             changes = bring_up_to_date(connection, project.collections, trust_stat=not verify, progress=progress)
             rows = [(_ROOT, project.root), (_CONFIG, project.path), (_UPDATED, clock.now())]
             connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
+            if then is not None:
+                then(connection)
         finally:
             connection.close()
     return changes

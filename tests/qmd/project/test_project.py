@@ -49,6 +49,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (root / name).write_text(text)
     (root / "semantic-search.yml").write_text(CONFIG)
     monkeypatch.chdir(root)
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING", "none")  # most of what is promised needs no model
     return root
 
 
@@ -179,6 +180,41 @@ def test_what_is_no_record_is_not_read(indexed: Run, name: str) -> None:
         assert "did you mean kb/notes/storage.md" in done.err
 
 
+def test_meaning_finds_what_the_words_do_not(indexed: Run, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
+    monkeypatch.delenv("COMMONPLACE_EMBEDDING")
+    early = indexed("query", "database")
+    assert (early.code, "nothing is embedded by local/" in early.err) == (65, True)
+    assert "embedding: local/" in indexed("update").out
+    found = json.loads(indexed("query", "which database do we use", "--json").out)
+    assert found["by"] == "meaning"
+    assert found["embedding"]["backend"].startswith("local/")
+    assert found["embedding"]["pending"] == 0
+    hits = found["hits"]
+    assert hits[0]["id"] == "kb/notes/storage.md#file"
+    assert hits[0]["chunk"] == "kb/notes/storage.md#chunk-0001"
+    assert 0 < hits[0]["score"] <= 1
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+    assert len({hit["id"] for hit in hits}) == len(hits) == 4
+    tasks = json.loads(indexed("query", "which database do we use", "--collection", "tasks", "--json").out)["hits"]
+    assert [hit["id"] for hit in tasks] == ["kb/tasks/one.md#file"]
+
+    before = json.loads(indexed("status", "--json").out)["embedding"]
+    assert (before["pending"], before["vectors"] >= 4) == (0, True)
+    assert indexed("update").code == 0
+    assert json.loads(indexed("status", "--json").out)["embedding"] == before
+    (project / "kb/notes/storage.md").unlink()
+    (project / "kb/notes/fresh.md").write_text("# Fresh\n\nPostgres holds the tables.\n")
+    indexed("update", "--no-embed")
+    waiting = indexed("query", "which database do we use", "-n", "1")
+    assert len(waiting.out.splitlines()) == 2
+    assert "storage.md" not in waiting.out
+    assert "1 files wait for vectors" in waiting.err
+    indexed("update")
+    assert _hits(indexed("query", "which database do we use", "--json"))[0]["id"] == "kb/notes/fresh.md#file"
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING", "openai")
+    assert indexed("query", "x").code == 64
+
+
 def test_without_a_backend_meaning_is_not_passed_off_as_words(indexed: Run) -> None:
     done = indexed("query", "context compression", "--collection", "notes", "-n", "15")
     assert (done.code, done.out) == (65, "")
@@ -189,7 +225,7 @@ def test_without_a_backend_meaning_is_not_passed_off_as_words(indexed: Run) -> N
 
 def test_status_says_what_there_is_and_that_there_is_no_backend(indexed: Run, project: Path) -> None:
     shown = indexed("status").out
-    assert "embedding: none" in shown
+    assert "embedding: none (COMMONPLACE_EMBEDDING=none: there is no embedding backend)" in shown
     assert f"notes: 3 files in {project / 'kb/notes'}" in shown
     found = json.loads(indexed("status", "--json").out)
     assert found["root"] == str(project)
