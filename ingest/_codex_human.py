@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.text import clean
-from ingest._claude_human import between
 from ingest._codex_vocabulary import INJECTED
+from ingest.markup import between
 
 # The desktop and editor extensions put what they know of the screen before what was typed.
 _REQUEST = "## My request for Codex:"

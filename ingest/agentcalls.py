@@ -36,7 +36,8 @@ _PATHS = (
 _NAMES = {
     "Bash": """
         bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
-        run_terminal_command run_terminal_command_v2 execute_command execute powershell terminal run_command
+        run_terminal_command run_terminal_command_v2 run_terminal execute_command execute powershell terminal
+        run_command exec shell_exec
         """,
     "Read": """
         read read_file read_file_v2 view view_image list_dir list_directory list_dir_v2 ls list read_many_files

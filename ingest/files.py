@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ingest.state import FileRow
 
@@ -27,15 +27,17 @@ class SourceFile:
 
 def walk(
     roots: Iterable[str],
-    suffix: str | tuple[str, ...],
+    suffix: str | tuple[str, ...] | Callable[[str], bool],
     skipped_files: Mapping[str, str],
     skipped_folders: Mapping[str, str],
 ) -> list[SourceFile]:
-    """Every file below ``roots`` whose name ends in ``suffix`` (or one of them), sorted by path, each path once.
+    """Every file below ``roots`` whose name ends in ``suffix`` (or one of them, or is one that it
+    holds for), sorted by path, each path once.
 
     A root may be a file or a symbolic link; links to folders further down are not followed, so there are no loops.
     What is no regular file, or lies in a folder or has a name that ``skipped_…`` maps to a reason, is listed with it.
     """
+    wanted = suffix if callable(suffix) else lambda name: name.endswith(suffix)
     found: dict[str, SourceFile] = {}
     for root in roots:
         root = os.path.abspath(root)
@@ -55,11 +57,11 @@ def walk(
                     if entry.is_dir(follow_symlinks=False):
                         folders.append((entry.path, reason or skipped_folders.get(entry.name, "")))
                         continue
-                    if not entry.name.endswith(suffix):
+                    if not wanted(entry.name):
                         continue
                     status = entry.stat()
                 except OSError as error:
-                    if entry.name.endswith(suffix):
+                    if wanted(entry.name):
                         found[entry.path] = SourceFile(entry.path, 0, 0, 0, f"unreadable: {error.strerror}")
                     continue
                 if stat.S_ISDIR(status.st_mode):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = 256
 _FILES = 64
+_DATABASES = (".vscdb", ".sqlite", ".db")
 
 
 def write(
@@ -89,10 +90,10 @@ def _news(pulse: Any, at: int) -> set[str]:
     same: set[str] = set()
     for path, size, mtime_ns in pulse["files"]:
         try:
-            status = os.stat(path)
+            now = _look(path)
         except OSError:
             continue
-        grown = status.st_size != size or status.st_mtime_ns != mtime_ns
+        grown = now != (size, mtime_ns)
         (found if grown else same).add(path)
     suffixes = tuple(pulse["suffixes"])
     known: set[str] | None = None
@@ -122,6 +123,20 @@ def _newer(folder: str, suffixes: tuple[str, ...], at: int, found: set[str]) -> 
     except OSError:
         return folders
     return folders
+
+
+def _look(path: str) -> tuple[int, int]:
+    """(size, mtime in ns) of a file; of a database with its write-ahead log, as ``ingest.databases`` counts them."""
+    status = os.stat(path)
+    size, mtime_ns = status.st_size, status.st_mtime_ns
+    if path.endswith(_DATABASES):
+        try:
+            log = os.stat(path + "-wal")
+        except OSError:
+            return size, mtime_ns
+        size += log.st_size
+        mtime_ns = max(mtime_ns, log.st_mtime_ns) if log.st_size else mtime_ns
+    return size, mtime_ns
 
 
 def _mtime(folder: str) -> int:

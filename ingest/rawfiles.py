@@ -23,13 +23,18 @@ _WINDOW = 128 * 1024 * 1024
 
 def load(path: str, limit: int = MAX_WHOLE) -> bytes:
     """The bytes of a whole file, unpacked where it is compressed. Raises OSError, also past ``limit`` bytes."""
+    return load_hashed(path, limit)[0]
+
+
+def load_hashed(path: str, limit: int = MAX_WHOLE) -> tuple[bytes, str]:
+    """``load``, and the SHA-256 (hex) of the raw file, compressed as it may be."""
     with RawFile(path) as raw:
         if not stat.S_ISREG(raw.status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         data = raw.lines.read(limit + 1)
-    if len(data) > limit:
-        raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
-    return data
+        if len(data) > limit:
+            raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
+        return data, raw.finish()[1] if raw.packed else hashlib.sha256(data).hexdigest()
 
 
 class RawFile:

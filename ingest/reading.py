@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
+from core.redaction import clean
 from ingest import rawfiles, records
 
 if TYPE_CHECKING:
@@ -118,6 +119,46 @@ def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: 
     except OSError as error:
         unreadable(reading, error)
     return reading
+
+
+def whole(path: str, take: Callable[[Any, Reading], None], foreign: str) -> Reading:
+    """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
+
+    Of a text, ``take`` gets the redacted text itself.
+    """
+    reading = Reading(path)
+    try:
+        reading.stat(os.stat(path))
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            reading.skipped = NOT_REGULAR
+        elif not reading.size:
+            reading.skipped = EMPTY
+        else:
+            data, reading.digest = rawfiles.load_hashed(path)
+            reading.consumed = reading.size
+            _whole(data, reading, take, foreign)
+    except OSError as error:
+        unreadable(reading, error)
+    return reading
+
+
+def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], None], foreign: str) -> None:
+    if reading.path.endswith(".txt"):
+        take(clean(data.decode("utf-8", "replace"), reading.redacted), reading)
+    else:
+        try:
+            value = records.value(data, reading.redacted)
+        except RecursionError:
+            reading.failed = Failure(reading.path, records.TOO_DEEP)
+            return
+        except ValueError as error:
+            reading.failed = Failure(reading.path, records.MALFORMED, str(error), getattr(error, "lineno", 0))
+            return
+        take(value, reading)
+    for part in reading.parts.values():
+        part.digest = reading.digest
+    if not reading.parts and not reading.skipped and reading.failed is None:
+        reading.dismiss(foreign)
 
 
 def judge(reading: Reading, source: records.Records, foreign: str) -> None:

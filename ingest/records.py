@@ -176,6 +176,19 @@ class Records:
         return Failure(self._path, reason, detail, line)
 
 
+def value(text: str | bytes, redacted: dict[str, int]) -> Any:
+    """One JSON value, of a database's cell or of a whole file, redacted like every record.
+
+    ``redacted`` is added to (kind → secrets replaced). Raises ValueError and RecursionError where it is no JSON.
+    """
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    plain = text if isinstance(text, str) else raw.decode("utf-8", "replace").removeprefix("\ufeff")
+    found, end = _decode(plain.strip())
+    if end != len(plain.strip()):
+        raise ValueError("more than one value")
+    return clean_record(raw, found, redacted)
+
+
 def prefix_digest(path: str, length: int) -> str | None:
     """SHA-256 of the first ``length`` bytes of ``path``, hex, or None where the file is shorter. Raises OSError."""
     digest = hashlib.sha256()

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "claude": (),
     "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),),
+    "pi": (("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)), ("PI_CODING_AGENT_SESSION_DIR", "", ())),
+    "openclaw": (
+        ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),
+        ("CLAWDBOT_STATE_DIR", "~/.clawdbot", ("agents", "sessions")),
+    ),
 }
 
 # Read only when they are named: nobody who indexes sessions has thereby asked for browsing to be read.
@@ -47,7 +52,10 @@ def roots(name: str, home: Home | None = None, environ: Mapping[str, str] | None
     env = os.environ if environ is None else environ
     found: list[str] = []
     for variable, folder, below in PLACES[name]:
-        base = abspath(expanduser(env.get(variable) or folder))
+        given = env.get(variable) or folder
+        if not given:
+            continue
+        base = abspath(expanduser(given))
         found += [join(base, part) for part in below] if below else [base]
     if home is not None:
         found += configured(name, home)

@@ -21,6 +21,26 @@ def instant(stamp: object) -> str:
     return moment.isoformat(timespec="milliseconds")[:23]
 
 
+def moment(value: object) -> str:
+    """``instant`` of a timestamp in any of the usual forms: ISO 8601, or seconds, milliseconds … since 1970; or ""."""
+    if type(value) is str:
+        if not value.isdigit() or len(value) < 9:
+            return instant(value)
+        value = int(value)
+    if type(value) is float and value == value and abs(value) < 1e19:
+        seconds = value
+    elif type(value) is int and abs(value) < 1 << 63:
+        seconds = float(value)
+    else:
+        return ""
+    if seconds <= 0:
+        return ""
+    # Seconds of the years up to 5138 are below 1e11; each finer unit has three digits more.
+    while seconds >= 1e11:
+        seconds /= 1000
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:23]
+
+
 def blocks(content: Any) -> list[dict[str, Any]]:
     """A message's content as blocks: a string is one text block, what is neither string nor list is none."""
     if type(content) is str:

@@ -1,0 +1,286 @@
+"""Transcripts of Pi's family (Pi, OpenClaw) → sessions: a header, then entries that name their parents.
+
+Versions 1 (no ids) to 4. A file holds every branch of its tree: all of them are kept, in the order in which they were
+said, with a line where the person went back. Layouts: the vendors' session-manager.ts and its documentation.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import basename
+from typing import Any
+
+from core.document import Failure
+from core.text import clean, one_line
+from ingest import records
+from ingest.markup import cut_blocks
+from ingest.reading import BROKEN, Reading, lines
+from ingest.sessions import Session
+from ingest.values import blocks, mapping, moment, plain, string
+
+NAME = "pi"
+FOREIGN = "not a Pi transcript"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ENTRIES = _words("session message model_change compaction branch_summary session_info")
+# Settings, labels and an extension's own state; what was put into the context for the model alone.
+DROPPED = _words(
+    """
+    thinking_level_change custom custom_message label usage context_edit context_transform ephemeral leaf reset
+    active_tools_change
+    """
+)
+_COMMON = "type id parentId timestamp appendMode"
+FIELDS = {
+    "session": _words(
+        """
+        type version id timestamp cwd parentSession branchedFrom provider modelId thinkingLevel systemPrompt tools
+        metadata
+        """
+    ),
+    "message": _words(f"{_COMMON} message"),
+    "compaction": _words(
+        f"{_COMMON} summary firstKeptEntryId firstKeptEntryIndex tokensBefore tokensAfter details usage fromHook"
+        " systemMessage"
+    ),
+}
+ROLES = {
+    "user": _words("role content timestamp attachments runtimeContext idempotencyKey metadata id"),
+    "assistant": _words(
+        """
+        role content api provider model responseModel responseId turnId thinkingLevel diagnostics usage stopReason
+        errorMessage errorBody providerReplay timestamp metadata id idempotencyKey
+        """
+    ),
+    "toolResult": _words(
+        "role toolCallId toolName content details isError timestamp usage nestedCalls metadata id idempotencyKey"
+    ),
+    "bashExecution": _words(
+        "role command output exitCode cancelled truncated fullOutputPath excludeFromContext timestamp"
+    ),
+}
+_DROPPED_ROLES = _words("custom hookMessage branchSummary compactionSummary system")
+_DROPPED_BLOCKS = _words("image redacted_thinking")
+# What extensions and skills put around what was typed.
+_ASIDES = ("skill", "file", "system-reminder", "relevant-memories")
+
+
+def read(path: str) -> Reading:
+    """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    return lines(path, lambda source, reading: take(source, reading, NAME), FOREIGN)
+
+
+def take(source: records.Records, reading: Reading, name: str, unit: str = "") -> None:
+    """Read the records of a file of this family as the source called ``name``."""
+    tree = Tree(reading, name, unit or _named(reading.path))
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+        else:
+            tree.add(item[1], item[0])
+    tree.finish()
+
+
+class Tree:
+    """One session's entries, in the order in which they were written."""
+
+    def __init__(self, reading: Reading, name: str, unit: str) -> None:
+        self._reading = reading
+        self._session = Session(unit, name)
+        self._recognised = False
+        self._last = ""
+        self._line = 0
+
+    def add(self, record: dict[str, Any], line: int) -> None:
+        """Take one entry in; a shape that was never seen is a failure of its reading."""
+        self._line = line
+        try:
+            self._add(record)
+        except BROKEN as error:
+            self._reading.broken(error, line)
+
+    def finish(self) -> None:
+        """Hand the session over, where there is one."""
+        session = self._session
+        if self._recognised:
+            session.unit = session.unit or one_line(_stem(self._reading.path))
+            self._reading.parts[session.unit] = session
+
+    def _add(self, record: dict[str, Any]) -> None:
+        kind = record.get("type")
+        session = self._session
+        if type(kind) is not str or not kind:
+            self._unknown("record without type")
+            return
+        if not self._recognised and not _is_ours(kind, record):
+            self._unknown(f"record {one_line(kind, 60)}")
+            return
+        self._recognised = True
+        session.records += 1
+        fields = FIELDS.get(kind)
+        if fields is not None and not record.keys() <= fields:
+            self._fields(kind, record, fields)
+        entry = one_line(string(record.get("id")), 200)
+        at = moment(record.get("timestamp"))
+        if kind == "session":
+            self._header(record, at)
+            return
+        if entry:
+            if entry in session.uuids:
+                session.repeated += 1
+                return
+            session.uuids.add(entry)
+        if kind == "message":
+            message = mapping(record.get("message"))
+            at = at or moment(message.get("timestamp"))
+            session.seen(at)
+            self._message(message, entry, string(record.get("parentId")), at)
+        elif kind in ("compaction", "branch_summary"):
+            session.seen(at)
+            session.compacted(string(record.get("summary")), at, entry)
+        elif kind == "session_info":
+            session.title = string(record.get("name"))
+        elif kind not in ENTRIES and kind not in DROPPED:
+            self._unknown(f"record {one_line(kind, 60)}")
+        self._last = entry or self._last
+
+    def _header(self, record: dict[str, Any], at: str) -> None:
+        session = self._session
+        session.unit = one_line(string(record.get("id")), 4000) or session.unit
+        session.seen(at)
+        session.cwd = string(record.get("cwd")) or session.cwd
+        version = record.get("version")
+        session.version = str(version) if type(version) is int else "1"
+        origin = string(record.get("parentSession")) or string(record.get("branchedFrom"))
+        if origin:
+            session.forked_from = _named(origin.replace("\\", "/"))
+
+    def _message(self, message: dict[str, Any], entry: str, parent: str, at: str) -> None:
+        role = message.get("role")
+        fields = ROLES.get(role) if type(role) is str else None
+        if fields is not None and not message.keys() <= fields:
+            self._fields(f"message {role}", message, fields)
+        if role == "user":
+            self._user(message, entry, parent, at)
+        elif role == "assistant":
+            self._assistant(message, entry, at)
+        elif role == "toolResult":
+            if message.get("isError") is True:
+                text = plain(message.get("content")) or string(message.get("content"))
+                self._session.failed(string(message.get("toolCallId")), text, at, entry)
+        elif role == "bashExecution":
+            command = clean(string(message.get("command"))).strip()
+            if command:
+                self._session.command(f"! {command}", at, entry)
+        elif role not in _DROPPED_ROLES:
+            self._unknown(f"message role {one_line(str(role), 60)}")
+
+    def _user(self, message: dict[str, Any], entry: str, parent: str, at: str) -> None:
+        if message.get("runtimeContext"):
+            return
+        kept = [typed(text) for text in self._texts(message.get("content"))]
+        said = "\n\n".join(text for text in kept if text)
+        if not said:
+            return
+        if parent and self._last and parent != self._last and parent in self._session.uuids:
+            self._session.note("went back to an earlier point of the session", at, f"{entry} back" if entry else "")
+        if said.startswith("/") and "\n" not in said and " " not in said and said.count("/") == 1:
+            self._session.command(said, at, entry)
+        else:
+            self._session.prompt(said, at, entry)
+
+    def _texts(self, content: Any) -> list[str]:
+        texts: list[str] = []
+        for block in blocks(content):
+            kind = block.get("type")
+            if kind == "text":
+                texts.append(string(block.get("text")))
+            elif kind not in _DROPPED_BLOCKS:
+                self._unknown(f"user block {one_line(str(kind), 60)}")
+        return texts
+
+    def _assistant(self, message: dict[str, Any], entry: str, at: str) -> None:
+        session = self._session
+        model = message.get("model")
+        if model in ("delivery-mirror", "gateway-injected"):
+            # OpenClaw's own copy of what it delivered; the answer itself stands before it.
+            if model == "delivery-mirror":
+                return
+        elif type(model) is str and model:
+            session.models.add(model)
+        tokens = mapping(message.get("usage")).get("output")
+        if type(tokens) is int and tokens:
+            session.tokens[entry or at] = tokens
+        for block in blocks(message.get("content")):
+            kind = block.get("type")
+            if kind == "text":
+                text = string(block.get("text"))
+                if text.strip() not in ("NO_REPLY", "HEARTBEAT_OK"):
+                    session.say(text, at, entry)
+            elif kind == "thinking":
+                session.think(string(block.get("thinking")), at, entry)
+            elif kind == "toolCall":
+                name, space = string(block.get("name")), string(block.get("namespace"))
+                name = f"{space}.{name}" if space else name
+                session.call(name, block.get("arguments"), at, entry, call=string(block.get("id")))
+            elif kind not in _DROPPED_BLOCKS:
+                self._unknown(f"assistant block {one_line(str(kind), 60)}")
+        if message.get("stopReason") == "aborted":
+            session.interrupted(at, f"{entry} aborted" if entry else "")
+
+    def _unknown(self, what: str) -> None:
+        self._reading.count(what, self._line)
+
+    def _fields(self, what: str, found: dict[str, Any], fields: frozenset[str]) -> None:
+        for name in sorted(found.keys() - fields):
+            self._unknown(f"{what}: field {one_line(name, 60)}")
+
+
+def typed(text: str) -> str:
+    """What of a user's text a person typed; "" where the harness wrote all of it."""
+    text = clean(text)
+    if "<" in text:
+        for tag in _ASIDES:
+            if "<" + tag in text:
+                text = cut_blocks(text, tag)
+    text = _without_envelopes(text.strip())
+    if text.startswith(("Read HEARTBEAT.md if it exists", "A new session was started via /new or /reset")):
+        return ""
+    return text
+
+
+def _without_envelopes(text: str) -> str:
+    """``text`` without what OpenClaw puts before a message from a channel: who sent it, and when."""
+    while True:
+        head, _, rest = text.partition("\n")
+        if "(untrusted" in head and head.endswith(":") and rest.startswith("```json\n"):
+            text = rest[8:].partition("\n```")[2].lstrip()
+        elif head.startswith(("System: [", "[media attached")):
+            text = rest.lstrip()
+        else:
+            break
+    if text.startswith("[") and "] " in text[:60]:
+        stamp, _, rest = text.partition("] ")
+        words = stamp[1:].split()
+        if len(words) >= 3 and len(words[0]) == 3 and words[1][:4].isdigit() and words[1][4:5] == "-":
+            return rest
+    return text
+
+
+def _is_ours(kind: str, record: dict[str, Any]) -> bool:
+    if kind == "session":
+        return "timestamp" in record or "cwd" in record
+    return kind == "message" and type(mapping(record.get("message")).get("role")) is str
+
+
+def _stem(path: str) -> str:
+    return os.fsencode(basename(path)).decode("utf-8", "replace").partition(".jsonl")[0]
+
+
+def _named(path: str) -> str:
+    """The session's id as a file's name has it, or ""."""
+    return _stem(path).rpartition("_")[2] if "_" in basename(path) else ""

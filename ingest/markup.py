@@ -1,0 +1,34 @@
+"""Blocks between tags, as harnesses put them around and into what a person typed."""
+
+from __future__ import annotations
+
+
+def between(text: str, tag: str) -> str:
+    """What stands between the first ``<tag>`` and its end; empty where there is no such block."""
+    _, opened, rest = text.partition(f"<{tag}>")
+    inner, closed, _ = rest.partition(f"</{tag}>")
+    return inner if opened and closed else ""
+
+
+def cut_blocks(text: str, tag: str) -> str:
+    """``text`` without its ``<tag …>…</tag>`` blocks that begin a line; an unclosed one stays.
+
+    Searches forward only, so the time is linear in the text whatever it holds.
+    """
+    opening, closing = "<" + tag, f"</{tag}>"
+    kept: list[str] = []
+    position = 0
+    search = 0
+    while (start := text.find(opening, search)) >= 0:
+        line = text.rfind("\n", position, start) + 1 or position
+        follows = text[start + len(opening) : start + len(opening) + 1]
+        if text[line:start].strip() or follows not in ("", ">", " ", "\n"):
+            search = start + len(opening)
+            continue
+        end = text.find(closing, start)
+        if end < 0:
+            break
+        kept.append(text[position:start])
+        position = search = end + len(closing)
+    kept.append(text[position:])
+    return "".join(kept)

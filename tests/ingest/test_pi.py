@@ -1,0 +1,224 @@
+"""Pi and OpenClaw: one family of entries, in files and in a database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.document import Document, split
+from core.home import Home
+from ingest import pi
+from ingest.ledger import Ledger
+from ingest.run import run
+from tests.ingest.transcripts import corpus
+
+SESSION = "019a0000-0000-7000-8000-00000000000a"
+Record = dict[str, Any]
+
+
+class Tree:
+    """Makes entries, each the child of the one before it."""
+
+    def __init__(self, session: str = SESSION, **header: Any) -> None:
+        self.count = 0
+        self.records: list[Record] = [
+            {"type": "session", "version": 3, "id": session, "timestamp": self.at(), "cwd": "/home/me/api", **header}
+        ]
+
+    def at(self) -> str:
+        return f"2026-04-28T09:00:{self.count:02}.000Z"
+
+    def entry(self, kind: str, **fields: Any) -> Tree:
+        parent = f"e{self.count}" if self.count else None
+        self.count += 1
+        self.records.append(
+            {"type": kind, "id": f"e{self.count}", "parentId": parent, "timestamp": self.at(), **fields}
+        )
+        return self
+
+    def user(self, text: str, **fields: Any) -> Tree:
+        return self.entry("message", message={"role": "user", "content": [{"type": "text", "text": text}]}, **fields)
+
+    def said(self, *blocks: Record, **fields: Any) -> Tree:
+        message = {"role": "assistant", "content": list(blocks), "model": "m-1", "usage": {"output": 7}, **fields}
+        return self.entry("message", message=message)
+
+    def result(self, call: str, text: str, *, error: bool) -> Tree:
+        content = [{"type": "text", "text": text}]
+        message = {"role": "toolResult", "toolCallId": call, "toolName": "bash", "content": content, "isError": error}
+        return self.entry("message", message=message)
+
+    def save(self, path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(record) + "\n" for record in self.records), encoding="utf-8")
+        return path
+
+
+def text(words: str) -> Record:
+    return {"type": "text", "text": words}
+
+
+def tool(name: str, call: str = "t1", **given: Any) -> Record:
+    return {"type": "toolCall", "id": call, "name": name, "arguments": given}
+
+
+def ingest(home: Home, folder: Path, source: str = "pi") -> Ledger:
+    return run(home, source, [str(folder)], trust_stat=False)
+
+
+def document(home: Home, name: str = f"pi__{SESSION}.md") -> tuple[dict[str, Any], str]:
+    return split(corpus(home)[name].decode())
+
+
+def test_a_session_becomes_a_document_of_the_common_form(home: Home, tmp_path: Path) -> None:
+    tree = Tree().user("Why does the refresh fail?")
+    tree.said({"type": "thinking", "thinking": "Two readers."}, text("I look."), tool("bash", command="npm test"))
+    tree.result("t1", "FAIL src/a.test.ts\n", error=True).said(text("Both tabs read it."))
+    tree.entry("compaction", summary="They fixed it.", firstKeptEntryId="e1", tokensBefore=9)
+    tree.entry("session_info", name="The refresh race")
+    tree.save(tmp_path / f"2026-04-28T09-00-00-000Z_{SESSION}.jsonl")
+    ledger = ingest(home, tmp_path)
+    assert (ledger.unknown, ledger.failed_records) == ({}, 0)
+    meta, body = document(home)
+    assert (meta["title"], meta["project"], meta["models"]) == ("The refresh race", "/home/me/api", ["m-1"])
+    assert (meta["date"], meta["ended"], meta["output_tokens"]) == ("2026-04-28T09:00:00Z", "2026-04-28T09:00:05Z", 14)
+    assert "- bash: npm test\n  ! FAIL src/a.test.ts\n\nBoth tabs read it.\n\n### reasoning\n\nTwo readers.\n" in body
+    assert "compaction · 2026-04-28 09:00\n\n### summary of what was compacted\n\nThey fixed it.\n" in body
+
+
+def test_going_back_to_an_earlier_point_is_said_and_loses_nothing(home: Home, tmp_path: Path) -> None:
+    tree = Tree().user("One").said(text("First answer.")).user("Two, another way", parentId="e1").said(text("Second."))
+    tree.save(tmp_path / "x.jsonl")
+    ingest(home, tmp_path)
+    body = document(home)[1]
+    assert "First answer.\n\n- went back to an earlier point of the session\n\n## [3] user" in body
+    assert "Second." in body
+
+
+def test_a_branched_session_names_the_one_it_comes_from(home: Home, tmp_path: Path) -> None:
+    parent = f"/home/me/.pi/agent/sessions/--x--/2026-04-27T09-00-00-000Z_{SESSION}.jsonl"
+    Tree("other", parentSession=parent).user("Again").save(tmp_path / "x.jsonl")
+    ingest(home, tmp_path)
+    meta = document(home, "pi__other.md")[0]
+    assert meta["forked_from"] == SESSION
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ('<skill name="x" location="/s">\nDo it so.\n</skill>\n\nFix it', "Fix it"),
+        ('<file name="/home/me/a.md">\nlong\n</file>\nSummarise it', "Summarise it"),
+        ("[Wed 2026-02-24 10:00 UTC] Good morning", "Good morning"),
+        ('Conversation info (untrusted metadata):\n```json\n{"a": 1}\n```\n\nHello there', "Hello there"),
+        ("System: [2026-02-24 10:00:00 UTC] Gateway restarted.\n\nHello there", "Hello there"),
+        ("[1] and [2] differ", "[1] and [2] differ"),
+    ],
+)
+def test_what_the_harness_put_around_a_prompt_is_cut_off(home: Home, tmp_path: Path, said: str, kept: str) -> None:
+    Tree().user(said).save(tmp_path / "x.jsonl")
+    ingest(home, tmp_path)
+    assert document(home)[1].endswith(f"· 2026-04-28 09:00\n\n{kept}\n")
+
+
+def test_a_file_of_the_first_version_has_no_ids(home: Home, tmp_path: Path) -> None:
+    lines = [
+        {"type": "session", "id": SESSION, "timestamp": "2025-11-20T23:00:00.000Z", "cwd": "/x", "modelId": "m"},
+        {"type": "message", "timestamp": "2025-11-20T23:00:01.000Z", "message": {"role": "user", "content": "Hi"}},
+        {"type": "message", "timestamp": "2025-11-20T23:00:02.000Z", "message": {"role": "user", "content": "Hi"}},
+    ]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ingest(home, tmp_path)
+    assert document(home)[1].count("\nHi\n") == 2
+
+
+def test_what_is_not_known_is_counted(home: Home, tmp_path: Path) -> None:
+    Tree(surprise=1).user("Hi").entry("hologram").said({"type": "omen"}).save(tmp_path / "x.jsonl")
+    assert set(ingest(home, tmp_path).unknown) == {
+        "session: field surprise",
+        "record hologram",
+        "assistant block omen",
+    }
+
+
+def _database(path: Path, *trees: Tree, packed: bool) -> Path:
+    path.parent.mkdir(parents=True)
+    connection = apsw.Connection(str(path))
+    columns = ", event_zstd blob, event_utf8_bytes integer" if packed else ""
+    connection.execute(f"create table transcript_events(session_id text, seq integer, event_json text{columns})")
+    for number, tree in enumerate(trees):
+        for seq, record in enumerate(tree.records):
+            data = json.dumps(record)
+            if packed and seq % 2:
+                row = (f"s{number}", seq, None, zstandard.compress(data.encode()), len(data))
+                connection.execute("insert into transcript_events values(?, ?, ?, ?, ?)", row)
+            else:
+                connection.execute(
+                    "insert into transcript_events(session_id, seq, event_json) values(?, ?, ?)",
+                    (f"s{number}", seq, data),
+                )
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_agents_database_holds_the_same_entries(home: Home, tmp_path: Path, packed: bool) -> None:
+    one = Tree("s0").user("First").said(text("One."))
+    two = Tree("s1").user("Second").said(text("Two."), model="delivery-mirror").said(text("NO_REPLY"))
+    path = _database(tmp_path / "agents/main/agent/openclaw-agent.sqlite", one, two, packed=packed)
+    ledger = ingest(home, tmp_path, "openclaw")
+    assert (ledger.seen, ledger.ingested, ledger.documents) == (1, 1, 2)
+    assert "One." in document(home, "openclaw__s0.md")[1]
+    assert "Two." not in document(home, "openclaw__s1.md")[1]
+    assert ingest(home, tmp_path, "openclaw").unchanged == 1
+    connection = apsw.Connection(str(path))
+    late = json.dumps({"type": "message", "id": "late", "message": {"role": "user", "content": "Third"}})
+    connection.execute("insert into transcript_events(session_id, seq, event_json) values('s0', 99, ?)", (late,))
+    connection.close()
+    assert ingest(home, tmp_path, "openclaw").written == 1
+    assert "Third" in document(home, "openclaw__s0.md")[1]
+
+
+def test_a_damaged_database_is_a_failure_and_no_end(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "openclaw-agent.sqlite").write_bytes(b"SQLite format 3\x00" + b"\xff" * 5000)
+    Tree().user("Hi").save(tmp_path / "s.jsonl")
+    ledger = ingest(home, tmp_path, "openclaw")
+    assert (ledger.failed_files, ledger.ingested) == (1, 1)
+
+
+def test_archived_sessions_are_read_and_work_files_are_not(home: Home, tmp_path: Path) -> None:
+    Tree("gone").user("Hi").save(tmp_path / "gone.jsonl.deleted.2026-04-28T09-00-00.000Z")
+    Tree("gone").user("Hi").save(tmp_path / "gone.trajectory.jsonl")
+    ledger = ingest(home, tmp_path, "openclaw")
+    assert (ledger.ingested, ledger.skipped) == (1, {"trajectory of a run": 1})
+    assert list(corpus(home)) == ["openclaw__gone.md"]
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["role", "content", "text", "type", "arguments", "name", "usage", "output", "model", "id"]),
+        inner, max_size=5), max_leaves=20))  # fmt: skip
+def test_no_shape_of_an_entry_stops_the_file(tmp_path_factory: pytest.TempPathFactory, message: Any) -> None:
+    path = tmp_path_factory.getbasetemp() / "shapes.jsonl"
+    Tree().entry("message", message=message).entry("compaction", summary=message).user("Still here").save(path)
+    found = list(pi.parse(str(path)))
+    assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
+
+
+def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
+    other = shared / "samples/other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents"
+    for source, place in (("pi", shared / "samples/pi"), ("pi", other / "pi"), ("openclaw", other / "openclaw")):
+        first = ingest(home, place, source)
+        assert first.seen == first.ingested == len(list(place.rglob("*.jsonl")))
+        assert (first.failed_records, set(first.unknown) - {"record compact"}) == (0, set())
+        assert ingest(home, place, source).written == 0
+    for data in corpus(home).values():
+        for section in split(data.decode())[1].split("\n## [")[1:]:
+            role, _, said = section.partition("\n\n")
+            assert not ("user" in role and said.startswith("<"))
