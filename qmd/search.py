@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import apsw
 
+from core.errors import BadQuery
 from qmd import snippet
 from qmd.answers import Explanation, Filters, Hit, Scored
 from qmd.schema import content_of
@@ -32,6 +33,8 @@ _PASSAGES = 60
 _DATED = 500
 # Rows that the nominating terms may match together; the rarest terms come first, and one is always taken.
 _ROW_BUDGET = 12_000
+# Of a strict question's words, each a prefix. FTS5 looks all of them up before it looks whether it was interrupted.
+_MOST_PREFIXES = 48
 
 
 _COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
@@ -404,6 +407,10 @@ def _strict(connection: apsw.Connection, question: str, limit: int, filters: Fil
     match = match_expression(question)
     if match is None:
         return []
+    if match.count('"*') > _MOST_PREFIXES:
+        raise BadQuery(
+            f"--strict takes at most {_MOST_PREFIXES} words outside quotes", "ask with fewer words, or quote a phrase"
+        )
     condition, bindings = filters.sql()
     rows: list[Any] = connection.execute(
         f"SELECT {_COLUMNS}, bm25(documents_fts, 1.5, 4.0, 1.0) AS score, c.doc"

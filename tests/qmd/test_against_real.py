@@ -38,10 +38,15 @@ FILES = {
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     """Two collections in both worlds, with contexts."""
     made = pair(tmp_path_factory.mktemp("worlds"))
-    _write(made.files / "notes", FILES)
+    top = {name: text for name, text in FILES.items() if "/" not in name or name[0] in ".n"}
+    _write(made.files / "notes", top)
     _write(made.files / "work", {"todo.md": "# Todo\n\ntokens for work\n", "alpha.md": "# Alpha two\n\nwork alpha\n"})
     made.both("collection", "add", "notes", "--name", "notes", "--mask", "**/*.{md,org}")
     made.both("collection", "add", "work")
+    # The real one reads folders side by side: which it has first is chance, and the order in which it lists documents.
+    for folder in ("sub/deep", "sub", "org"):
+        _write(made.files / "notes", {name: FILES[name] for name in FILES if os.path.dirname(name) == folder})
+        made.both("update")
     made.both("context", "add", "/", 'Everything: "mine"')
     made.both("context", "add", "qmd://notes/", "All the notes")
     made.both("context", "add", "qmd://notes/sub", "Below sub, with a comma")

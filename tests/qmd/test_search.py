@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.errors import BadQuery
 from qmd.answers import Filters, Hit
 from qmd.search import Searcher, document_count
 from qmd.store import open_index
@@ -188,6 +189,14 @@ def test_strict_ands_terms_and_takes_phrases_and_exclusions(tmp_path: Path) -> N
     assert _paths(_ask(connection, '"walrus penguin"', strict=True)) == ["a.md"]
     assert set(_paths(_ask(connection, "walrus -penguin", strict=True))) == {"b.md"}
     assert _ask(connection, "-walrus", strict=True) == []
+
+
+def test_strict_refuses_more_prefixes_than_a_deadline_can_interrupt(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {"a.md": "# A\n\n" + "word " * 60 + "\n"})
+    assert _paths(_ask(connection, "w " * 48, strict=True)) == ["a.md"]
+    assert _paths(_ask(connection, '"' + "word " * 60 + '"', strict=True)) == ["a.md"]
+    with pytest.raises(BadQuery, match="at most 48 words"):
+        _ask(connection, "w " * 49, strict=True)
 
 
 def test_explain_tells_terms_and_rank_of_any_document(tmp_path: Path) -> None:
