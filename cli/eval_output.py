@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.table import table
 from core.text import printable
+from evals.report import interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,13 +57,30 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
 def _against(row: dict[str, Any]) -> Iterator[str]:
     other = row["against"]
     if other["questions"]:
-        said = ", ".join(f"{name} {difference(other['differences'][name])}" for name in _COMPARED)
+        said = ", ".join(f"{name} {interval(other['differences'][name])}" for name in _COMPARED)
         yield f"  {row['arm']} less {other['arm']}: {said}"
 
 
-def difference(value: dict[str, float]) -> str:
-    """A difference and its interval, in points."""
-    return f"{100 * value['mean']:+.1f} [{100 * value['low']:+.1f}, {100 * value['high']:+.1f}]"
+def changes(found: dict[str, Any], most: int) -> Iterator[str]:
+    """A comparison: differences set by set, then the questions that changed, the greatest first, ``most`` a side."""
+    for each in found["sets"]:
+        arms = each["b"] if each["a"] == each["b"] else f"{each['b']} less {each['a']}"
+        yield f"{printable(each['name'])}, {arms}: {each['questions']:,} questions"
+        for name, value in each["differences"].items():
+            sure = "" if value["low"] <= 0 <= value["high"] else "  the interval leaves out 0"
+            yield f"  {name:<10} {interval(value)}{sure}"
+        worse = [one for one in each["changed"] if one["ndcg"] < 0]
+        better = [one for one in reversed(each["changed"]) if one["ndcg"] > 0]
+        for said, group in (("better", better), ("worse", worse)):
+            yield f"  {len(group)} {said}" + (f", the first {most}:" if len(group) > most else ":" if group else "")
+            for one in group[:most]:
+                yield f"    {_rank(one['before'])} → {_rank(one['after'])}  {printable(one['question'])}"
+        yield ""
+    yield f"ranks are of the first relevant document; runs: {found['runs']['a']}, {found['runs']['b']}"
+
+
+def _rank(rank: int) -> str:
+    return f"{rank:>2}" if rank else " –"
 
 
 def percent(share: float) -> str:

@@ -20,10 +20,15 @@ def record(home: Home, event: str, surface: str, **fields: object) -> Exception 
         return None  # a command that only looks does not make a home
     row: dict[str, object] = {"schema": 1, "ts": clock.iso(clock.now()), "surface": surface, "event": event}
     row.update(fields)
+    return append(home.usage, row)
+
+
+def append(path: str, row: dict[str, object]) -> Exception | None:
+    """Append one row to a ledger of JSON lines; what went wrong is returned, as telemetry must not fail a command."""
     try:
         line = (jsonio.dumps(row) + "\n").encode()
-        make_private(home.logs)
-        descriptor = os.open(home.usage, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        make_private(os.path.dirname(path))
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             # A row torn by a crash must not swallow this one: begin on a line of our own.

@@ -46,12 +46,23 @@ class Place:
 
 
 class Arm:
-    """``most`` bounds the questions of a set that are asked, 0 for all; ``cold`` says that `brain ask` is it."""
+    """``most`` bounds the questions of a set that are asked, 0 for all; ``cold`` says that `brain ask` is it.
 
-    __slots__ = ("cold", "most", "name", "opener", "options", "summary")
+    ``own`` says that it can be asked about the user's own memory without writing anything.
+    """
+
+    __slots__ = ("cold", "most", "name", "opener", "options", "own", "summary")
 
     def __init__(
-        self, name: str, summary: str, opener: str, *, options: tuple[str, ...] = (), most: int = 0, cold: bool = False
+        self,
+        name: str,
+        summary: str,
+        opener: str,
+        *,
+        options: tuple[str, ...] = (),
+        most: int = 0,
+        cold: bool = False,
+        own: bool = True,
     ) -> None:
         self.name = name
         self.summary = summary
@@ -59,6 +70,7 @@ class Arm:
         self.options = options
         self.most = most
         self.cold = cold
+        self.own = own
 
     def open(self, place: Place, options: dict[str, str]) -> AbstractContextManager[Answer]:
         """A context in which questions are answered. Raises Unavailable."""
@@ -76,7 +88,7 @@ ARMS = {
         Arm("inproc-bm25", "the rank-bm25 package over lower-case words, in memory", "evals.arms_lexical:bm25"),
         Arm("qmd-lex", "the engine's lexical ranking alone: no routing, no dates", "evals.arms_lexical:lex"),
         Arm("ask", "brain ask's whole path, routing included", "evals.arms_lexical:ask", cold=True),
-        Arm("real-qmd", "the real qmd's `search`, a process a question", "evals.arm_real:search", most=60),
+        Arm("real-qmd", "the real qmd's `search`, a process a question", "evals.arm_real:search", most=60, own=False),
     )
 }
 

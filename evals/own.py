@@ -21,17 +21,22 @@ def corpus_of(home: Home, collection: str = "") -> Corpus:
     known = config.load(home).collections
     if collection and collection not in known:
         raise BadInput(f"there is no collection {collection!r}", f"one of: {', '.join(known)}")
-    return Corpus(OWN, digest(["home", home.root, collection]), "home", _nothing, collection)
+    state = (f"{document}\t{content}" for document, content in _rows(home, collection))
+    return Corpus(OWN, digest(["home", home.root, *state]), "home", _nothing, collection)
 
 
 def documents_of(home: Home, collection: str = "") -> list[str]:
-    """``collection/path`` of every document that may answer, in order. Raises EngineMissing where there is no index."""
+    """``collection/path`` of every document, in order. Raises EngineMissing where there is no index."""
+    return [document for document, _ in _rows(home, collection)]
+
+
+def _rows(home: Home, collection: str) -> list[tuple[str, str]]:
     connection = open_index(home.index)
     try:
-        rows = connection.execute("SELECT collection, path FROM documents WHERE active = 1").fetchall()
+        rows = connection.execute("SELECT collection, path, hash FROM documents WHERE active = 1").fetchall()
     finally:
         connection.close()
-    return sorted(f"{name}/{path}" for name, path in rows if not collection or name == collection)
+    return sorted((f"{name}/{path}", str(content)) for name, path, content in rows if collection in ("", name))
 
 
 def _nothing(_: Path) -> dict[str, str]:

@@ -16,7 +16,7 @@ from core.files import write_atomic
 from core.home import make_private
 from core.locks import FileLock
 from core.version import VERSION
-from evals import child, metrics, tally
+from evals import child, kept, metrics, tally
 from evals.arms import BASELINES
 from evals.cold import measure as measure_cold
 from evals.corpora import Built, build, sweep
@@ -43,11 +43,6 @@ class Settings(NamedTuple):
     sample: int = 0
     cold: int = 0
     baseline: str = ""
-
-
-def folder(home: Home) -> str:
-    """Where runs are kept."""
-    return os.path.join(home.state, "eval", "runs")
 
 
 def run(
@@ -90,8 +85,8 @@ def run(
             "sets": sets,
         }
         write_atomic(os.path.join(partial, "run.json"), json.dumps(result).encode())
-        make_private(folder(home))
-        os.rename(partial, os.path.join(folder(home), str(result["run"])))
+        make_private(kept.folder(home))
+        os.rename(partial, os.path.join(kept.folder(home), str(result["run"])))
     os.unlink(f"{partial}.lock")
     sweep(home)
     _sweep_partial(os.path.dirname(partial))
@@ -125,11 +120,12 @@ def _run_set(
     if not questions:
         raise BadInput(f"{dataset.name}: no question in the split {settings.split!r}", "--split all")
     strangers = foreign(datasets, dataset, settings.split, FOREIGN)
+    kept.write_questions(partial, dataset.name, questions)
     rows: dict[str, dict[str, Any]] = {}
     answers: dict[str, dict[str, dict[str, Any]]] = {}
     for arm in arms:
         asked = select(questions, "all", arm.arm.most) + _few(strangers, arm.arm.most)
-        file = os.path.join(partial, f"{_file_name(dataset.name)}.{_file_name(arm.label)}.jsonl")
+        file = kept.answers_file(partial, dataset.name, arm.label)
         given, end = _ask(arm, asked, built, file, progress, f"{dataset.name}: {arm.label}")
         if "unavailable" in end:
             rows[arm.label] = {"arm": arm.label, "skipped": end["unavailable"]}
@@ -166,7 +162,7 @@ def _ask(
     what: str,
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """(answer by question, how it ended): what ``file`` has of an earlier run, and the rest asked now."""
-    given, end = _kept(file)
+    given, end = kept.answers(file, mend=True)
     _tell(progress, len(given), len(asked), what)
     if end and ("unavailable" in end or len(given) == len(asked)):
         return given, end
@@ -198,35 +194,10 @@ def _ask(
     return given, end
 
 
-def _kept(file: str) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """What an earlier run left in ``file``; a last line that was torn is cut off."""
-    given: dict[str, dict[str, Any]] = {}
-    end: dict[str, Any] = {}
-    if not os.path.exists(file):
-        return given, end
-    raw = Path(file).read_bytes()
-    whole = raw[: raw.rfind(b"\n") + 1]
-    if len(whole) < len(raw):
-        write_atomic(file, whole)
-    for line in whole.splitlines():
-        value = json.loads(line)
-        if "id" in value:
-            given[value["id"]] = value
-        else:
-            end = value
-    return given, end
-
-
 def _sources() -> Iterable[str]:
     for room in _ROOMS:
         for path in sorted(Path(child.ROOT, room).rglob("*.py")):
             yield path.read_text(encoding="utf-8")
-
-
-def _file_name(name: str) -> str:
-    """A file's name for a set or an arm, whatever it is called."""
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:60]
-    return safe if safe == name else f"{safe}-{digest([name])[:6]}"
 
 
 def _sweep_partial(parent: str) -> None:

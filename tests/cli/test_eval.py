@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from tests.conftest import Brain
@@ -27,9 +28,59 @@ def test_what_is_no_set_or_arm_is_refused(brain: Brain, tmp_path: Path) -> None:
 
 
 def test_a_row_of_telemetry_is_the_runs_and_no_questions(brain: Brain, tmp_path: Path) -> None:
-    import os
-
     small.trec(tmp_path / "kitchen")
     brain("eval", "run", "--data", str(tmp_path / "kitchen"), "-a", "ask", "--cold", "1")
     rows = [json.loads(line) for line in Path(os.environ["BRAIN_HOME"], "logs", "usage.jsonl").read_text().splitlines()]
     assert [(row["event"], row["n_sets"]) for row in rows] == [("eval", 1)]
+
+
+def _index(brain: Brain) -> None:
+    folder = Path(os.environ["BRAIN_HOME"], "inbox")
+    assert brain("inbox", "--type", "decision", "we keep the tokens under one lock, always, everywhere").returncode == 0
+    assert brain("inbox", "the gearbox of the printer wants graphite grease twice a year").returncode == 0
+    assert folder.is_dir()
+    assert brain("index").returncode == 0
+
+
+def test_questions_of_ones_own_get_a_dated_row_each_time(brain: Brain) -> None:
+    refused = brain("eval", "run")
+    assert refused.returncode == 65 or "brain eval build" in refused.stderr
+    _index(brain)
+    built = brain("eval", "build", "--json")
+    assert json.loads(built.stdout)["questions"] > 1
+    before = {path: path.read_bytes() for path in Path(os.environ["BRAIN_HOME"]).glob("index.sqlite*")}
+    for _ in range(2):
+        shown = brain("eval", "run", "-a", "ask")
+        assert (shown.returncode, shown.stdout[:5]) == (0, "own: ")
+    assert {path: path.read_bytes() for path in Path(os.environ["BRAIN_HOME"]).glob("index.sqlite*")} == before
+    log = Path(os.environ["BRAIN_HOME"], "logs")
+    rows = [json.loads(line) for line in (log / "eval.jsonl").read_text().splitlines()]
+    assert [(row["arm"], row["hit@5"]) for row in rows] == [("ask", 1), ("ask", 1)]
+    events = [json.loads(line)["event"] for line in (log / "usage.jsonl").read_text().splitlines()]
+    assert "ask" not in events
+    written = brain("eval", "report", "--json")
+    assert all(Path(file).is_file() for file in json.loads(written.stdout)["files"])
+
+
+def test_ones_own_questions_have_no_split_to_tune_on(brain: Brain) -> None:
+    refused = brain("eval", "run", "--split", "dev")
+    assert refused.returncode == 64
+    assert "held out" in refused.stderr
+
+
+def test_two_arms_or_two_runs_are_compared(brain: Brain, tmp_path: Path) -> None:
+    data = small.trec(tmp_path / "kitchen")
+    shown = brain("eval", "compare", "qmd-lex", "ask", "--data", str(data))
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("kitchen, ask less qmd-lex: 4 questions\n  hit@1      +0.0 [+0.0, +0.0]\n")
+    brain("eval", "run", "--data", str(data), "-a", "ask")
+    found = json.loads(brain("eval", "compare", "last~1", "last", "--json").stdout)
+    assert [(each["a"], each["b"], each["questions"]) for each in found["sets"]] == [("ask", "ask", 4)]
+    for words in (["ask"], ["last", "ask"], ["nothing", "ask"], ["last~9", "last"]):
+        assert brain("eval", "compare", *words, "--data", str(data)).returncode == 64
+
+
+def test_a_report_of_nothing_says_what_to_run(brain: Brain) -> None:
+    refused = brain("eval", "report")
+    assert refused.returncode == 64
+    assert "brain eval run" in refused.stderr

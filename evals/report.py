@@ -1,0 +1,168 @@
+"""The figures of a run and of the user's own history, as a page of markdown with charts beside it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from core.files import write_atomic
+from core.text import printable
+from evals import chart, metrics
+from evals.own import OWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_MEASURES = ("hit@1", "hit@5", "recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
+
+
+def write(run: dict[str, Any] | None, history: Sequence[dict[str, Any]], out: str, cache: str) -> list[str]:
+    """Write ``report.md`` and its charts (SVG, and PNG for what shows no SVG) into ``out``; returns their paths.
+
+    ``cache`` is a folder for what the chart library keeps.
+    """
+    drawn = chart.draw(run, history, cache)
+    files = [os.path.join(out, "report.md")]
+    write_atomic(files[0], page(run, history, [name for name in drawn if name.endswith(".png")]).encode())
+    for name, data in drawn.items():
+        files.append(os.path.join(out, name))
+        write_atomic(files[-1], data)
+    return files
+
+
+def page(run: dict[str, Any] | None, history: Sequence[dict[str, Any]], charts: Sequence[str]) -> str:
+    """The page; ``charts`` are the names of pictures beside it."""
+    lines = ["# Evaluation", ""]
+    if history:
+        lines += _history(history)
+    for name in charts:
+        lines += [f"![{name.partition('.')[0]}]({name})", ""]
+    if run is not None:
+        lines += [f"Run {run['run']}, {run['ts'][:10]}, brain {run['version']}, split: {run['split']}.", ""]
+        for each in run["sets"]:
+            lines += _set(each)
+    lines.append("What the figures mean: `brain eval --help` and docs/evaluation.md of the product.")
+    return "\n".join(lines) + "\n"
+
+
+def _set(each: dict[str, Any]) -> list[str]:
+    ran = [row for row in each["arms"] if "skipped" not in row]
+    lines = [f"## {_cell(each['name'])}", ""]
+    corpora = f" in {each['corpora']} corpora" if each["corpora"] > 1 else ""
+    lines += [f"{each['questions']:,} questions, {each['documents']:,} documents{corpora}.", ""]
+    if ran:
+        lines += _table(
+            ["arm", "questions", *_MEASURES, "p50 ms", "p95 ms", "peak MB"],
+            ([row["arm"], f"{row['questions']:,}", *_figures(row), *_cost(row)] for row in ran),
+        )
+        lines += _against(ran) + _types(ran) + _abstention(ran) + _cold(ran)
+    skipped = [row for row in each["arms"] if "skipped" in row]
+    lines += [f"- {row['arm']} was skipped: {_cell(row['skipped'])}" for row in skipped]
+    return [*lines, ""] if skipped else lines
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    return [_points(row["metrics"][name]) for name in _MEASURES]
+
+
+def _cost(row: dict[str, Any]) -> list[str]:
+    took = row["latency_ms"]
+    return [f"{took['p50']:.1f}", f"{took['p95']:.1f}", f"{(row['peak_bytes'] or 0) / 1e6:.0f}"]
+
+
+def _against(ran: Sequence[dict[str, Any]]) -> list[str]:
+    compared = [row for row in ran if row.get("against", {}).get("questions")]
+    if not compared:
+        return []
+    baseline = compared[0]["against"]["arm"]
+    names = ("hit@1", "hit@5", "recall@10", "mrr@10", "ndcg@10")
+    rows = ([row["arm"], *(interval(row["against"]["differences"][name]) for name in names)] for row in compared)
+    return [
+        f"Difference from {_cell(baseline)} on the same questions, in points, with 95 % intervals:",
+        "",
+        *_table(["arm", *names], rows),
+    ]
+
+
+def _types(ran: Sequence[dict[str, Any]]) -> list[str]:
+    kinds = dict.fromkeys(kind for row in ran for kind in row["by_type"])
+    if not kinds:
+        return []
+    rows = (
+        [
+            kind or "(none)",
+            str(max(row["by_type"][kind]["questions"] for row in ran if kind in row["by_type"])),
+            *(_points(row["by_type"][kind]["hit@5"]) if kind in row["by_type"] else "–" for row in ran),
+        ]
+        for kind in kinds
+    )
+    return ["hit@5 by type of question:", "", *_table(["type", "questions", *(row["arm"] for row in ran)], rows)]
+
+
+def _abstention(ran: Sequence[dict[str, Any]]) -> list[str]:
+    names = ("wrong_set_answered", "wrong_conversation_answered", "false_abstentions")
+    rows = ([row["arm"], *(_share(row["abstention"][name]) for name in names)] for row in ran)
+    heads = ["arm", "wrong set: answered", "wrong conversation: answered", "right corpus: not answered"]
+    return ["Abstention:", "", *_table(heads, rows)]
+
+
+def _cold(ran: Sequence[dict[str, Any]]) -> list[str]:
+    rows = [
+        [row["arm"], f"{cold['p50']:.1f}", f"{cold['p95']:.1f}", f"{cold['p50'] / cold['floor_p50']:.2f}×"]
+        for row in ran
+        if (cold := row.get("cold_ms"))
+    ]
+    if not rows:
+        return []
+    return ["Whole processes, ms:", "", *_table(["arm", "p50", "p95", "of `python -c pass`"], rows)]
+
+
+def _history(history: Sequence[dict[str, Any]]) -> list[str]:
+    newest = history[-1]["run"]
+    lines = [f"## Your own memory ({OWN})", "", "Known-item questions drawn from it by `brain eval build`.", ""]
+    rows = (
+        [row["arm"], str(row["questions"]), f"{row['documents']:,}", *(_points(row[name]) for name in metrics.NAMES)]
+        for row in history
+        if row["run"] == newest
+    )
+    lines += [f"Newest run, {history[-1]['ts'][:10]}:", ""]
+    lines += _table(["arm", "questions", "documents", *metrics.NAMES], rows)
+    dates = list(dict.fromkeys((row["ts"][:10], row["run"]) for row in history))
+    if len(dates) > 1:
+        arms = list(dict.fromkeys(row["arm"] for row in history))
+        by = {(row["run"], row["arm"]): row for row in history}
+        lines += ["hit@5 over time:", ""]
+        lines += _table(
+            ["date", *arms],
+            (
+                [day, *(_points(by[run, arm]["hit@5"]) if (run, arm) in by else "–" for arm in arms)]
+                for day, run in dates
+            ),
+        )
+    return lines
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(map(_cell, heads))} |"
+    yield f"|---{'|--:' * (len(heads) - 1)}|"
+    for row in rows:
+        yield f"| {' | '.join(map(_cell, row))} |"
+    yield ""
+
+
+def interval(value: dict[str, float]) -> str:
+    """A difference and its interval, in points."""
+    return f"{100 * value['mean']:+.1f} [{100 * value['low']:+.1f}, {100 * value['high']:+.1f}]"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _share(value: dict[str, Any] | None) -> str:
+    return "–" if value is None else f"{_points(value['share'])} % of {value['questions']}"
+
+
+def _cell(text: str) -> str:
+    """A name of a set or arm, which is data, as text in a table."""
+    return printable(text).replace("\n", " ").replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from core.errors import BadInput
+from core.home import Home
+from evals import compare, kept, report, sets
+from evals.arms import Chosen
+from evals.chart import label
+from evals.run import Settings, run
+from tests.evals import small
+
+
+@pytest.fixture
+def figures(home: Home, tmp_path: Path) -> dict[str, Any]:
+    small.trec(tmp_path / "data" / "kit|chen $x$")
+    arms = [Chosen(name) for name in ("qmd-lex", "ask", "real-qmd")]
+    return run(home, sets.load([str(tmp_path / "data")], home), arms, Settings())
+
+
+def _row(month: int, arm: str, share: float) -> dict[str, Any]:
+    figures = dict.fromkeys(("hit@1", "hit@10", "recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10"), 0.5)
+    said = {"ts": f"2026-{month:02d}-03T10:00:00Z", "run": f"r{month}", "arm": arm, "documents": 9, "questions": 4}
+    return {**said, **figures, "hit@5": share}
+
+
+@pytest.fixture(autouse=True)
+def _no_real_qmd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BRAIN_REAL_QMD", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+
+
+def test_a_report_is_a_page_with_pictures_that_open(figures: dict[str, Any], home: Home, tmp_path: Path) -> None:
+    history = [_row(month, arm, 0.5 + month / 100) for month in (3, 4) for arm in ("ask", "qmd-lex")]
+    files = report.write(figures, history, str(tmp_path / "out"), os.path.join(home.state, "cache"))
+    names = {os.path.basename(file) for file in files}
+    assert names == {"report.md", "run.png", "run.svg", "history.png", "history.svg"}
+    page = (tmp_path / "out" / "report.md").read_text()
+    assert "kit\\|chen $x$" in page
+    assert "| 2026-04-03 | 54.0 | 54.0 |" in page
+    assert "- real-qmd was skipped: no qmd on PATH" in page
+    assert set(re.findall(r"!\[\w+\]\((.+)\)", page)) == {"run.png", "history.png"}
+    for name in ("run", "history"):
+        assert (tmp_path / "out" / f"{name}.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        assert ElementTree.parse(tmp_path / "out" / f"{name}.svg").getroot().tag.endswith("svg")  # our own file
+    assert all(Path(file).stat().st_mode & 0o077 == 0 for file in files)
+    assert not list(Path(os.environ["HOME"]).iterdir()), "the chart library leaves nothing with the user"
+
+
+def test_every_row_of_a_table_has_every_cell(figures: dict[str, Any]) -> None:
+    page = report.page(figures, [_row(3, "ask", 0.5)], [])
+    width = 0
+    for line in page.splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        assert not width or not cells or cells == width, line
+        width = cells
+
+
+def test_without_history_there_is_no_chapter_on_it(figures: dict[str, Any]) -> None:
+    page = report.page(figures, [], [])
+    assert "Your own memory" not in page
+    assert "## kit" in page
+    assert "## kit" not in report.page(None, [_row(3, "ask", 0.5)], [])
+
+
+def test_names_in_a_chart_are_characters_that_its_font_has() -> None:
+    assert label("naïve 学校\x1b[31m") == "naïve ??" + label("\x1b[31m")
+    assert len(label("x" * 500)) == 40
+
+
+def test_runs_are_found_by_name_and_from_the_last_one_back(figures: dict[str, Any], home: Home) -> None:
+    assert kept.read(home, "last")["run"] == figures["run"] == kept.read(home, figures["run"])["run"]
+    for name in ("last~1", "last~x", "nothing", "", "../runs"):
+        assert kept.find(home, name) is None
+    with pytest.raises(BadInput):
+        kept.read(home, "nothing")
+
+
+def test_a_run_against_itself_differs_in_nothing(figures: dict[str, Any], home: Home) -> None:
+    one, other = (compare.side(home, name) for name in ("last/qmd-lex", "last/ask"))
+    assert one is not None
+    assert other is not None
+    (found,) = compare.compare(one, other)["sets"]
+    assert (found["questions"], found["changed"]) == (4, [])
+    assert (found["a"], found["b"]) == ("qmd-lex", "ask")
+
+
+def test_changed_questions_are_listed_with_their_ranks(figures: dict[str, Any], home: Home) -> None:
+    side = compare.side(home, "last/ask")
+    assert side is not None
+    file = Path(kept.answers_file(side.place, figures["sets"][0]["name"], "ask"))
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        if row.get("id") == "q1":
+            row["ranked"] = ["jam", "../bread", "tea"]
+        if row.get("id") == "q2":
+            row["ranked"] = []
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    one = compare.side(home, "last/qmd-lex")
+    assert one is not None
+    (found,) = compare.compare(one, side)["sets"]
+    assert [(c["id"], c["before"], c["after"]) for c in found["changed"]] == [("q2", 1, 0), ("q1", 1, 3)]
+    assert found["differences"]["hit@1"]["mean"] == -0.5
+    assert found["differences"]["hit@5"]["mean"] == -0.25
+
+
+def test_an_arm_that_a_run_has_not_is_refused(figures: dict[str, Any], home: Home) -> None:
+    assert figures["ok"]
+    with pytest.raises(BadInput, match="has no arm"):
+        compare.side(home, "last/inproc-bm25")
+    assert compare.side(home, "qmd-lex") is None
+
+
+def test_history_passes_over_what_is_torn(home: Home) -> None:
+    assert kept.history(home) == []
+    Path(home.logs, kept.HISTORY).write_text(json.dumps(_row(3, "ask", 0.5)) + '\n{"ts": 1}\n[1]\n{"half')
+    assert [row["run"] for row in kept.history(home)] == ["r3"]
