@@ -20,6 +20,8 @@ COMMANDS = {
     "ask": "ask your memory a question",
     "recent": "what happened lately, newest first",
     "inbox": "note a decision, an idea, a preference",
+    "hook": "what the installed hooks run; reads the hook's JSON on stdin",
+    "hooks": "have Claude Code tell the brain of each finished turn",
     "why": "what was decided or rejected on a topic, and why",
     "explain": "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
     "show": "print a hit's document or passage",
@@ -40,7 +42,9 @@ def main(argv: list[str] | None = None) -> int:
 
         sys.stdout.write(f"brain {VERSION}\n")
         return 0
-    return _run(words[0], words[1:])
+    code = _run(words[0], words[1:])
+    # An agent waits for its hooks, and takes an exit code for a wish: theirs is always 0 (docs/exit-codes.md).
+    return 0 if words[0] == "hook" else code
 
 
 def _run(name: str, argv: list[str]) -> int:

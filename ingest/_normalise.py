@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from os.path import basename
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -14,16 +14,33 @@ from core.home import Home
 from ingest import names, sessions
 from ingest.corpus import Corpus
 from ingest.ledger import Ledger
-from ingest.state import FileRow, State, UnitRow
+from ingest.state import FileRow, UnitRow
 from ingest.units import is_agent
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from ingest.files import SourceFile
     from ingest.reading import Reading
 
     Composed = tuple[dict[str, object], str] | str
+
+    class Known(Protocol):
+        """What of the state this needs: ``ingest.state.State``, or a part of it."""
+
+        def units(self, source: str) -> dict[str, UnitRow]: ...
+        def members(self, source: str) -> dict[str, set[str]]: ...
+        def links(self, source: str) -> dict[str, str]: ...
+        def save(
+            self,
+            source: str,
+            files: Iterable[FileRow] = ...,
+            units: Iterable[UnitRow] = ...,
+            members: Iterable[tuple[str, Iterable[str]]] = ...,
+            links: Iterable[tuple[str, str]] = ...,
+            gone: Iterable[str] = ...,
+        ) -> None: ...
+
 
 _DOCUMENT = "document"
 _BATCH = 128
@@ -44,7 +61,7 @@ class Normaliser:
         self,
         home: Home,
         source: ModuleType,
-        state: State,
+        state: Known,
         ledger: Ledger,
         *,
         stale: bool,

@@ -14,7 +14,7 @@ from core import jsonio
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from core.home import Home
@@ -61,28 +61,66 @@ def write(
     write_atomic(join(home.state, "pulse", source), jsonio.pack(pulse))
 
 
+def touch(home: Home, source: str, file: SourceFile) -> None:
+    """Let the pulse know ``file`` as it is now, because it was read on its own. Raises OSError.
+
+    Nothing is left where no run has left a pulse yet.
+    """
+    from core.files import write_atomic
+
+    place = join(home.state, "pulse", source)
+    pulse = _read(place)
+    if pulse is None or not _storable(file.path):
+        return
+    others = [known for known in pulse["files"] if known[0] != file.path]
+    pulse["files"] = [[file.path, file.size, file.mtime_ns], *others[: _FILES - 1]]
+    write_atomic(place, jsonio.pack(pulse))
+
+
+def news(home: Home) -> set[str]:
+    """The files that look new or grown since the last runs."""
+    return set().union(*(found for _, found in _looks(home)))
+
+
 def pending(home: Home) -> tuple[int, int | None]:
     """(files that look new or grown, epoch seconds of the oldest source's last run or None before the first)."""
+    count = 0
+    oldest: int | None = None
+    for at, found in _looks(home):
+        count += len(found)
+        seconds = at // 1_000_000_000
+        oldest = seconds if oldest is None or seconds < oldest else oldest
+    return count, oldest
+
+
+def _looks(home: Home) -> Iterator[tuple[int, set[str]]]:
+    """For each source that has run: when (epoch nanoseconds), and what looks new or grown since."""
     folder = join(home.state, "pulse")
     try:
         sources = os.listdir(folder)
     except OSError:
-        return 0, None
-    count = 0
-    oldest: int | None = None
+        return
     for source in sources:
         if source.startswith("."):
             continue
+        pulse = _read(join(folder, source))
+        if pulse is None:
+            continue
         try:
-            with open(join(folder, source), "rb") as stream:
-                pulse: Any = jsonio.unpack(stream.read())
-            at: int = pulse["at"]
-            count += len(_news(pulse, at))
-        except (OSError, ValueError, KeyError, TypeError):
-            continue  # of another version, or torn: as if that source had never run
-        seconds = at // 1_000_000_000
-        oldest = seconds if oldest is None or seconds < oldest else oldest
-    return count, oldest
+            look = (pulse["at"], _news(pulse, pulse["at"]))
+        except (ValueError, KeyError, TypeError):
+            continue  # of another version: as if that source had never run
+        yield look
+
+
+def _read(path: str) -> Any:
+    """A pulse, None where there is none, or one that is torn or of another version."""
+    try:
+        with open(path, "rb") as stream:
+            pulse = jsonio.unpack(stream.read())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return pulse if isinstance(pulse, dict) else None
 
 
 def _news(pulse: Any, at: int) -> set[str]:

@@ -16,7 +16,8 @@ from core.home import Home, make_private
 from core.version import DOCUMENT, PARSER, REDACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
 FILE = "sources.sqlite"
 _BUSY_MS = 10_000
@@ -149,16 +150,33 @@ class State:
             self._connection.execute("insert or replace into meta values(?, ?)", (f"versions {source}", _versions()))
         return made_by is not None
 
+    def is_current(self, source: str) -> bool:
+        """Whether this version of parser and document format made the rows of ``source``."""
+        return _made_by(self._connection, source) == _versions()
+
     def files(self, source: str) -> dict[str, FileRow]:
         """Path → row."""
         return _files(self._connection, source)
 
-    def units(self, source: str) -> dict[str, UnitRow]:
-        """Unit → row, of those that have a document."""
+    def file(self, source: str, path: str) -> FileRow | None:
+        """The row of one file, None where it is not known."""
+        return _files(self._connection, source, path).get(path)
+
+    def unit_keys(self, source: str) -> list[str]:
+        """The units that have a document."""
+        return [unit for (unit,) in self._connection.execute("select unit from units where source = ?", (source,))]
+
+    def units_of(self, source: str, path: str) -> list[str]:
+        """The units of which the file at ``path`` holds records."""
         rows = self._connection.execute(
-            "select unit, name, hash, records, link, truncated from units where source = ?", (source,)
+            "select unit from members where source = ? and path = ?", (source, os.fsencode(path))
         )
-        return {row[0]: UnitRow(*row) for row in rows}
+        return [unit for (unit,) in rows]
+
+    def units(self, source: str, only: Sequence[str] | None = None) -> dict[str, UnitRow]:
+        """Unit → row, of those that have a document, or of those of them in ``only``."""
+        query = "select unit, name, hash, records, link, truncated from units where source = ?"
+        return {row[0]: UnitRow(*row) for row in self._rows(query, source, only)}
 
     def names(self, source: str) -> set[str]:
         """File names of the documents."""
@@ -178,12 +196,18 @@ class State:
         assert row is not None
         return int(row[0]), int(row[1])
 
-    def members(self, source: str) -> dict[str, set[str]]:
+    def members(self, source: str, only: Sequence[str] | None = None) -> dict[str, set[str]]:
         """Unit → paths of the files that hold records of it."""
         found: dict[str, set[str]] = {}
-        for unit, blob in self._connection.execute("select unit, path from members where source = ?", (source,)):
+        for unit, blob in self._rows("select unit, path from members where source = ?", source, only):
             found.setdefault(unit, set()).add(os.fsdecode(blob))
         return found
+
+    def _rows(self, query: str, source: str, only: Sequence[str] | None) -> Iterator[tuple[Any, ...]]:
+        if only is None:
+            yield from self._connection.execute(query, (source,))
+        for unit in only or ():
+            yield from self._connection.execute(f"{query} and unit = ?", (source, unit))
 
     def links(self, source: str) -> dict[str, str]:
         """Unit of a subagent → what its parent's call says of it."""
@@ -255,11 +279,12 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
         connection.close()
 
 
-def _files(connection: apsw.Connection, source: str) -> dict[str, FileRow]:
+def _files(connection: apsw.Connection, source: str, path: str = "") -> dict[str, FileRow]:
     decode = os.fsdecode
     rows = connection.execute(
-        "select path, size, mtime_ns, inode, consumed, digest, status, reason, notes from files where source = ?",
-        (source,),
+        "select path, size, mtime_ns, inode, consumed, digest, status, reason, notes from files where source = ?"
+        + (" and path = ?" if path else ""),
+        (source, os.fsencode(path)) if path else (source,),
     )
     return {path: FileRow(path, *rest) for blob, *rest in rows if (path := decode(blob))}
 

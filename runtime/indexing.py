@@ -90,6 +90,59 @@ def index(
     return _envelope(ledgers, changes, queued, started)
 
 
+def index_transcript(home: Home, source: str, path: str, *, wait_s: float) -> str:
+    """Normalise one transcript and index its documents; returns indexed, unchanged or whole run.
+
+    The last is what it took where nothing is known of the source yet, or its documents are of another version. Once
+    this has returned, the index has the file's documents as they are on disk, whoever wrote them. Raises LockContention
+    where another run does not end within ``wait_s`` seconds, Internal and EngineMissing.
+    """
+    from core.config import load
+    from ingest.one import documents, one
+    from runtime.pending_queue import PendingQueue
+
+    config = load(home)
+    home.make()
+    written: list[tuple[str, str, bytes, os.stat_result]] = []
+    busy_ms = max(50, int(wait_s * 1000))
+    try:
+        ledger = one(home, source, path, wait_s=wait_s, on_written=lambda *document: written.append(document))
+        known = documents(home, source, path)
+    except apsw.Error as error:
+        raise translate(error, join(home.state, SOURCES_FILE)) from error
+    if ledger is None:
+        index(home, config, source=source, trust_stat=True, enqueue=True, wait_s=wait_s)
+        return "whole run"
+    if written:
+        waiting = PendingQueue(home)
+        for collection, name, _, _ in written:
+            waiting.add(collection, name)
+    connection = _open(home, busy_ms)
+    try:
+        from qmd.writer import put
+
+        for document in written:
+            put(connection, *document)
+        late = [
+            (collection, name) for collection, name, digest in known if _hash(connection, collection, name) != digest
+        ]
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    for collection, name in late:
+        # Written by a run that was cut short before it was indexed, or changed by hand since.
+        index_file(home, config, collection, join(config.collections[collection].path, name))
+    return "indexed" if written or late else "unchanged"
+
+
+def _hash(connection: apsw.Connection, collection: str, name: str) -> str | None:
+    row = connection.execute(
+        "SELECT hash FROM documents WHERE collection = ? AND path = ? AND active = 1", (collection, name)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
 def index_file(home: Home, config: Config, collection: str, path: str) -> None:
     """Index one markdown file of the corpus at once. Raises BadInput, LockContention and EngineMissing."""
     folder = config.collections.get(collection)

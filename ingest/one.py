@@ -1,0 +1,101 @@
+"""One file of a source at once: what a hook has time for.
+
+A run looks at everything that the source has; this reads a single transcript and the few units it bears on, under the
+same lock and with the same code, so that the next run finds nothing left to do.
+"""
+
+from __future__ import annotations
+
+from os.path import join
+from typing import TYPE_CHECKING
+
+from core.locks import FileLock
+from ingest import files, pulse, sources
+from ingest.ledger import GIVEN, Ledger
+from ingest.state import State
+from ingest.units import split_key
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from core.home import Home
+    from ingest.run import OnWritten
+    from ingest.state import UnitRow
+
+
+def one(home: Home, source_name: str, path: str, *, wait_s: float, on_written: OnWritten) -> Ledger | None:
+    """Bring the corpus up to date with the file at ``path``; None where only a whole run can do that.
+
+    That is so before the first run and after a change of parser or document format. ``on_written`` as in
+    ``ingest.run.run``. Raises LockContention where a run holds on for over ``wait_s`` seconds, BadInput for an unknown
+    source, OSError where the home cannot be written.
+    """
+    source = sources.module(source_name)
+    ledger = Ledger(source_name, GIVEN)
+    (file,) = files.walk([path], "", {}, {})
+    with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=wait_s):
+        state = State(home)
+        try:
+            if not state.is_current(source_name):
+                return None
+            ledger.seen = 1
+            if file.skip:
+                ledger.fail(file.path, "unreadable", file.skip)
+                return ledger
+            scope = _Scope(state, source_name, file.path, getattr(source, "peek", str)(file.path))
+            if files.changed(file, scope.file, trust_stat=False):
+                from ingest._normalise import Normaliser
+
+                job = Normaliser(home, source, scope, ledger, stale=False, progress=None, on_written=on_written)
+                job.go([file], {file.path}, verify=False)
+            pulse.touch(home, source_name, file)
+        finally:
+            state.close()
+    return ledger
+
+
+def documents(home: Home, source_name: str, path: str) -> list[tuple[str, str, str]]:
+    """(collection, file name, SHA-256 of its bytes) of the documents that the file at ``path`` has a part in."""
+    source = sources.module(source_name)
+    state = State(home)
+    try:
+        rows = state.units(source_name, state.units_of(source_name, path)).values()
+        return [(source.COLLECTION, row.name, row.hash) for row in rows]
+    finally:
+        state.close()
+
+
+class _Scope:
+    """The part of the state that one file bears on: its session, that one's agents, and whoever shares their names."""
+
+    def __init__(self, state: State, source: str, path: str, unit: str) -> None:
+        self._state = state
+        self.file = state.file(source, path)
+        owned = state.units_of(source, path)
+        sessions = {split_key(each)[0] for each in (unit, *owned)}
+        known = state.unit_keys(source)
+        near = [each for each in known if split_key(each)[0] in sessions]
+        # A name is taken by the session of that id, and by the agents of that id of every session (ingest.names).
+        ids = {part.casefold() for each in (unit, *near) for part in _ids(each)}
+        self._near = [each for each in known if not ids.isdisjoint(part.casefold() for part in _ids(each))]
+
+    def units(self, source: str) -> dict[str, UnitRow]:
+        """As ``State.units``."""
+        return self._state.units(source, self._near)
+
+    def members(self, source: str) -> dict[str, set[str]]:
+        """As ``State.members``."""
+        return self._state.members(source, self._near)
+
+    def links(self, source: str) -> dict[str, str]:
+        """As ``State.links``."""
+        return self._state.links(source)
+
+    def save(self, source: str, *batch: Any, **named: Any) -> None:
+        """As ``State.save``."""
+        self._state.save(source, *batch, **named)
+
+
+def _ids(unit: str) -> tuple[str, ...]:
+    session, agent = split_key(unit)
+    return (agent, f"agent-{agent}") if agent else (session,)

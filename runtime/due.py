@@ -1,0 +1,73 @@
+"""Transcripts that a hook was told of and that are not yet known to be indexed: ``state/hooks/due/<key>.json``.
+
+The note is written before anything is tried and taken away once the index has the document, so that whatever is left
+there was missed: by a crash, a full disk, a kill. That is what the next session hears of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from os.path import join
+from typing import TYPE_CHECKING, Any
+
+from core.files import read_or_none, write_atomic
+
+if TYPE_CHECKING:
+    from core.home import Home
+
+# A hook has seconds; what is due for longer than this was missed.
+_GRACE_S = 20
+_PATH_LIMIT = 4096
+
+
+def add(home: Home, path: str, session: str, project: str) -> str:
+    """Note that the transcript at ``path`` is to be indexed; returns the note's key. Raises OSError."""
+    key = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
+    note = {"path": path, "session": session[:200], "project": project[:_PATH_LIMIT], "at": time.time()}
+    write_atomic(_place(home, key), json.dumps(note).encode())
+    return key
+
+
+def done(home: Home, key: str, at: float | None = None) -> None:
+    """Take a note away, unless (with ``at``, its time) it has been made anew since."""
+    if at is not None:
+        note = read(home, key)
+        if note is not None and note["at"] != at:
+            return
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(_place(home, key))
+
+
+def read(home: Home, key: str) -> dict[str, Any] | None:
+    """One note, None where it is gone or none."""
+    data = read_or_none(_place(home, key))
+    try:
+        note = json.loads(data) if data else None
+        sound = isinstance(note, dict) and isinstance(note["path"], str) and isinstance(note["at"], float)
+    except (ValueError, KeyError):
+        return None
+    return note if sound else None
+
+
+def waiting(home: Home) -> list[tuple[str, dict[str, Any]]]:
+    """(key, note) of all that is due, the oldest first."""
+    try:
+        names = os.listdir(join(home.state, "hooks", "due"))
+    except FileNotFoundError:
+        return []
+    keys = [name.removesuffix(".json") for name in names if name.endswith(".json") and not name.startswith(".")]
+    found = [(key, note) for key in keys if (note := read(home, key)) is not None]
+    return sorted(found, key=lambda each: each[1]["at"])
+
+
+def missed(home: Home, now: float) -> list[dict[str, Any]]:
+    """The notes that have been there for longer than a hook takes."""
+    return [note for _, note in waiting(home) if now - note["at"] > _GRACE_S]
+
+
+def _place(home: Home, key: str) -> str:
+    return join(home.state, "hooks", "due", f"{key}.json")
