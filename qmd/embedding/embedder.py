@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.errors import Refused
+from core.errors import Internal, Refused
 from qmd import vectors
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.store import Transaction
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _GROUP = 64
 # After so many seconds what has come in meanwhile takes its turn: the newest comes first in a run of hours, too.
 _REFRESH_S = 60.0
+# So many texts refused before one was taken: it is not the texts.
+_REFUSALS = 5
 
 
 class Report:
@@ -130,15 +132,16 @@ def _space(connection: apsw.Connection, provider: Provider, collections: Sequenc
             f"the vectors of {known.name} here were made by another model or endpoint of that name",
             "brain embed -f makes all of them anew; or give the model another name",
         )
+    anew = known is not None and force and not collections
     # A provider that must ask how long its vectors are is asked only where that is not known.
-    dimensions = known.dimensions if known is not None and not changed else provider.dimensions
+    dimensions = known.dimensions if known is not None and not anew else provider.dimensions
     with Transaction(connection):
-        if known is not None and changed:
+        if known is not None and anew:
             vectors.drop(connection, known)
         space = vectors.ensure(
             connection, provider.name, provider.model, dimensions, provider.fingerprint, provider.layout.name
         )
-        if force and not changed:
+        if force and collections:
             vectors.clear(connection, space, collections)
         vectors.drop_orphans(connection)
         vectors.drop_strays(connection, space)
@@ -179,7 +182,7 @@ def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:
 
 def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Sequence[_Part], report: Report) -> None:
     try:
-        embedded = _vectors(provider, group)
+        embedded = _vectors(provider, space.dimensions, group)
     except TextRefused as refusal:
         if len(group) > 1:
             for part in group:
@@ -187,6 +190,8 @@ def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Se
             return
         group[0].text.gone = True
         report.failed[group[0].text.hash] = refusal.message
+        if not report.chunks and len(report.failed) >= _REFUSALS:
+            raise
         return
     finished = 0
     with Transaction(connection):
@@ -205,7 +210,7 @@ def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Se
     report.texts += finished
 
 
-def _vectors(provider: Provider, group: Sequence[_Part]) -> list[list[bytes]]:
+def _vectors(provider: Provider, dimensions: int, group: Sequence[_Part]) -> list[list[bytes]]:
     """The vectors of each part's chunks, as they are stored; chunks of like length go to the model together."""
     chunks = [chunk for part in group for chunk in part.chunks()]
     order = sorted(range(len(chunks)), key=lambda index: len(chunks[index]))
@@ -213,6 +218,12 @@ def _vectors(provider: Provider, group: Sequence[_Part]) -> list[list[bytes]]:
     for start in range(0, len(order), provider.batch):
         batch = order[start : start + provider.batch]
         for index, vector in zip(batch, quantise(provider.embed([chunks[i] for i in batch])), strict=True):
+            if len(vector) != dimensions:
+                raise Internal(
+                    f"{provider.name}/{provider.model} gives vectors of {len(vector)} numbers, where its others have"
+                    f" {dimensions}",
+                    "brain embed -f makes all of them anew",
+                )
             found[index] = vector
     result = []
     position = 0

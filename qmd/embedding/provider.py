@@ -73,22 +73,26 @@ def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
     return [row.tobytes() for row in scaled]
 
 
-def make(
-    section: dict[str, Any],
-    environ: Mapping[str, str],  # noqa: ARG001  # remote providers read their keys there
-    provider: str = "",
-    model: str = "",
-) -> Provider:
+def make(section: dict[str, Any], environ: Mapping[str, str], provider: str = "", model: str = "") -> Provider:
     """The provider that the section ``embedding`` names, or the one given instead, ready to embed.
 
-    Raises BadInput for an unknown provider or model, EngineMissing where what it needs is not installed.
+    Keys and endpoints come from ``environ``. Raises BadInput for an unknown provider or model, or where a key is
+    missing, EngineMissing where what it needs is not installed.
     """
     name, model = embedder(section, provider, model)
     own = section if name == str(section.get("provider") or LOCAL) else {}
-    window = int(own.get("window") or 0)
     if name == LOCAL:
         from qmd.embedding.local import Local
 
-        folder = str(own.get("path") or "")
-        return Local(folder, model, window)
+        return Local(str(own.get("path") or ""), model, int(own.get("window") or 0))
+    if name == "llm":
+        from qmd.embedding.of_llm import Llm
+
+        return Llm(own, model)
+    from qmd.embedding import remote
+
+    if name == "openai":
+        return remote.OpenAI(own, environ, model)
+    if name == "gemini":
+        return remote.Gemini(own, environ, model)
     raise BadInput(f"unknown provider {name!r}", f"providers: {', '.join(EMBEDDERS)}")

@@ -1,0 +1,203 @@
+"""Providers that answer over HTTP: any endpoint of OpenAI's protocol, and Gemini.
+
+https://platform.openai.com/docs/api-reference/embeddings/create (Ollama, LM Studio and vLLM speak it too),
+https://ai.google.dev/api/embeddings#method:-models.batchembedcontents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput, Internal
+from qmd.embedding import cutting
+from qmd.embedding.wire import Endpoint, check_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+OPENAI = "https://api.openai.com/v1"
+GEMINI = "https://generativelanguage.googleapis.com/v1beta"
+_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
+_WINDOWS = {"openai": 8191, "gemini": 2048, "llm": 512}
+# Tokens of a chunk where the window has room for more: longer texts have vaguer vectors. The fork's size.
+_CHUNK = 800
+_PIECE = re.compile(r"[A-Za-z0-9_]+|[^\sA-Za-z0-9_]")
+_LETTERS = 4
+
+
+class Layout:
+    """Cuts by an estimate, since a remote model's tokenizer is not here: four letters a token, each other sign one."""
+
+    def __init__(self, window: int) -> None:
+        # Estimates err: a window is filled to three fifths at most.
+        chunk = max(4, min(_CHUNK, window * 3 // 5))
+        self.sizes = cutting.Sizes(chunk, chunk * 135 // 900, chunk * 200 // 900)
+        self.name = f"{cutting.VERSION}:estimate:{chunk}"
+
+    def cut(self, text: str) -> list[tuple[int, int, int]]:
+        """(start, end, kind) in characters of each chunk."""
+        return cutting.cut(text, tokens, self.sizes)
+
+
+def tokens(text: str) -> cutting.Tokens:
+    """About the tokens that a model would make of a text."""
+    offsets: list[tuple[int, int]] = []
+    words: list[int | None] = []
+    for number, match in enumerate(_PIECE.finditer(text)):
+        start, end = match.span()
+        for at in range(start, end, _LETTERS):
+            offsets.append((at, min(at + _LETTERS, end)))
+            words.append(number)
+    return cutting.Tokens(offsets, words)
+
+
+class Remote:
+    """What the providers share; ``dimensions`` asks the endpoint where it is neither known nor configured."""
+
+    name = ""
+    batch = 64
+
+    def __init__(self, model: str, window: int, dimensions: int, identity: str) -> None:
+        self.model = model
+        self.window = window or _WINDOWS[self.name]
+        self.layout = Layout(self.window)
+        self.fingerprint = hashlib.sha256(f"{self.name}:{identity}:{model}:{dimensions}".encode()).hexdigest()[:16]
+        self._asked_for = dimensions
+        self._known = dimensions or _DIMENSIONS.get(model, 0)
+
+    @property
+    def dimensions(self) -> int:
+        """How long a vector is. Raises BrainError where the endpoint has to be asked and cannot be."""
+        if not self._known:
+            self._known = int(self.embed(["dimensions"]).shape[1])
+        return self._known
+
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
+        """One row a text, of length 1. Raises BrainError."""
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, self._known), dtype=np.float32)
+        rows = [
+            row
+            for start in range(0, len(texts), self.batch)
+            for row in self._rows(texts[start : start + self.batch], question)
+        ]
+        return unit(rows, self._known, f"{self.name}/{self.model}")
+
+    def close(self) -> None:
+        """Nothing is held open by default."""
+
+    def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:
+        raise NotImplementedError
+
+
+class OpenAI(Remote):
+    """An endpoint of OpenAI's protocol. Raises BadInput where OpenAI's own is meant and there is no key."""
+
+    name = "openai"
+
+    def __init__(self, section: Mapping[str, Any], environ: Mapping[str, str], model: str, **options: Any) -> None:
+        base = check_url(environ.get("OPENAI_BASE_URL") or str(section.get("base_url") or OPENAI))
+        key = environ.get("OPENAI_API_KEY") or ""
+        if not key and base == OPENAI:
+            raise BadInput(
+                "OpenAI wants a key", "export OPENAI_API_KEY=…; or OPENAI_BASE_URL=http://localhost:11434/v1"
+            )
+        super().__init__(model, int(section.get("window") or 0), int(section.get("dimensions") or 0), base)
+        fix = "check OPENAI_API_KEY, OPENAI_BASE_URL and the model's name"
+        headers = {"Authorization": f"Bearer {_header(key, 'OPENAI_API_KEY')}"} if key else {}
+        self._endpoint = Endpoint(f"{base}/embeddings", headers, key, fix, **options)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._endpoint.close()
+
+    def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:  # noqa: ARG002  # one space for both
+        body: dict[str, Any] = {"model": self.model, "input": list(texts)}
+        if self._asked_for:
+            body["dimensions"] = self._asked_for
+        answer = self._endpoint.post(body)
+        try:
+            found = {int(entry["index"]): entry["embedding"] for entry in answer["data"]}
+            return [found[index] for index in range(len(texts))]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise Internal(f"{self._endpoint.host} answered without a vector for each text", _FIX) from None
+
+
+class Gemini(Remote):
+    """Google's endpoint, where questions and documents are embedded differently. Raises BadInput without a key."""
+
+    name = "gemini"
+
+    def __init__(self, section: Mapping[str, Any], environ: Mapping[str, str], model: str, **options: Any) -> None:
+        from urllib.parse import quote
+
+        base = check_url(environ.get("GEMINI_BASE_URL") or str(section.get("base_url") or GEMINI))
+        key = environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY") or ""
+        if not key:
+            raise BadInput("Gemini wants a key", "export GEMINI_API_KEY=…")
+        model = model.removeprefix("models/")
+        super().__init__(model, int(section.get("window") or 0), int(section.get("dimensions") or 0), base)
+        self._path = f"models/{quote(model, safe='')}"
+        fix = "check GEMINI_API_KEY and the model's name"
+        headers = {"x-goog-api-key": _header(key, "GEMINI_API_KEY")}
+        self._endpoint = Endpoint(f"{base}/{self._path}:batchEmbedContents", headers, key, fix, **options)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._endpoint.close()
+
+    def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:
+        shared: dict[str, Any] = {
+            "model": self._path,
+            "taskType": "RETRIEVAL_QUERY" if question else "RETRIEVAL_DOCUMENT",
+        }
+        if self._asked_for:
+            shared["outputDimensionality"] = self._asked_for
+        answer = self._endpoint.post({"requests": [{**shared, "content": {"parts": [{"text": t}]}} for t in texts]})
+        try:
+            rows = [entry["values"] for entry in answer["embeddings"]]
+        except (KeyError, TypeError, AttributeError):
+            rows = []
+        if len(rows) != len(texts):
+            raise Internal(f"{self._endpoint.host} answered without a vector for each text", _FIX)
+        return rows
+
+
+_FIX = "check that the endpoint embeds texts: docs/embedding.md"
+
+
+def unit(rows: Sequence[Any], dimensions: int, name: str) -> NDArray[np.float32]:
+    """Vectors of length 1. Raises Internal unless each is ``dimensions`` finite numbers (0: as many as the first)."""
+    import numpy as np
+
+    try:
+        vectors: NDArray[np.float32] = np.array(rows, dtype=np.float32)
+    except (ValueError, TypeError, OverflowError):
+        raise Internal(f"{name} answered with something else than vectors of one length", _FIX) from None
+    if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+        raise Internal(f"{name} answered with something else than vectors of one length", _FIX)
+    if dimensions and vectors.shape[1] != dimensions:
+        raise Internal(
+            f"{name} answered with vectors of {vectors.shape[1]} numbers instead of {dimensions}",
+            "embedding: {dimensions: …} says how many are meant",
+        )
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    if not (lengths > 0).all():
+        raise Internal(f"{name} answered with a vector of zeros", _FIX)
+    scaled: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+    return scaled
+
+
+def _header(key: str, name: str) -> str:
+    """A key that can stand in a header. Raises BadInput otherwise, without the key."""
+    key = key.strip()
+    if not key.isascii() or not key.isprintable():
+        raise BadInput(f"{name} holds signs that no key has", f"export {name} anew")
+    return key

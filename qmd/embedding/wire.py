@@ -1,0 +1,213 @@
+"""One JSON request to an endpoint, repeated where that may help, and every failure as one of ours.
+
+A key travels in a header and nowhere else: no address, error or log has it. What an endpoint says of an error is shown
+with the key struck out, and not at all where it is about the key.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
+from core.text import printable
+from qmd.embedding.provider import TextRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import httpx2
+    import tenacity
+
+ATTEMPTS = 6
+# Seconds: for a connection, between two pieces of an answer, for the whole of it, and between two attempts at most.
+CONNECT_S = 10.0
+READ_S = 60.0
+WHOLE_S = 180.0
+LONGEST_WAIT_S = 60.0
+# An answer of 128 vectors of 3072 numbers is 8 MB.
+_LARGEST = 64 << 20
+_SAID = 200
+
+
+class _Again(Exception):
+    """Worth another attempt; ``wait_s`` is how long the endpoint asks to be left alone."""
+
+    def __init__(self, failure: BrainError, wait_s: float = 0.0) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.wait_s = wait_s
+
+
+class Endpoint:
+    """``url`` is whole; ``headers`` may hold a key, ``secret``, which is struck out of whatever comes back."""
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        secret: str = "",
+        fix: str = "",
+        *,
+        read_s: float = READ_S,
+        whole_s: float = WHOLE_S,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._url = url
+        self._headers = dict(headers)
+        self._secret = secret
+        self._fix = fix
+        self._read_s = read_s
+        self._whole_s = whole_s
+        self._sleep = sleep
+        self._client: httpx2.Client | None = None
+        self.host = _host(url)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.host})"
+
+    def post(self, body: Mapping[str, Any]) -> Any:
+        """The answer's JSON. Raises BadInput (key, address, model), TextRefused, EngineTimeout, EngineMissing,
+        Internal where the answer makes no sense.
+        """
+        import tenacity
+
+        attempts = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_Again),
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            wait=_wait,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            return attempts(self._once, body)
+        except _Again as again:
+            raise again.failure from None
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _once(self, body: Mapping[str, Any]) -> Any:
+        import httpx2
+
+        try:
+            if self._client is None:
+                timeout = httpx2.Timeout(self._read_s, connect=min(CONNECT_S, self._read_s))
+                self._client = httpx2.Client(timeout=timeout, headers=self._headers)
+            with self._client.stream("POST", self._url, json=body) as response:
+                data = self._whole(response)
+                status, headers = response.status_code, dict(response.headers)
+        except httpx2.TimeoutException:
+            raise _Again(EngineTimeout(f"{self.host} did not answer in time", self._fix)) from None
+        except httpx2.TransportError as error:
+            # Refused, reset, closed in the middle of an answer.
+            reason = self._safe(str(error)) or type(error).__name__
+            raise _Again(EngineMissing(f"{self.host} cannot be reached: {reason}", self._fix)) from None
+        except (httpx2.InvalidURL, httpx2.DecodingError, ValueError) as error:
+            raise BadInput(f"{self.host}: {self._safe(str(error))}", self._fix) from None
+        if status != 200:
+            self._refuse(status, headers, data)
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            raise _Again(Internal(f"{self.host} answered with something else than JSON", self._fix)) from None
+
+    def _whole(self, response: httpx2.Response) -> bytes:
+        deadline = time.monotonic() + self._whole_s
+        pieces: list[bytes] = []
+        size = 0
+        for piece in response.iter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if size > _LARGEST:
+                raise Internal(f"{self.host} does not stop answering", self._fix)
+            if time.monotonic() > deadline:
+                raise _Again(EngineTimeout(f"{self.host} did not finish its answer in time", self._fix))
+        return b"".join(pieces)
+
+    def _refuse(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
+        if status in (401, 403):
+            raise BadInput(f"{self.host} does not take the key (HTTP {status})", self._fix)
+        said = self._said(data)
+        if status == 400 and "api key" in said.lower():  # Gemini says so
+            raise BadInput(f"{self.host} does not take the key (HTTP {status})", self._fix)
+        if status == 429 or status >= 500:
+            wait_s = _retry_after(headers)
+            kind = EngineTimeout if status == 429 else EngineMissing
+            failure = kind(f"{self.host} is overloaded or out of order (HTTP {status}){said}", "try again later")
+            if wait_s > LONGEST_WAIT_S:
+                raise failure
+            raise _Again(failure, wait_s)
+        if status in (400, 413, 422):
+            raise TextRefused(
+                f"{self.host} refused a text (HTTP {status}){said}", "embedding: {window: …} makes chunks smaller"
+            )
+        raise BadInput(f"{self.host} answered HTTP {status}{said}", self._fix)
+
+    def _said(self, data: bytes) -> str:
+        """What the endpoint gives as the reason, in one short line."""
+        try:
+            answer = json.loads(data)
+            error = answer.get("error", answer)
+            text = error.get("message") if isinstance(error, dict) else error
+        except (ValueError, RecursionError, AttributeError):
+            text = data[: 4 * _SAID].decode("utf-8", "replace")
+        text = self._safe(str(text or ""))
+        return f": {text}" if text else ""
+
+    def _safe(self, text: str) -> str:
+        if self._secret:
+            text = text.replace(self._secret, "***")
+        return printable(" ".join(text.split()))[:_SAID]
+
+
+def check_url(url: str) -> str:
+    """An endpoint's address without a slash at its end. Raises BadInput unless it is http(s), without a password."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        secret = parts.username is not None or parts.password is not None or bool(parts.query)
+    except ValueError:
+        valid = secret = False
+    if not valid:
+        raise BadInput("base_url is no address of an endpoint", "base_url: http://localhost:11434/v1")
+    if secret:
+        raise BadInput("base_url may hold no password, key or query", "export the key: OPENAI_API_KEY, GEMINI_API_KEY")
+    return url.rstrip("/")
+
+
+def _host(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    """Half a second, doubled each time, or as long as the endpoint asks, at most a minute; never quite the same."""
+    import random
+
+    asked = 0.0
+    if state.outcome is not None and isinstance(error := state.outcome.exception(), _Again):
+        asked = error.wait_s
+    backoff = 0.5 * 2.0 ** (state.attempt_number - 1)
+    return min(LONGEST_WAIT_S, max(asked, backoff * random.uniform(0.8, 1.2)))  # noqa: S311  # no secret is made of it
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds that ``Retry-After`` asks for, as a number or a date (RFC 9110 §10.2.3); 0 where it does not say."""
+    value = headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return 0.0

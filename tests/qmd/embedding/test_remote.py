@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
+from qmd import vectors
+from qmd.embedding import wire
+from qmd.embedding.embedder import embed
+from qmd.embedding.of_llm import Llm
+from qmd.embedding.provider import TextRefused, make
+from qmd.embedding.remote import Gemini, Layout, OpenAI, tokens
+from qmd.vectors import PIECE
+from tests.qmd.corpus import indexed
+from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, closes, good, half_closes, hangs, says, vector
+
+KEY = "sk-very-secret-1234567890"
+
+
+@pytest.fixture(autouse=True)
+def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    place = Endpoint()
+    yield place
+    place.close()
+
+
+class Slept(list[float]):
+    """Stands for sleeping."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def openai(endpoint: Endpoint, slept: Slept | None = None, model: str = "m", **options: Any) -> OpenAI:
+    section = {"base_url": endpoint.url, **options.pop("section", {})}
+    sleep = slept if slept is not None else Slept()
+    provider = OpenAI(section, {"OPENAI_API_KEY": KEY}, model, sleep=sleep, **options)
+    endpoint.clients.append(provider)
+    return provider
+
+
+def gemini(endpoint: Endpoint, **section: Any) -> Gemini:
+    provider = Gemini({"base_url": endpoint.url, **section}, {"GEMINI_API_KEY": KEY}, "g", sleep=Slept())
+    endpoint.clients.append(provider)
+    return provider
+
+
+def test_texts_come_back_in_their_order_and_of_length_one(endpoint: Endpoint) -> None:
+    provider = openai(endpoint)
+    texts = ["alpha", "beta", "gamma"]
+    found = provider.embed(texts)
+    assert found.shape == (3, DIMENSIONS)
+    for row, text in zip(found, texts, strict=True):
+        expected = np.array(vector(text))
+        assert np.allclose(row, expected / np.linalg.norm(expected), atol=1e-6)
+    (request,) = endpoint.requests
+    assert request[0] == "/v1/embeddings"
+    assert request[1]["authorization"] == f"Bearer {KEY}"
+    assert request[2] == {"model": "m", "input": texts}
+
+
+def test_many_texts_go_in_batches_over_one_connection(endpoint: Endpoint) -> None:
+    provider = openai(endpoint)
+    found = provider.embed([f"text {n}" for n in range(150)])
+    assert found.shape == (150, DIMENSIONS)
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [64, 64, 22]
+
+
+def test_gemini_is_told_questions_from_documents_and_its_key_is_in_no_address(endpoint: Endpoint) -> None:
+    provider = gemini(endpoint, dimensions=DIMENSIONS)
+    provider.embed(["a document"])
+    provider.embed(["a question"], question=True)
+    (path, headers, first), (_, _, second) = endpoint.requests
+    assert path == "/v1/models/g:batchEmbedContents"
+    assert headers["x-goog-api-key"] == KEY
+    assert first["requests"][0] == {
+        "model": "models/g",
+        "taskType": "RETRIEVAL_DOCUMENT",
+        "outputDimensionality": DIMENSIONS,
+        "content": {"parts": [{"text": "a document"}]},
+    }
+    assert second["requests"][0]["taskType"] == "RETRIEVAL_QUERY"
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+def test_an_overloaded_endpoint_is_asked_again_later_and_later(endpoint: Endpoint, status: int) -> None:
+    slept = Slept()
+    endpoint.behaviours = [says({"error": {"message": "busy"}}, status)] * 3
+    assert openai(endpoint, slept).embed(["x"]).shape == (1, DIMENSIONS)
+    assert len(slept) == 3
+    assert slept[0] < slept[1] < slept[2] < 3
+
+
+def test_it_waits_as_long_as_the_endpoint_asks(endpoint: Endpoint) -> None:
+    slept = Slept()
+    soon = formatdate(time.time() + 40, usegmt=True)
+    endpoint.behaviours = [
+        says({}, 429, Retry_After="7"),
+        says({}, 503, Retry_After=soon),
+        says({}, 429, Retry_After="?"),
+    ]
+    openai(endpoint, slept).embed(["x"])
+    assert slept[0] == 7
+    assert 30 < slept[1] <= 41
+    assert slept[2] < 5
+
+
+def test_it_does_not_wait_an_hour(endpoint: Endpoint) -> None:
+    slept = Slept()
+    endpoint.always = says({"error": {"message": "quota"}}, 429, Retry_After="3600")
+    with pytest.raises(EngineTimeout, match="HTTP 429"):
+        openai(endpoint, slept).embed(["x"])
+    assert slept == []
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(("status", "kind"), [(429, EngineTimeout), (503, EngineMissing)])
+def test_it_gives_up_after_a_bounded_number_of_attempts(
+    endpoint: Endpoint, status: int, kind: type[BrainError]
+) -> None:
+    slept = Slept()
+    endpoint.always = says({"error": "out of order"}, status)
+    with pytest.raises(kind, match="out of order"):
+        openai(endpoint, slept).embed(["x"])
+    assert len(endpoint.requests) == wire.ATTEMPTS
+    assert max(slept) <= wire.LONGEST_WAIT_S
+
+
+@pytest.mark.parametrize("behaviour", [closes, half_closes, says(b"<html>gateway</html>"), says(b'{"data": [')])
+def test_a_broken_connection_or_answer_is_tried_again(endpoint: Endpoint, behaviour: Any) -> None:
+    endpoint.behaviours = [behaviour, behaviour]
+    assert openai(endpoint).embed(["x"]).shape == (1, DIMENSIONS)
+    assert len(endpoint.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "kind"), [(closes, EngineMissing), (half_closes, EngineMissing), (says(b"\xff\xfe"), Internal)]
+)
+def test_one_that_stays_broken_is_said(endpoint: Endpoint, behaviour: Any, kind: type[BrainError]) -> None:
+    endpoint.always = behaviour
+    with pytest.raises(kind) as caught:
+        openai(endpoint).embed(["x"])
+    assert caught.value.fix
+    assert len(endpoint.requests) == wire.ATTEMPTS
+
+
+def test_an_endpoint_that_does_not_answer_is_given_up(endpoint: Endpoint) -> None:
+    endpoint.always = hangs(endpoint.stopped)
+    with pytest.raises(EngineTimeout, match="in time"):
+        openai(endpoint, read_s=0.05).embed(["x"])
+
+
+def test_an_endpoint_that_drips_is_given_up(endpoint: Endpoint) -> None:
+    def drip(handler: Any, _: Any) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        try:
+            while not endpoint.stopped.wait(0.01):
+                handler.wfile.write(b" ")
+                handler.wfile.flush()
+        except OSError:
+            handler.close_connection = True
+        return True
+
+    endpoint.always = drip
+    with pytest.raises(EngineTimeout, match="finish"):
+        openai(endpoint, whole_s=0.05).embed(["x"])
+
+
+def test_an_endpoint_that_is_not_there_is_said() -> None:
+    provider = OpenAI({"base_url": "http://127.0.0.1:9/v1"}, {}, "m", sleep=Slept())
+    with pytest.raises(EngineMissing, match=r"127\.0\.0\.1:9 cannot be reached"):
+        provider.embed(["x"])
+    provider.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        [],
+        "text",
+        None,
+        {"data": []},
+        {"data": [{"index": 0, "embedding": []}]},
+        {"data": [{"index": 0, "embedding": "abc"}]},
+        {"data": [{"index": 0, "embedding": [[1.0]]}]},
+        {"data": [{"index": 0, "embedding": [1.0, "x"]}]},
+        {"data": [{"index": 0, "embedding": [0.0, 0.0]}]},
+        {"data": [{"index": 0, "embedding": [1e400, 1.0]}]},
+        {"data": [{"index": 5, "embedding": [1.0]}]},
+    ],
+)
+def test_an_answer_that_is_no_vector_is_refused(endpoint: Endpoint, answer: Any) -> None:
+    endpoint.always = says(answer)
+    with pytest.raises(Internal):
+        openai(endpoint).embed(["x"])
+
+
+def test_vectors_of_another_length_than_known_are_refused(endpoint: Endpoint) -> None:
+    with pytest.raises(Internal, match="6 numbers instead of 1536"):
+        openai(endpoint, model="text-embedding-3-small").embed(["x"])
+    endpoint.always = says({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]})
+    with pytest.raises(Internal, match="vectors of one length"):
+        openai(endpoint).embed(["x", "y"])
+
+
+def test_shorter_vectors_are_asked_for_where_they_are_configured(endpoint: Endpoint) -> None:
+    provider = openai(endpoint, section={"dimensions": DIMENSIONS}, model="text-embedding-3-small")
+    assert provider.dimensions == DIMENSIONS
+    provider.embed(["x"])
+    assert endpoint.requests[0][2]["dimensions"] == DIMENSIONS
+
+
+def test_an_unknown_models_length_is_asked_for_once(endpoint: Endpoint) -> None:
+    provider = openai(endpoint)
+    assert (provider.dimensions, provider.dimensions) == (DIMENSIONS, DIMENSIONS)
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_not_taken_is_asked_about_and_not_shown(endpoint: Endpoint, status: int) -> None:
+    endpoint.always = says({"error": {"message": f"Incorrect API key provided: {KEY[:6]}***{KEY[-4:]}"}}, status)
+    with pytest.raises(BadInput) as caught:
+        openai(endpoint).embed(["x"])
+    assert "OPENAI_API_KEY" in caught.value.fix
+    assert KEY[:6] not in caught.value.message
+    assert len(endpoint.requests) == 1
+
+
+def test_geminis_own_way_to_refuse_a_key_is_understood(endpoint: Endpoint) -> None:
+    endpoint.always = says({"error": {"message": "API key not valid. Please pass a valid API key."}}, 400)
+    with pytest.raises(BadInput, match="does not take the key"):
+        gemini(endpoint).embed(["x"])
+
+
+def test_no_key_reaches_an_error_a_log_or_a_repr(
+    endpoint: Endpoint, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    shown = []
+    provider = openai(endpoint)
+    for behaviour in (
+        says({"error": {"message": f"bad {KEY} \x1b[31m"}}, 400),
+        says({"error": KEY}, 404),
+        says(f"plain {KEY}".encode(), 503),
+        says(KEY.encode()),
+        says({}, 302, Location="http://127.0.0.1:9/"),
+        closes,
+        half_closes,
+    ):
+        endpoint.always = behaviour
+        with pytest.raises(BrainError) as caught:
+            provider.embed(["x"])
+        trace = "".join(traceback.format_exception(caught.value))
+        shown += [str(caught.value), repr(caught.value.envelope()), trace]
+    shown += [repr(provider), repr(provider._endpoint), repr(vars(provider)), caplog.text, *capfd.readouterr()]
+    assert KEY not in "\n".join(shown)
+    assert "\x1b" not in "\n".join(shown)
+
+
+def test_no_key_reaches_the_index(endpoint: Endpoint, tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {"a.md": "alpha"})
+    embed(connection, openai(endpoint))
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    stored = b"".join(path.read_bytes() for path in tmp_path.glob("index.sqlite*"))
+    assert b"alpha" in stored
+    assert KEY.encode() not in stored
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:pass@host/v1",
+        "http://host/v1?key=abc",
+        "ftp://host",
+        "host:80",
+        "",
+        "http://",
+        "http://h:x/",
+        "http://h:-1",
+    ],
+)
+def test_an_address_with_a_secret_or_without_a_host_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        OpenAI({"base_url": url or " "}, {"OPENAI_API_KEY": KEY}, "m")
+    assert "pass" not in caught.value.message.replace("password", "")
+    assert "abc" not in caught.value.message
+
+
+def test_the_environment_names_the_endpoint_and_a_local_one_needs_no_key(endpoint: Endpoint) -> None:
+    provider = make({"provider": "openai", "model": "m"}, {"OPENAI_BASE_URL": f"{endpoint.url}/"})
+    provider.embed(["x"])
+    path, headers, _ = endpoint.requests[0]
+    assert path == "/v1/embeddings"
+    assert "authorization" not in headers
+    provider.close()
+
+
+@pytest.mark.parametrize("name", ["openai", "gemini"])
+def test_without_a_key_it_says_which_to_export(name: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        make({}, {}, name)
+    assert f"{name.upper()}_API_KEY" in caught.value.fix
+
+
+def test_a_key_that_would_break_the_header_is_refused_without_showing_it(endpoint: Endpoint) -> None:
+    with pytest.raises(BadInput) as caught:
+        OpenAI({"base_url": endpoint.url}, {"OPENAI_API_KEY": f"{KEY}\nX-Evil: 1"}, "m")
+    assert KEY not in str(caught.value.envelope())
+
+
+def test_a_refused_text_leaves_the_others_alone(endpoint: Endpoint, tmp_path: Path) -> None:
+    def picky(handler: Any, body: Any) -> bool:
+        if any("enormous" in text for text in body["input"]):
+            return says({"error": {"message": "maximum context length is 8192 tokens"}}, 400)(handler, body)
+        return False
+
+    endpoint.always = picky
+    connection, _ = indexed(tmp_path, {"a.md": "alpha", "b.md": "enormous", "c.md": "gamma"})
+    report = embed(connection, openai(endpoint))
+    assert report.texts == 2
+    assert "maximum context length" in next(iter(report.failed.values()))
+    assert report.pending == {"notes": 1}
+
+
+def test_an_endpoint_that_refuses_every_text_ends_the_run(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.behaviours = [says(good({"input": ["dimensions"], "model": "m"}))]
+    endpoint.always = says({"error": "no such model"}, 400)
+    connection, _ = indexed(tmp_path, {f"{n}.md": f"text {n}" for n in range(50)})
+    with pytest.raises(TextRefused, match="no such model"):
+        embed(connection, openai(endpoint))
+    assert len(endpoint.requests) < 10
+
+
+def test_an_endpoint_whose_vectors_change_their_length_is_refused(endpoint: Endpoint, tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {"a.md": "alpha"})
+    embed(connection, openai(endpoint))
+    connection.execute("UPDATE content SET doc = doc")
+    space = vectors.find(connection, "openai", "m")
+    assert space is not None
+    vectors.clear(connection, space)
+    endpoint.always = says({"data": [{"index": 0, "embedding": [1.0, 2.0]}]})
+    with pytest.raises(Internal, match="2 numbers"):
+        embed(connection, openai(endpoint))
+    assert embed(connection, openai(endpoint), force=True).chunks == 1
+
+
+def test_one_name_at_two_endpoints_is_two_models(endpoint: Endpoint) -> None:
+    other = Endpoint()
+    assert openai(endpoint).fingerprint != openai(other).fingerprint
+    assert openai(endpoint).fingerprint == openai(endpoint).fingerprint
+    other.close()
+
+
+@given(st.text(alphabet="ab 海😀.\n", max_size=400), st.integers(8, 100))
+def test_chunks_for_a_remote_model_cover_the_text_and_fit_its_window(text: str, window: int) -> None:
+    chunks = [(start, end) for start, end, kind in Layout(window).cut(text) if kind == PIECE]
+    covered = set[int]().union(*(range(start, end) for start, end in chunks))
+    assert all(index in covered for index, letter in enumerate(text) if not letter.isspace())
+    assert all(len(tokens(text[start:end]).offsets) <= window for start, end in chunks)
+
+
+class _Model:
+    model_id = "plugin-model"
+
+    def embed_multi(self, texts: list[str]) -> Iterator[list[float]]:
+        if "fail" in texts:
+            raise RuntimeError(f"401 for {KEY}")
+        yield from (vector(text) for text in texts if text != "lost")
+
+
+def test_a_model_of_llm_embeds_and_its_failures_show_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unknown(KeyError):
+        pass
+
+    def find(name: str) -> _Model:
+        if name != "plugin":
+            raise Unknown(name)
+        return _Model()
+
+    monkeypatch.setitem(sys.modules, "llm", SimpleNamespace(get_embedding_model=find, UnknownModelError=Unknown))
+    provider = make({"provider": "llm", "model": "plugin"}, {})
+    assert provider.embed(["a", "b"]).shape == (2, DIMENSIONS)
+    with pytest.raises(Internal) as caught:
+        provider.embed(["fail"])
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+    with pytest.raises(Internal, match="0 vectors for 1"):
+        provider.embed(["lost"])
+    with pytest.raises(BadInput, match="llm knows no embedding model"):
+        Llm({}, "other")
+    with pytest.raises(BadInput, match="wants a model"):
+        make({"provider": "llm"}, {})
+
+
+def test_without_llm_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llm", None)
+    with pytest.raises(EngineMissing) as caught:
+        make({}, {}, "llm", "x")
+    assert "pip install" in caught.value.fix
+
+
+def test_the_real_llm_is_asked_by_its_own_interface() -> None:
+    pytest.importorskip("llm")
+    with pytest.raises(BadInput, match="llm knows no embedding model"):
+        Llm({}, "a-model-that-nobody-has")
