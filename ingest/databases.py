@@ -24,7 +24,7 @@ SUFFIXES = (".vscdb", ".sqlite", ".db")
 UNSETTLED = "written to all the time"
 DAMAGED = "damaged database"
 FOREIGN = "no SQLite database"
-_NOTHING = hashlib.sha256().hexdigest()
+NOTHING = hashlib.sha256().hexdigest()
 
 
 def look(path: str) -> tuple[int, int, int]:
@@ -62,7 +62,7 @@ def read(path: str, take: Callable[[apsw.Connection, dict[str, set[str]], Readin
     reading = Reading(path)
     try:
         reading.size, reading.mtime_ns, reading.inode = look(path)
-        reading.digest = _NOTHING
+        reading.digest = NOTHING
         if not is_database(path):
             reading.skipped = FOREIGN
             return reading

@@ -1,0 +1,358 @@
+"""OpenCode's sessions: rows of its database, files of the tree before it, and exports ``{info, messages}``.
+
+In all of them a session has messages, and a message parts; a tool call and its outcome are one part. Source: the
+vendor's packages/schema/src/v1/session.ts, packages/core/src/session/sql.ts and storage.ts.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import basename
+from typing import TYPE_CHECKING, Any
+
+from core.document import Failure
+from core.text import clean, one_line
+from ingest import _opencode_tree as tree
+from ingest import databases, rawfiles, records
+from ingest.reading import BROKEN, Reading, lines, whole
+from ingest.sessions import Session
+from ingest.values import mapping, moment, string
+
+if TYPE_CHECKING:
+    import apsw
+
+NAME = "opencode"
+FOREIGN = "not an OpenCode session"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Parts of no use to a reader: marks of steps and snapshots, and the files that were attached.
+_DROPPED_PARTS = _words("step-start step-finish snapshot patch file agent retry compaction")
+# Rows of the second projection that say nothing to a reader.
+_DROPPED_ROWS = _words("agent-switched model-switched synthetic system")
+_FIELDS = {
+    "message user": _words(
+        "id sessionID role time agent model format summary system tools variant metadata parts path parentID"
+    ),
+    "message assistant": _words(
+        """
+        id sessionID role time parentID modelID providerID mode agent path cost tokens error finish variant summary
+        system metadata parts model structured_output structured
+        """
+    ),
+    "part text": _words("id sessionID messageID type text synthetic ignored time metadata"),
+    "part reasoning": _words("id sessionID messageID type text time metadata"),
+    "part tool": _words("id sessionID messageID type callID tool state metadata time"),
+}
+_UNNAMED = ("New session - ", "Child session - ")
+
+
+def read(path: str) -> Reading:
+    """Read one database, session of a tree, or export. Never raises for what is in it: see ``Reading.failed``."""
+    if path.endswith(databases.SUFFIXES):
+        return databases.read(path, _database)
+    if path.endswith(".json") and tree.storage(path):
+        return _from_tree(path)
+    reading = whole(path, _export, FOREIGN)
+    if reading.failed is not None and path.endswith(".jsonl"):
+        # Many records in a file are no export; whose they are is not for us to say.
+        return lines(path, _pass_over, FOREIGN)
+    return reading
+
+
+def _pass_over(source: records.Records, _reading: Reading) -> None:
+    for _ in source:
+        continue
+
+
+def _export(value: Any, reading: Reading) -> None:
+    info, messages = mapping(mapping(value).get("info")), mapping(value).get("messages")
+    if type(messages) is not list or not ("directory" in info or "projectID" in info or "time" in info):
+        return
+    talk = _Talk(reading, info, basename(reading.path))
+    for entry in messages:
+        inner = mapping(entry)
+        talk.message(mapping(inner.get("info")) or inner, inner.get("parts"))
+    talk.finish()
+
+
+class _Talk:
+    """One session's messages, in order."""
+
+    def __init__(self, reading: Reading, info: dict[str, Any], fallback: str) -> None:
+        self._reading = reading
+        session = Session(one_line(string(info.get("id")), 4000) or one_line(fallback), NAME)
+        self.session = session
+        time = mapping(info.get("time"))
+        session.seen(moment(time.get("created")))
+        session.cwd = string(info.get("directory"))
+        session.version = string(info.get("version"))
+        session.slug = string(info.get("slug"))
+        title = string(info.get("title"))
+        session.parent = one_line(string(info.get("parentID")), 500)
+        if session.parent:
+            session.agent_type = one_line(string(info.get("agent")), 80)
+            title, _, kind = title.partition(" (@")
+            session.agent_type = session.agent_type or kind.removesuffix(" subagent)")
+            session.task = "" if title.startswith(_UNNAMED) else title
+        elif not title.startswith(_UNNAMED):
+            session.title = title
+
+    def finish(self) -> None:
+        session = self.session
+        session.records = len(session.uuids)
+        self._reading.parts[session.unit] = session
+
+    def message(self, info: dict[str, Any], parts: Any) -> None:
+        """Take one message with its parts in; shapes that were never seen are failures of the reading."""
+        try:
+            self._message(info, parts if type(parts) is list else [])
+        except BROKEN as error:
+            self._reading.broken(error)
+
+    def _message(self, info: dict[str, Any], parts: list[Any]) -> None:
+        session = self.session
+        role, name = info.get("role"), one_line(string(info.get("id")), 200)
+        if name:
+            session.uuids.add(name)
+        at = moment(mapping(info.get("time")).get("created"))
+        session.seen(at)
+        session.seen(moment(mapping(info.get("time")).get("completed")))
+        if role == "user":
+            self._check("message user", info)
+            self._user(parts, at)
+            return
+        if role != "assistant":
+            self._unknown(f"message role {one_line(str(role), 60)}")
+            return
+        self._check("message assistant", info)
+        model = string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID"))
+        if model:
+            session.models.add(model)
+        tokens = mapping(info.get("tokens")).get("output")
+        if type(tokens) is int and tokens:
+            session.tokens[name] = tokens
+        if not session.cwd:
+            session.cwd = string(mapping(info.get("path")).get("cwd"))
+        summary = info.get("summary") is True or info.get("mode") == "compaction"
+        for part in parts:
+            self._part(mapping(part), at, summary=summary)
+        if mapping(info.get("error")).get("name") == "MessageAbortedError":
+            session.interrupted(at, f"{name} aborted")
+
+    def _user(self, parts: list[Any], at: str) -> None:
+        said: list[str] = []
+        first = ""
+        for entry in parts:
+            part = mapping(entry)
+            kind = part.get("type")
+            if kind == "text":
+                self._check("part text", part)
+                # What the harness adds: files that were read, reminders, its own prompts.
+                if not part.get("synthetic") and not part.get("ignored"):
+                    said.append(clean(string(part.get("text"))).strip())
+                    first = first or one_line(string(part.get("id")), 200)
+            elif kind == "subtask":
+                given = {"agent": part.get("agent"), "description": part.get("description")}
+                self.session.call("task", {**given, "prompt": part.get("prompt")}, at, string(part.get("id")))
+            elif kind not in _DROPPED_PARTS:
+                self._unknown(f"user part {one_line(str(kind), 60)}")
+        self.session.prompt("\n\n".join(text for text in said if text), at, first)
+
+    def _part(self, part: dict[str, Any], at: str, *, summary: bool) -> None:
+        kind, name = part.get("type"), one_line(string(part.get("id")), 200)
+        at = moment(mapping(part.get("time")).get("start")) or at
+        if kind == "text":
+            self._check("part text", part)
+            if summary:
+                self.session.compacted(string(part.get("text")), at, name)
+            elif not part.get("ignored"):
+                self.session.say(string(part.get("text")), at, name)
+        elif kind == "reasoning":
+            self._check("part reasoning", part)
+            self.session.think(string(part.get("text")), at, name)
+        elif kind == "tool":
+            self._check("part tool", part)
+            call = string(part.get("callID")) or name
+            self.tool(string(part.get("tool")), mapping(part.get("state")), at, name, call)
+        elif kind == "subtask":
+            self.session.call("task", {"prompt": part.get("prompt"), "description": part.get("description")}, at, name)
+        elif kind not in _DROPPED_PARTS:
+            self._unknown(f"part {one_line(str(kind), 60)}")
+
+    def tool(self, tool: str, state: dict[str, Any], at: str, name: str, call: str) -> None:
+        """A tool call with its outcome."""
+        session = self.session
+        at = moment(mapping(state.get("time")).get("start")) or at
+        session.seen(moment(mapping(state.get("time")).get("end")))
+        session.call(tool, state.get("input"), at, name, call=call)
+        details = mapping(state.get("metadata"))
+        code = details.get("exit")
+        error = state.get("error")
+        if state.get("status") == "error":
+            text = string(error) or string(mapping(error).get("message")) or "error"
+            if text.startswith(("The user rejected permission", "The user dismissed")):
+                session.noted(call, "rejected by the user", at, name)
+            else:
+                session.failed(call, text, at, name)
+        elif type(code) is int and code:
+            session.failed(call, f"Exit code {code}\n{string(state.get('output'))}", at, name)
+        started = string(details.get("sessionId")) or string(details.get("sessionID"))
+        if started:
+            session.noted(call, f"→ opencode__{one_line(started, 100)}", at, name)
+        answers = details.get("answers")
+        if tool == "question" and type(answers) is list:
+            said = "; ".join(", ".join(map(str, answer)) for answer in answers if type(answer) is list)
+            session.noted(call, f"answer: {one_line(said, 2000)}", at, name)
+
+    def _unknown(self, what: str) -> None:
+        self._reading.count(what)
+
+    def _check(self, what: str, found: dict[str, Any]) -> None:
+        if not found.keys() <= _FIELDS[what]:
+            for name in sorted(found.keys() - _FIELDS[what]):
+                self._unknown(f"{what}: field {one_line(name, 60)}")
+
+    def row(self, kind: str, name: str, data: dict[str, Any], at: str) -> None:
+        """A row of the second projection (2.0 and later), which has no parts of its own."""
+        session = self.session
+        at = moment(mapping(data.get("time")).get("created")) or at
+        session.uuids.add(name)
+        session.seen(at)
+        if kind == "user":
+            session.prompt(string(data.get("text")), at, name)
+        elif kind == "assistant":
+            model = string(mapping(data.get("model")).get("id"))
+            if model:
+                session.models.add(model)
+            for number, entry in enumerate(data.get("content") or ()):
+                block = mapping(entry)
+                inner = block.get("type")
+                if inner == "text":
+                    session.say(string(block.get("text")), at, name)
+                elif inner == "reasoning":
+                    session.think(string(block.get("text")), at, name)
+                elif inner == "tool":
+                    state = mapping(block.get("state"))
+                    self.tool(string(block.get("name")), state, at, name, string(block.get("id")) or f"{name} {number}")
+                else:
+                    self._unknown(f"assistant block {one_line(str(inner), 60)}")
+        elif kind == "shell":
+            command = clean(string(data.get("command"))).strip()
+            if command:
+                session.command(f"! {command}", at, name)
+        elif kind == "compaction":
+            session.compacted(string(data.get("summary")), at, name)
+        elif kind not in _DROPPED_ROWS:
+            self._unknown(f"row {one_line(kind, 60)}")
+
+
+def _from_tree(path: str) -> Reading:
+    root, stem = tree.storage(path), basename(path).removesuffix(".json")
+
+    def take(info: Any, reading: Reading) -> None:
+        if type(info) is not dict or "time" not in info:
+            _export(info, reading)
+            return
+        # The size by which the next run knows the session again is that of all its files.
+        reading.size, reading.mtime_ns = tree.look(path)
+        reading.consumed, reading.digest = 0, databases.NOTHING
+        session = string(info.get("id")) or stem
+        talk = _Talk(reading, info, stem)
+        flat = [_json(part, reading) for part in tree.flat(root)]
+        found: list[tuple[str, str, dict[str, Any], list[Any]]] = []
+        for file in tree.messages(root, session, stem):
+            message = _json(file, reading)
+            if type(message) is not dict:
+                continue
+            name = string(message.get("id"))
+            paths = tree.parts(root, session, name, basename(file).removesuffix(".json"))
+            parts = [_json(part, reading) for part in paths]
+            parts += [part for part in flat if mapping(part).get("messageID") == name]
+            own = message.get("parts")
+            time = moment(mapping(message.get("time")).get("created"))
+            found.append((time, name, message, parts or (own if type(own) is list else [])))
+        for _, _, message, parts in sorted(found, key=lambda entry: entry[:2]):
+            talk.message(message, parts)
+        talk.finish()
+
+    return whole(path, take, FOREIGN)
+
+
+def _json(path: str, reading: Reading) -> Any:
+    """One file of a tree; what cannot be read is a failure of its session's reading, and None."""
+    try:
+        return records.value(rawfiles.load(path), reading.redacted)
+    except OSError as error:
+        reading.fail(Failure(path, records.UNREADABLE, error.strerror or str(error)))
+    except RecursionError:
+        reading.fail(Failure(path, records.TOO_DEEP))
+    except ValueError as error:
+        if os.path.getsize(path):
+            reading.fail(Failure(path, records.MALFORMED, str(error)))
+    return None
+
+
+def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
+    if not {"session", "message", "part"} <= there.keys():
+        reading.skipped = "no sessions in this database"
+        return
+    columns = {"directory", "title", "version", "slug", "parent_id", "agent", "time_created"} & there["session"]
+    wanted = sorted(columns)
+    rows = connection.execute(f"select id{''.join(', ' + name for name in wanted)} from session order by id").fetchall()
+    for identity, *values in rows:
+        given = dict(zip(wanted, values, strict=True))
+        info = {
+            "id": str(identity),
+            "directory": given.get("directory"),
+            "title": given.get("title"),
+            "version": given.get("version"),
+            "slug": given.get("slug"),
+            "agent": given.get("agent"),
+            "parentID": given.get("parent_id"),
+            "time": {"created": given.get("time_created")},
+        }
+        talk = _Talk(reading, info, str(identity))
+        if not _messages(connection, talk, reading, identity) and "session_message" in there:
+            query = "select id, type, time_created, data from session_message where session_id = ? order by seq"
+            for name, kind, created, data in connection.execute(query, (identity,)):
+                value = _cell(data, reading, f"session_message {name}")
+                if value is not None:
+                    talk.row(string(kind), one_line(str(name), 200), value, moment(created))
+        talk.finish()
+
+
+def _messages(connection: apsw.Connection, talk: _Talk, reading: Reading, session: Any) -> int:
+    parts: dict[Any, list[Any]] = {}
+    query = "select id, message_id, data, time_created from part where session_id = ? order by id"
+    for name, message, data, created in connection.execute(query, (session,)):
+        value = _cell(data, reading, f"part {name}")
+        if value is not None:
+            value = {"id": name, "time": {"start": created}, **value}
+            parts.setdefault(message, []).append(value)
+    count = 0
+    query = "select id, data, time_created from message where session_id = ? order by time_created, id"
+    for name, data, created in connection.execute(query, (session,)):
+        count += 1
+        value = _cell(data, reading, f"message {name}")
+        if value is not None:
+            talk.message({"id": name, "time": {"created": created}, **value}, parts.pop(name, []))
+    for left in parts.values():
+        reading.count("parts of no message")
+        talk.message({"role": "assistant"}, left)
+    return count
+
+
+def _cell(data: Any, reading: Reading, where: str) -> dict[str, Any] | None:
+    try:
+        value = records.value(data, reading.redacted) if isinstance(data, str | bytes) else None
+    except (ValueError, RecursionError) as error:
+        reading.fail(Failure(reading.path, records.MALFORMED, f"{one_line(where, 80)}: {error}"))
+        return None
+    if type(value) is not dict:
+        reading.fail(Failure(reading.path, records.NOT_OBJECT, f"{one_line(where, 80)}: {type(value).__name__}"))
+        return None
+    return value
