@@ -25,6 +25,7 @@ COMMANDS = {
     "why": "what was decided or rejected on a topic, and why",
     "explain": "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
     "show": "print a hit's document or passage",
+    "trace": "where an answer came from, and what has changed since",
     "export": "write hits or a collection out",
     "skills": "teach agents when to recall and when to note",
     "eval": "measure how good the answers are",
