@@ -28,7 +28,6 @@ _LIMIT = 15
 def update(argv: Sequence[str] | None = None) -> int:
     """Bring the project's index up to date with its files."""
     parser = _parser("update", "bring a project's search index up to date with its files")
-    parser.add_argument("--config", metavar="FILE", help="the configuration (the nearest semantic-search.yml)")
     parser.add_argument("--no-embed", action="store_true", help="words only: meaning waits for another update")
     parser.add_argument("--verify", action="store_true", help="read every file, whatever its size and time say")
     return _run(parser, argv, _update)
@@ -62,6 +61,7 @@ def _parser(name: str, description: str) -> argparse.ArgumentParser:
     import argparse
 
     parser = argparse.ArgumentParser(f"commonplace-search-{name}", description=description, allow_abbrev=False)
+    parser.add_argument("--config", metavar="FILE", help="the configuration (the nearest semantic-search.yml)")
     parser.add_argument("--database", metavar="FILE", help="the index (.search/search.db beside the configuration)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
@@ -138,10 +138,12 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
 
 
-def _database(arguments: argparse.Namespace, config: str | None = None) -> str:
-    from qmd.project.config import database
+def _database(arguments: argparse.Namespace) -> str:
+    from qmd.project import config
 
-    return database(arguments.database, config, os.getcwd())
+    here = os.getcwd()
+    named = config.locate(arguments.config, here) if arguments.config else None
+    return config.database(arguments.database, named, here)
 
 
 def _update(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -149,7 +151,7 @@ def _update(arguments: argparse.Namespace) -> dict[str, Any]:
 
     path = config.locate(arguments.config, os.getcwd())
     project = config.read(path)
-    database = _database(arguments, path)
+    database = _database(arguments)
     embedding: dict[str, Any] = {}
 
     def embed(connection: apsw.Connection) -> None:

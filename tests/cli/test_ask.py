@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.home import Home
@@ -174,6 +176,27 @@ def test_each_end_of_another_engine_has_its_code(
     question = [] if "--batch" in words else ["sqlite"]
     done = brain("ask", *question, *words, "--json", env={"BRAIN_QMD": str(qmd)})
     assert (done.returncode, json.loads(done.stdout)["error"]) == (code, error)
+
+
+def test_past_the_deadline_another_engine_and_what_it_started_are_gone(
+    shelf: Shelf, brain: Brain, qmd: Path, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    qmd.write_text(f"#!/bin/sh\nsleep 300 &\necho $$ $! > '{pids}'\nwait\n")
+    done = brain("ask", "sqlite", "--timeout", "3", "--json", env={"BRAIN_QMD": str(qmd)})
+    assert (done.returncode, json.loads(done.stdout)["error"]) == (66, "qmd_timeout")
+    deadline = time.monotonic() + 20
+    left = [int(pid) for pid in pids.read_text().split()]
+    while (left := [pid for pid in left if _runs(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == []
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_title_is_one_line_on_a_terminal_too(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:

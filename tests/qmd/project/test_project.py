@@ -259,6 +259,9 @@ def test_configuration_and_index_may_be_named(
     monkeypatch.chdir(tmp_path)
     assert _hits(run("keyword", "sqlite", "--database", str(database), "--json"))[0]["path"] == "kb/notes/storage.md"
     assert run("keyword", "sqlite").code == 65
+    assert run("update", "--config", str(project / "other.yml")).code == 0
+    assert (project / ".search/search.db").exists()
+    assert len(_hits(run("keyword", "sqlite", "--config", str(project / "other.yml"), "--json"))) == 1
 
 
 def test_a_file_in_two_collections_is_one_record(run: Run, project: Path) -> None:
