@@ -31,6 +31,7 @@ COMMAND = Command(
         Option("--from", metavar="DIR", many=True, help="read what lies at or below DIR, not the tool's own folders"),
         Option("--new", help="trust size, mtime and inode: an unchanged stat is an unchanged file"),
         Option("--queue", help="append what changed to the distillation queue"),
+        Option("--from-archive", help="make the documents anew from the archive, not from the tools' files"),
         Option("--rebuild", help="normalise and index everything anew"),
     ),
     examples=(
@@ -56,6 +57,7 @@ def run(args: Args, context: Context) -> int:
             roots=roots or None,
             trust_stat=args.new,
             rebuild=args.rebuild,
+            from_archive=args.from_archive,
             enqueue=args.queue,
             progress=bar,
         )

@@ -39,7 +39,17 @@ _CHROME_KEYS: dict[str, type] = {
     "follow_clears": bool,
     "time_zone": str,
 }
-_SECTIONS = ("collections", "sources", "embedding", "ask", "telemetry", "global_context", "models", "editor_uri")
+_SECTIONS = (
+    "collections",
+    "sources",
+    "archive",
+    "embedding",
+    "ask",
+    "telemetry",
+    "global_context",
+    "models",
+    "editor_uri",
+)
 
 
 def parse(path: str) -> dict[str, Any]:
@@ -74,6 +84,7 @@ def parse(path: str) -> dict[str, Any]:
     for name, entry in (data.get("sources") or {}).items():
         _check_source(path, name, entry)
     _check_ask(path, data.get("ask") or {})
+    _check_archive(path, data.get("archive") or {})
     check_embedding(path, data.get("embedding") or {})
     plain: dict[str, Any] = _plain(data)
     return plain
@@ -135,6 +146,20 @@ def check_embedding(path: str, entry: dict[str, Any]) -> None:
         value = entry.get(key)
         if value is not None and not 8 <= value <= 100_000:
             raise BadInput(f"{path}: embedding: {key} must lie between 8 and 100000", f"edit {path}")
+
+
+def _check_archive(path: str, entry: object) -> None:
+    if not isinstance(entry, dict):
+        raise BadInput(f"{path}: `archive:` must be a mapping", "archive: {max_gb: 20}")
+    for key, value in entry.items():
+        if key in ("enabled", "redact"):
+            if not isinstance(value, bool):
+                raise BadInput(f"{path}: archive: {key} must be true or false", f"{key}: true")
+        elif key == "max_gb":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+                raise BadInput(f"{path}: archive: max_gb must be a number above 0", "max_gb: 20")
+        else:
+            raise BadInput(f"{path}: archive: unknown key {key!r}", "known keys: enabled, redact, max_gb")
 
 
 def _texts(value: object) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ingest.files import SourceFile
+    from ingest.keeping import Keeping
     from ingest.reading import Reading
 
     Composed = tuple[dict[str, object], str] | str
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         def units(self, source: str) -> dict[str, UnitRow]: ...
         def members(self, source: str) -> dict[str, set[str]]: ...
         def links(self, source: str) -> dict[str, str]: ...
+        def mark(self, source: str, mark: str) -> None: ...
         def save(
             self,
             source: str,
@@ -63,6 +65,7 @@ class Normaliser:
         source: ModuleType,
         state: Known,
         ledger: Ledger,
+        keeping: Keeping,
         *,
         stale: bool,
         progress: Callable[[int, int, str], None] | None,
@@ -75,6 +78,7 @@ class Normaliser:
         self._prefix: str = getattr(source, "PREFIX", "")
         self._state = state
         self._ledger = ledger
+        self._keeping = keeping
         self._stale = stale
         self._progress = progress
         self._on_written = on_written
@@ -293,6 +297,9 @@ class Normaliser:
     def _save(self) -> None:
         from core.files import sync_folder
 
+        self._keeping.commit()
+        if not self._keeping.from_archive:
+            self._state.mark(self._source.NAME, self._keeping.mark())
         self._corpus.flush()
         sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
         self._state.save(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MAX_FAILURES = 50
 
 # Where a run looked: the folders that the source has on this machine and in the configuration, or others given to it.
-OWN, GIVEN = "own folders", "--from"
+OWN, GIVEN, ARCHIVE = "own folders", "--from", "archive"
 
 
 class Ledger:
@@ -30,8 +30,8 @@ class Ledger:
     ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: those
     whose bytes changed; ``redacted``: kind → secrets replaced in the files that were seen; ``dropped``: records that
     policy leaves out, by reason; ``truncated``: (how many are not all of their transcript, pieces they lack).
-    ``failed`` lists the first 50 failures, of files (line 0) and of records. ``roots`` is OWN or GIVEN, ``finished``
-    epoch seconds.
+    ``failed`` lists the first 50 failures, of files (line 0) and of records. ``roots`` is OWN, GIVEN or ARCHIVE,
+    ``finished`` epoch seconds.
     """
 
     __slots__ = (

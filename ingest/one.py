@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from core.locks import FileLock
 from ingest import files, pulse, sources
+from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, Ledger
+from ingest.rawfiles import kept_by
 from ingest.state import State
 from ingest.units import split_key
 
@@ -46,8 +48,15 @@ def one(home: Home, source_name: str, path: str, *, wait_s: float, on_written: O
             if files.changed(file, scope.file, trust_stat=False):
                 from ingest._normalise import Normaliser
 
-                job = Normaliser(home, source, scope, ledger, stale=False, progress=None, on_written=on_written)
-                job.go([file], {file.path}, verify=False)
+                keeping = Keeping(home, source_name)
+                job = Normaliser(
+                    home, source, scope, ledger, keeping, stale=False, progress=None, on_written=on_written
+                )
+                try:
+                    with kept_by(keeping):
+                        job.go([file], {file.path}, verify=False)
+                finally:
+                    keeping.close()
             pulse.touch(home, source_name, file)
         finally:
             state.close()
@@ -90,6 +99,9 @@ class _Scope:
     def links(self, source: str) -> dict[str, str]:
         """As ``State.links``."""
         return self._state.links(source)
+
+    def mark(self, source: str, mark: str) -> None:
+        """Nothing: that one file is in the archive says nothing of the others."""
 
     def save(self, source: str, *batch: Any, **named: Any) -> None:
         """As ``State.save``."""

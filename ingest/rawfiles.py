@@ -1,16 +1,23 @@
-"""Raw files, opened in one place: whole ones by ``load``, JSON Lines by ``RawFile``; ``.zst`` is unpacked on the way.
+"""Raw files, opened in one place: whole ones and JSON Lines; ``.zst`` is unpacked on the way.
 
 Nothing here raises anything but OSError. A named pipe in place of a file holds nobody up.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import io
 import os
 import stat
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ingest.archive import Entry
+    from ingest.keeping import Keeping
 
 PACKED = ".zst"
 TORN = "cut short"
@@ -21,47 +28,88 @@ _BUFFER = 256 * 1024
 _WINDOW = 128 * 1024 * 1024
 
 
+# What the run under way does with raw files (``ingest.keeping``); set by ``kept_by``.
+_keeping: Keeping | None = None
+
+
+@contextlib.contextmanager
+def kept_by(keeping: Keeping) -> Iterator[None]:
+    """Have every file that is read recorded by, or read back from, the archive."""
+    global _keeping
+    before, _keeping = _keeping, keeping
+    try:
+        yield
+    finally:
+        _keeping = before
+
+
+def keeping() -> Keeping | None:
+    """The archive of the run under way."""
+    return _keeping
+
+
 def load(path: str, limit: int = MAX_WHOLE) -> bytes:
     """The bytes of a whole file, unpacked where it is compressed. Raises OSError, also past ``limit`` bytes."""
-    return load_hashed(path, limit)[0]
-
-
-def load_hashed(path: str, limit: int = MAX_WHOLE) -> tuple[bytes, str]:
-    """``load``, and the SHA-256 (hex) of the raw file, compressed as it may be."""
     with RawFile(path) as raw:
         if not stat.S_ISREG(raw.status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        data = raw.lines.read(limit + 1)
-        if len(data) > limit:
-            raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
-        return data, raw.finish()[1] if raw.packed else hashlib.sha256(data).hexdigest()
+        return raw.whole(limit)[0]
 
 
 class RawFile:
     """A file opened to be read in order; ``with`` closes it.
 
     ``lines`` gives the unpacked bytes, ``status`` is the file's own, ``packed`` whether it is compressed;
-    ``finish()`` gives (size, SHA-256, hex) of the raw bytes that a packed file was read from.
+    ``finish()`` gives (size, SHA-256, hex) of the raw bytes that a packed file was read from. ``entry``: the file is
+    read from the archive, and these are its size and digest.
     """
 
-    __slots__ = ("_raw", "lines", "packed", "status")
+    __slots__ = ("_raw", "entry", "lines", "packed", "status")
 
     def __init__(self, path: str) -> None:
+        self.entry: Entry | None = None
+        shelved = None if _keeping is None else _keeping.shelved(path)
+        if shelved is not None:
+            folder, self.entry = shelved
+            self._shelve(folder, self.entry)
+            return
         file = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
         self.status = os.fstat(file.fileno())
         self.packed = path.endswith(PACKED) and stat.S_ISREG(self.status.st_mode)
-        self._raw = _Hashed(file)
-        self.lines: BinaryIO = io.BufferedReader(_Unpacked(self._raw) if self.packed else file, _BUFFER)
+        raw = _Hashed(file)
+        self._raw: _Hashed | None = raw
+        self.lines: BinaryIO = io.BufferedReader(_Unpacked(raw) if self.packed else file, _BUFFER)
+
+    def _shelve(self, folder: str, entry: Entry) -> None:
+        from ingest.archive import Shelved
+
+        mode = stat.S_IFREG | 0o600
+        times = {"st_mtime_ns": entry.mtime_ns}
+        self.status = os.stat_result((mode, 0, 0, 1, 0, 0, entry.size, 0, entry.mtime_ns // 10**9, 0), times)
+        self.packed = False
+        self._raw = None
+        self.lines = io.BufferedReader(Shelved(folder, entry.segments), _BUFFER)
 
     def __enter__(self) -> RawFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.lines.close()
-        self._raw.close()
+        if self._raw is not None:
+            self._raw.close()
+
+    def whole(self, limit: int = MAX_WHOLE) -> tuple[bytes, str]:
+        """All unpacked bytes, and the SHA-256 (hex) of the raw file. Raises OSError, also past ``limit`` bytes."""
+        data = self.lines.read(limit + 1)
+        if len(data) > limit:
+            raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
+        if self.entry is not None:
+            return data, self.entry.digest
+        return data, self.finish()[1] if self.packed else hashlib.sha256(data).hexdigest()
 
     def finish(self) -> tuple[int, str]:
         """(bytes, SHA-256, hex) of the raw file, read to its end."""
+        assert self._raw is not None
         return self._raw.finish()
 
 

@@ -8,11 +8,13 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
-from core.redaction import clean
+from core.redaction import clean, clean_document
 from ingest import rawfiles, records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ingest.archive import Recorder
 
 EMPTY = "empty"
 INCOMPLETE = "no complete record yet"
@@ -105,7 +107,9 @@ def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: 
             elif not raw.status.st_size:
                 reading.skipped = EMPTY
             else:
-                source = records.Records(raw.lines, path)
+                keeping = rawfiles.keeping()
+                recorder = None if keeping is None else keeping.recorder(path)
+                source = records.Records(raw.lines, path, **_sink(recorder))
                 take(source, reading)
                 reading.recovered, reading.redacted = source.recovered, source.redacted
                 if raw.packed:
@@ -115,10 +119,34 @@ def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: 
                         reading.fail(Failure(path, rawfiles.TORN, f"{torn} bytes of a last line"))
                 else:
                     reading.consumed, reading.digest = source.consumed, source.digest()
+                if raw.entry is not None:
+                    reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
                 judge(reading, source, foreign)
+                if recorder is not None and reading.parts:
+                    _record(reading, recorder)
     except OSError as error:
         unreadable(reading, error)
     return reading
+
+
+def _sink(recorder: Recorder | None) -> dict[str, Any]:
+    return {} if recorder is None else {"sink": recorder.add, "redact": not recorder.keeps_raw}
+
+
+def _record(reading: Reading, recorder: Recorder) -> None:
+    """Let the archive have the file; where it did not go on as archived, it is read once more, from the first line."""
+    at = (reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+    recorder.finish(*at)
+    if not recorder.again:
+        return
+    recorder = recorder.restarted()
+    with rawfiles.RawFile(reading.path) as raw:
+        source = records.Records(raw.lines, reading.path, **_sink(recorder))
+        for _ in source:
+            pass
+        digest = raw.finish()[1] if raw.packed else source.digest()
+    if digest == reading.digest:  # else it was written to meanwhile, and the next run reads it
+        recorder.finish(*at)
 
 
 def whole(path: str, take: Callable[[Any, Reading], None], foreign: str) -> Reading:
@@ -128,15 +156,21 @@ def whole(path: str, take: Callable[[Any, Reading], None], foreign: str) -> Read
     """
     reading = Reading(path)
     try:
-        reading.stat(os.stat(path))
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            reading.skipped = NOT_REGULAR
-        elif not reading.size:
-            reading.skipped = EMPTY
-        else:
-            data, reading.digest = rawfiles.load_hashed(path)
-            reading.consumed = reading.size
-            _whole(data, reading, take, foreign)
+        with rawfiles.RawFile(path) as raw:
+            reading.stat(raw.status)
+            if not stat.S_ISREG(raw.status.st_mode):
+                reading.skipped = NOT_REGULAR
+            elif not reading.size:
+                reading.skipped = EMPTY
+            else:
+                data, reading.digest = raw.whole()
+                reading.consumed = reading.size
+                _whole(data, reading, take, foreign)
+                keeping = rawfiles.keeping()
+                recorder = None if keeping is None or not reading.parts else keeping.recorder(path)
+                if recorder is not None:
+                    recorder.whole(data if recorder.keeps_raw else clean_document(data, {}))
+                    recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
     except OSError as error:
         unreadable(reading, error)
     return reading

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from core.document import Failure
-from core.redaction import clean_record
+from core.redaction import clean, clean_record
 
 # One API request is at most 32 MB; more than this in one line is damage, and decoding it takes three times its size.
 MAX_LINE = 48 * 1024 * 1024
@@ -30,6 +30,9 @@ UNREADABLE = "unreadable"
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
+Sink = Callable[[bytes], None]
+
+
 class Records:
     """Iterates over one stream: ``(line number, record)`` or ``Failure``; afterwards its fields tell what was read.
 
@@ -37,12 +40,15 @@ class Records:
     ``tail``: bytes of a last line that is still being written, left for next time; ``size``: all bytes read;
     ``recovered``: reason → records that were saved; ``redacted``: kind → secrets that were replaced; ``found``: how
     many records there were; ``opens_block``: the first line is a lone bracket, as in one JSON text over many lines.
+    ``sink`` is given each whole line in the form that is parsed, or, without ``redact``, with its secrets.
     """
 
     __slots__ = (
         "_hash",
         "_limit",
         "_path",
+        "_redact",
+        "_sink",
         "_stream",
         "consumed",
         "found",
@@ -53,7 +59,11 @@ class Records:
         "tail",
     )
 
-    def __init__(self, stream: BinaryIO, path: str, limit: int = MAX_LINE) -> None:
+    def __init__(
+        self, stream: BinaryIO, path: str, limit: int = MAX_LINE, sink: Sink | None = None, redact: bool = True
+    ) -> None:
+        self._sink = sink
+        self._redact = redact
         self._stream = stream
         self._path = path
         self._limit = limit
@@ -99,7 +109,7 @@ class Records:
                 record, end = _decode(text)
                 plain = type(record) is dict and (end == len(text) or text[end:].isspace())
                 if plain:
-                    record = clean_record(line, record, self.redacted)
+                    record = self._cleaned(line, record)
             except (ValueError, RecursionError):
                 plain = False
             if plain:
@@ -111,12 +121,12 @@ class Records:
 
     def _repair(self, line: bytes, number: int, whole: bool) -> Iterator[tuple[int, dict[str, Any]] | Failure]:
         text = self._text(line, number)
-        position, count, problem = 0, 0, None
+        position, count, begun, problem = 0, 0, 0, None
         while position < len(text) and problem is None:
             try:
                 begun = position
                 record, position = _decode(text, position)
-                record = clean_record(text[begun:position].encode("utf-8", "surrogatepass"), record, self.redacted)
+                record = self._cleaned(text[begun:position].encode("utf-8", "surrogatepass"), record)
             except RecursionError:
                 problem = self._failure(TOO_DEEP, "", number)
             except ValueError as error:
@@ -133,11 +143,24 @@ class Records:
                     problem = self._failure(NOT_OBJECT, type(record).__name__, number)
                 while position < len(text) and text[position].isspace():
                     position += 1
+        if problem is not None and self._sink is not None:
+            rest = clean(text[begun:], self.redacted) if self._redact else text[begun:]
+            self._sink(_ended(rest.encode("utf-8", "surrogatepass")))
         self._keep(line)
         if count > 1:
             self._recover("records joined on one line", count)
         if problem is not None:
             yield problem
+
+    def _cleaned(self, raw: bytes, record: Any) -> Any:
+        """The record without secrets; the sink gets the bytes that hold just that."""
+        before = sum(self.redacted.values())
+        record = clean_record(raw, record, self.redacted)
+        if self._sink is not None and type(record) is dict:
+            if self._redact and sum(self.redacted.values()) != before:
+                raw = json.dumps(record, separators=(",", ":")).encode()
+            self._sink(_ended(raw))
+        return record
 
     def _text(self, line: bytes, number: int) -> str:
         try:
@@ -187,6 +210,10 @@ def value(text: str | bytes, redacted: dict[str, int]) -> Any:
     if end != len(plain.strip()):
         raise ValueError("more than one value")
     return clean_record(raw, found, redacted)
+
+
+def _ended(line: bytes) -> bytes:
+    return line if line.endswith(b"\n") else line + b"\n"
 
 
 def prefix_digest(path: str, length: int) -> str | None:

@@ -14,7 +14,9 @@ from core.errors import BrainError
 from core.home import Home
 from core.locks import FileLock
 from ingest import pulse, sources
-from ingest.ledger import GIVEN, OWN, Ledger
+from ingest.keeping import Keeping
+from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
+from ingest.rawfiles import kept_by
 from ingest.state import FileRow, State
 from ingest.state import known as known_files
 
@@ -38,6 +40,7 @@ def run(
     *,
     trust_stat: bool,
     rebuild: bool = False,
+    from_archive: bool = False,
     progress: Progress | None = None,
     on_written: OnWritten | None = None,
 ) -> Ledger:
@@ -45,7 +48,8 @@ def run(
 
     ``roots``: folders to look below, None for the source's own (where it keeps its files on this machine, and those
     configured). ``trust_stat``: a file whose size, mtime and inode are as before counts as unchanged; otherwise its
-    bytes, and those of its document, are verified. ``rebuild``: read everything again. ``progress(done, total,
+    bytes, and those of its document, are verified. ``rebuild``: read everything again. ``from_archive``: read what the
+    archive holds, not what lies on disk. ``progress(done, total,
     what)`` is called for each file read; ``on_written(collection, name, data, status)`` for each document that
     landed, in this thread, with no database transaction open.
 
@@ -62,31 +66,36 @@ def run(
     standing = _standing(source, home)
     places = [abspath(root) for root in roots] if roots else standing
     started_ns = time.time_ns()
-    ledger = Ledger(source_name, GIVEN if roots else OWN)
+    ledger = Ledger(source_name, ARCHIVE if from_archive else GIVEN if roots else OWN)
+    keeping = Keeping(home, source_name, from_archive=from_archive)
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
-            stale = state.expire(source_name) or rebuild
-            files = source.discover(places)
+            stale = state.expire(source_name, "" if from_archive else keeping.mark()) or rebuild or from_archive
+            files = keeping.files() if from_archive else source.discover(places)
             known = state.files(source_name)
             readable = [file for file in files if not file.skip]
-            new = readable if rebuild else source.pending(files, known, trust_stat=trust_stat)
+            new = readable if rebuild or from_archive else source.pending(files, known, trust_stat=trust_stat)
             _account_for_the_rest(files, new, known, ledger)
-            rows = _vanished(files, known, places, ledger)
+            rows = [] if from_archive else _vanished(files, known, places, ledger)
             if rows:
                 state.save(source_name, files=rows)
             if new or _damaged(home, source.COLLECTION, state, source_name, trust_stat):
                 from ingest._normalise import Normaliser
 
-                job = Normaliser(home, source, state, ledger, stale=stale, progress=progress, on_written=on_written)
-                job.go(new, {file.path for file in readable}, verify=not trust_stat)
+                job = Normaliser(
+                    home, source, state, ledger, keeping, stale=stale, progress=progress, on_written=on_written
+                )
+                with kept_by(keeping):
+                    job.go(new, {file.path for file in readable}, verify=not trust_stat)
             ledger.documents = state.count(source_name)
             ledger.truncated = state.truncated(source_name)
         finally:
+            keeping.close()
             state.close()
         ledger.finished = int(time.time())
         ledger.write(home)
-        if not roots or (standing and set(standing) <= set(places)):
+        if not from_archive and (not roots or (standing and set(standing) <= set(places))):
             pulse.write(home, source_name, standing, files, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
     return ledger
 

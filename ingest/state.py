@@ -137,13 +137,16 @@ class State:
         """Close the connection."""
         self._connection.close()
 
-    def expire(self, source: str) -> bool:
+    def expire(self, source: str, mark: str = "") -> bool:
         """Make every file of ``source`` be read again if another version of parser or document format made its rows.
 
-        Returns whether that was so. One transaction: a run cut short leaves the rest still to be read.
+        Returns whether that was so. One transaction: a run cut short leaves the rest still to be read. Where ``mark``
+        is not the one that was left (``mark()``: of the archive), the files are read again too.
         """
         made_by = _made_by(self._connection, source)
         if made_by == _versions():
+            if mark and made_by is not None and _meta(self._connection, f"archive {source}") != mark:
+                self._connection.execute("update files set size = -1 where source = ?", (source,))
             return False
         with self._connection:
             self._connection.execute("update files set size = -1 where source = ?", (source,))
@@ -153,6 +156,11 @@ class State:
     def is_current(self, source: str) -> bool:
         """Whether this version of parser and document format made the rows of ``source``."""
         return _made_by(self._connection, source) == _versions()
+
+    def mark(self, source: str, mark: str) -> None:
+        """Remember which archive the files that were read are in."""
+        if _meta(self._connection, f"archive {source}") != mark:
+            self._connection.execute("insert or replace into meta values(?, ?)", (f"archive {source}", mark))
 
     def files(self, source: str) -> dict[str, FileRow]:
         """Path → row."""
@@ -291,7 +299,11 @@ def _files(connection: apsw.Connection, source: str, path: str = "") -> dict[str
 
 def _made_by(connection: apsw.Connection, source: str) -> str | None:
     """The versions of parser and document format that made the rows of ``source``; None where there are none."""
-    row = connection.execute("select value from meta where key = ?", (f"versions {source}",)).fetchone()
+    return _meta(connection, f"versions {source}")
+
+
+def _meta(connection: apsw.Connection, key: str) -> str | None:
+    row = connection.execute("select value from meta where key = ?", (key,)).fetchone()
     return None if row is None else str(row[0])
 
 

@@ -51,6 +51,7 @@ def index(
     roots: Sequence[str] | None = None,
     trust_stat: bool = False,
     rebuild: bool = False,
+    from_archive: bool = False,
     enqueue: bool = False,
     wait_s: float | None = None,
     progress: Progress | None = None,
@@ -59,11 +60,12 @@ def index(
 
     ``roots`` replaces the source's own folders; ``trust_stat`` takes an unchanged stat for an unchanged file;
     ``rebuild`` makes documents and index anew, in one transaction, so that a reader sees the old or the new one.
+    ``from_archive`` makes the corpus anew from what the archive holds, whether or not the originals are there.
     ``wait_s`` is how long to wait for another run to end.
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
     """
     started = time.perf_counter()
-    chosen = _sources(home, source, roots)
+    chosen = _archived(home, source, roots) if from_archive else _sources(home, source, roots)
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
@@ -77,7 +79,14 @@ def index(
                 connection.execute("BEGIN IMMEDIATE")
                 schema.clear(connection)
             register(connection, config.collections.values())
-            ledgers, queued = _ingest(home, connection, chosen, roots, trust_stat, rebuild, enqueue, progress)
+            reading = {
+                "roots": roots,
+                "trust_stat": trust_stat,
+                "rebuild": rebuild,
+                "from_archive": from_archive,
+                "progress": progress,
+            }
+            ledgers, queued = _ingest(home, connection, chosen, reading, enqueue)
             changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
             freshness.mark(connection, config)
             if rebuild:
@@ -176,6 +185,19 @@ def _sources(home: Home, source: str | None, roots: Sequence[str] | None) -> tup
     return (_GIVEN,) if roots else sources.present(home)
 
 
+def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
+    from ingest import archive
+
+    if roots:
+        raise BadInput("--from names folders, --from-archive reads none", "brain index --from-archive")
+    held = archive.sources(home)
+    if source is not None:
+        held = [name for name in held if name == source]
+    if not held:
+        raise BadInput("the archive holds nothing of that", "brain explain says what is archived")
+    return tuple(name for name in held if name in sources.names())
+
+
 def _open(home: Home, busy_ms: int | None = None) -> apsw.Connection:
     return open_index(home.index, write=True, busy_ms=_BUSY_MS if busy_ms is None else busy_ms)
 
@@ -216,13 +238,10 @@ def _ingest(
     home: Home,
     connection: apsw.Connection,
     chosen: Sequence[str],
-    roots: Sequence[str] | None,
-    trust_stat: bool,
-    rebuild: bool,
+    reading: dict[str, Any],
     enqueue: bool,
-    progress: Progress | None,
 ) -> tuple[dict[str, Ledger], int]:
-    """The ledgers, and how many documents were queued for distillation."""
+    """The ledgers, and how many documents were queued for distillation; ``reading``: see ``ingest.run.run``."""
     waiting: PendingQueue | None = None
     if enqueue:
         from runtime.pending_queue import PendingQueue
@@ -239,15 +258,7 @@ def _ingest(
 
         for name in chosen:
             try:
-                ledgers[name] = ingest.run.run(
-                    home,
-                    name,
-                    roots,
-                    trust_stat=trust_stat,
-                    rebuild=rebuild,
-                    progress=progress,
-                    on_written=on_written,
-                )
+                ledgers[name] = ingest.run.run(home, name, on_written=on_written, **reading)
             except apsw.Error as error:
                 if indexer.failed:
                     raise

@@ -45,6 +45,29 @@ def clean_record(raw: bytes, value: Any, counts: dict[str, int]) -> Any:
     return clean_leaves(value, counts)
 
 
+def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
+    """The bytes of one JSON document with its strings cleaned; the bytes themselves where there is nothing to clean.
+
+    Bytes that are no JSON are cleaned as text.
+    """
+    from core.redaction.screen import suspects
+
+    if not suspects(raw):
+        return raw
+    import json
+
+    from core.redaction.leaves import clean_leaves
+
+    before = sum(counts.values())
+    try:
+        value = clean_leaves(json.loads(raw), counts)
+    except (ValueError, RecursionError):
+        text = raw.decode("utf-8", "replace")
+        cleaned = clean(text, counts)
+        return raw if cleaned == text else cleaned.encode()
+    return raw if sum(counts.values()) == before else json.dumps(value, separators=(",", ":")).encode()
+
+
 def shown(text: str) -> str:
     """``text`` as it may be shown: like ``redact``, but cheap to load where there is nothing to look for."""
     from core.redaction.hint import may_hold

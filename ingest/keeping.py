@@ -1,0 +1,117 @@
+"""Whether and where a run keeps raw files: the archive, opened when the first file is read, and the other way round.
+
+A run with nothing to read must pay for neither SQLite nor zstd of it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from core.errors import BrainError
+from core.home import Home
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ingest.archive import Archive, Entry, Recorder
+    from ingest.files import SourceFile
+
+DEFAULT_GB = 20.0
+_CATALOGUE = ("raw", "catalogue.sqlite")
+_OFF = "off"
+
+
+class Policy:
+    """``archive:`` of collections.yml: ``enabled``, ``redact`` (false: lines are kept as found), ``max_gb``."""
+
+    __slots__ = ("enabled", "max_bytes", "redact")
+
+    def __init__(self, home: Home) -> None:
+        from core.config import load
+
+        try:
+            section: dict[str, Any] = load(home).section("archive")
+        except BrainError:
+            section = {}  # an invalid configuration is reported by those who need it
+        self.enabled = section.get("enabled") is not False
+        self.redact = section.get("redact") is not False
+        self.max_bytes = int(float(section.get("max_gb") or DEFAULT_GB) * 1e9)
+
+
+class Keeping:
+    """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
+
+    __slots__ = ("_archive", "_entries", "_home", "_policy", "_source", "from_archive")
+
+    def __init__(self, home: Home, source: str, *, from_archive: bool = False) -> None:
+        self._home = home
+        self._source = source
+        self._policy = Policy(home)
+        self._archive: Archive | None = None
+        self._entries: dict[str, Entry] = {}
+        self.from_archive = from_archive
+
+    @property
+    def redacts(self) -> bool:
+        """Whether what is kept is the redacted form."""
+        return self._policy.redact
+
+    def mark(self) -> str:
+        """Changes when files that were read have to be read again because they are not in the archive."""
+        if not self._policy.enabled:
+            return _OFF
+        try:
+            inode = os.stat(self._home.path(*_CATALOGUE)).st_ino
+        except FileNotFoundError:
+            inode = 0
+        return f"{inode} {self._policy.redact}"
+
+    def files(self) -> list[SourceFile]:
+        """The archived files, as ``discover`` would have found them."""
+        from ingest import archive
+        from ingest.files import SourceFile
+
+        self._entries = archive.read(self._home, self._source)
+        return [SourceFile(entry.path, entry.size, entry.mtime_ns, 0, "") for entry in self._entries.values()]
+
+    def recorder(self, path: str) -> Recorder | None:
+        """Takes a file in as it is read; None where nothing is to be kept."""
+        if self.from_archive or not self._policy.enabled:
+            return None
+        if self._archive is None:
+            from ingest.archive import Archive
+
+            self._archive = Archive(self._home, self._source, keeps_raw=not self._policy.redact)
+        return self._archive.recorder(path)
+
+    def shelved(self, path: str) -> tuple[str, Entry] | None:
+        """(the archive's folder, the entry) where the file is to be read from the archive."""
+        entry = self._entries.get(path) if self.from_archive else None
+        return None if entry is None else (self._home.path(_CATALOGUE[0]), entry)
+
+    def commit(self) -> None:
+        """Make durable what was recorded. Raises OSError and apsw.Error."""
+        if self._archive is not None:
+            self._archive.commit()
+
+    def close(self) -> None:
+        """Close the archive."""
+        if self._archive is not None:
+            self._archive.close()
+
+
+def state(home: Home) -> dict[str, object]:
+    """What ``explain`` says of the archive: on or off, objects, bytes, its cap in bytes and whether it is above it."""
+    from ingest import archive
+
+    policy = Policy(home)
+    count, total = archive.size(home)
+    return {
+        "enabled": policy.enabled,
+        "redacted": policy.redact,
+        "objects": count,
+        "bytes": total,
+        "max_bytes": policy.max_bytes,
+        "over": total > policy.max_bytes,
+    }
