@@ -49,11 +49,11 @@ def _transcripts(report: Report, cold: int, warm: int) -> None:
     peak = max(done.peak for done in runs) / 1e6
     report.add(Row(f"{name}: peak memory", f"{peak:.0f} MB", bar=f"≤ {_PEAK_BAR:g} MB", met=peak <= _PEAK_BAR))
     again = [*program(), *words]
-    least, taken = _beside_floor(home, lambda: _unchanged(run([*again, "--new"], environment(home))), warm)
+    least, taken = beside_floor(home, lambda: _unchanged(run([*again, "--new"], environment(home))), warm)
     ratio = taken / least
     bar = f"≤ {_UNCHANGED_BAR:g}×"
     report.add(Row(f"{name}: --new, unchanged", ms(taken), f"floor {ms(least)}", ratio, bar, ratio <= _UNCHANGED_BAR))
-    least, taken = _beside_floor(home, lambda: _unchanged(run(again, environment(home))), warm)
+    least, taken = beside_floor(home, lambda: _unchanged(run(again, environment(home))), warm)
     report.add(Row(f"{name}: unchanged, all verified", ms(taken), f"floor {ms(least)}", taken / least))
 
 
@@ -77,10 +77,10 @@ def _markdown(report: Report, corpus: corpora.Corpus, cold: int, warm: int) -> N
     add(": peak memory", max(done.peak for done in runs) / 1e6, 2, "MB")
     add(": size of the index", size / 1e6, 3, "MB")
     report.add(Row(f"{name}: index beside text", megabytes(size), f"text {megabytes(corpus.size)}", size / corpus.size))
-    least, taken = _beside_floor(home, lambda: _unchanged(run(trusting, environ)), warm)
+    least, taken = beside_floor(home, lambda: _unchanged(run(trusting, environ)), warm)
     add(": --new, unchanged", taken, 4, "s")
     report.add(Row(f"{name}: --new, unchanged", ms(taken), f"floor {ms(least)}", taken / least))
-    least, taken = _beside_floor(home, lambda: _unchanged(run(verifying, environ)), max(2, warm // 5))
+    least, taken = beside_floor(home, lambda: _unchanged(run(verifying, environ)), max(2, warm // 5))
     report.add(Row(f"{name}: unchanged, all verified", ms(taken), f"floor {ms(least)}", taken / least))
     add(
         ": --new, 5 changed",
@@ -112,7 +112,7 @@ def _unchanged(done: Run) -> Run:
     return done
 
 
-def _beside_floor(home: Path, measured: Callable[[], Run], times: int) -> tuple[float, float]:
+def beside_floor(home: Path, measured: Callable[[], Run], times: int) -> tuple[float, float]:
     """Medians in seconds of the floor and of what is measured, taken in turn; the first pair does not count."""
     pairs = [(floor(environment(home)), measured().wall_s) for _ in range(times + 1)][1:]
     return median([least for least, _ in pairs]), median([taken for _, taken in pairs])

@@ -109,6 +109,16 @@ class Page(NamedTuple):
     term: str
 
 
+class Screened(NamedTuple):
+    """``plain``: no secret is in it; ``decent``: nothing adult is. False where that is not known."""
+
+    plain: bool
+    decent: bool
+
+
+NOTHING = Screened(False, False)
+
+
 class Policy:
     """The judge. ``fingerprint`` says which configuration and version it is; ``redacted`` counts secrets by kind."""
 
@@ -125,9 +135,15 @@ class Policy:
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
         self.redacted: dict[str, int] = {}
         self._hosts: dict[str, str] = {}
+        self._places: dict[str, tuple[tuple[str, str], ...]] = {}
 
-    def judge(self, url: str, title: str, term: str) -> Page | str:
-        """What is kept of an address, or the reason why nothing is."""
+    def screen(self, texts: str) -> Screened:
+        """What several texts, one a line, are free of: asked once instead of for each."""
+        plain = not suspects(texts.encode("utf-8", "surrogatepass"))
+        return Screened(plain, self._adult is None or not self._adult.found(fold(texts)))
+
+    def judge(self, url: str, title: str, term: str, screened: Screened = NOTHING) -> Page | str:
+        """What is kept of an address, or the reason why nothing is; ``screened``: what is known of these texts."""
         scheme, host, rest = addresses.split(url)
         if scheme not in ("http", "https"):
             return _SCHEMES.get(scheme, SCHEME)
@@ -142,22 +158,30 @@ class Policy:
             return DETOUR
         # Secrets go before anything is cut.
         url = addresses.clean(url)
-        if suspects(f"{url}\n{title}\n{term}".encode("utf-8", "surrogatepass")):
+        if not screened.plain and suspects(f"{url}\n{title}\n{term}".encode("utf-8", "surrogatepass")):
             url, title, term = (redact(text, self.redacted) for text in (url, title, term))
-        engine = _engine(host, url)
+        places = self._places.get(host)
+        if places is None:
+            places = self._places[host] = _places(host)
+        engine = _engine(places, url) if places else None
         if not term and engine is not None:
             term = engine
-        term = one_line(term, _MAX_TERM)
-        title = _COUNTER.sub("", one_line(title, _MAX_TITLE))
-        if self._adult is not None:
-            folded = fold(url)
-            if self._adult.found(folded if not title and not term else f"{folded}\n{fold(title)}\n{fold(term)}"):
-                return ADULT
+        if term:
+            term = one_line(term, _MAX_TERM)
+        title = one_line(title, _MAX_TITLE)
+        if title.startswith("("):
+            title = _COUNTER.sub("", title)
+        if (
+            not screened.decent
+            and self._adult is not None
+            and self._adult.found(f"{fold(url)}\n{fold(title)}\n{fold(term)}")
+        ):
+            return ADULT
         if term:
             if self._noise.reason(term):
                 return NOISE
             if engine is not None:
-                url = _results(url, engine)
+                url = _results(places, url, engine)
         return Page(url, host.removeprefix("www."), "" if title == url else title, term)
 
     def allows_term(self, term: str) -> bool:
@@ -212,45 +236,39 @@ def _is_detour(host: str, rest: str) -> bool:
     return rest.startswith(_DETOURS[domain])
 
 
-def _engine(host: str, url: str) -> str | None:
+def _places(host: str) -> tuple[tuple[str, str], ...]:
+    """(path, name of the parameter with the search) of an engine's pages of results; none for any other host."""
+    if _GOOGLE.fullmatch(host):
+        return (("/search", "q"), ("/webhp", "q"), ("/", "q"))
+    return tuple((path, name) for suffix, path, name in _ENGINES if host == suffix or host.endswith(f".{suffix}"))
+
+
+def _name(places: tuple[tuple[str, str], ...], url: str) -> str | None:
+    """The name of the parameter that holds the search, where this is a page of results."""
+    path = url[url.find("/", 8) :].partition("?")[0].partition("#")[0]
+    return next((name for prefix, name in places if (path == "/" if prefix == "/" else path.startswith(prefix))), None)
+
+
+def _engine(places: tuple[tuple[str, str], ...], url: str) -> str | None:
     """What a results page was asked for; None where it is none."""
     mark = url.find("?")
     fragment = url.find("#")
-    if mark < 0 and fragment < 0:
-        return None
-    where = _place(host, url[url.find("/", 8) :])
-    if where is None:
+    wanted = _name(places, url) if mark >= 0 or fragment >= 0 else None
+    if wanted is None:
         return None
     # Google once kept the search in the fragment, which then is the newer one.
     for start in (fragment, mark):
         if start >= 0:
             piece = url[start + 1 :] if start == fragment else url[start + 1 :].partition("#")[0]
             for name, value in addresses.parameters(piece):
-                if name == where and value.strip():
+                if name == wanted and value.strip():
                     return value
     return None
 
 
-def _place(host: str, rest: str) -> str | None:
-    """The name of the parameter that holds the search, where this is an engine's page of results."""
-    path = rest.partition("?")[0].partition("#")[0]
-    if _GOOGLE.fullmatch(host):
-        return "q" if path in ("/search", "/webhp", "/") else None
-    for suffix, prefix, name in _ENGINES:
-        if (host == suffix or host.endswith("." + suffix)) and (
-            path == "/" if prefix == "/" else path.startswith(prefix)
-        ):
-            return name
-    return None
-
-
-def _results(url: str, term: str) -> str:
+def _results(places: tuple[tuple[str, str], ...], url: str, term: str) -> str:
     """A results page's address with what was searched for and nothing of how."""
     base = url.partition("#")[0].partition("?")[0]
-    host = addresses.split(url)[1]
-    name = _place(host, url[url.find("/", 8) :])
-    if name is None:
-        return url
     if base.endswith("/webhp"):
         base = base.removesuffix("webhp") + "search"
-    return f"{base}?{name}={quote_plus(term)}"
+    return f"{base}?{_name(places, url)}={quote_plus(term)}"

@@ -7,9 +7,11 @@ Formats seen: schema versions 16 to 70. Sources: chromium's ``components/history
 
 from __future__ import annotations
 
+import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest._chrome_policy import Page
+from ingest._chrome_policy import NOTHING, Page, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,6 +61,9 @@ _JOINS = {
 _TEXTS = frozenset(("term",))
 _LONGEST = 4096
 _LONGEST_ADDRESS = 65_536
+# Pages that are screened at once.
+_TOGETHER = 64
+_SPACE = re.compile(r"\s")
 _REQUIRED = {"visits": ("id", "url", "visit_time", "transition"), "urls": ("id", "url")}
 
 
@@ -100,20 +105,20 @@ class _Trail:
 
 def read(
     connection: apsw.Connection,
-    judge: Callable[[str, str, str], Page | str],
+    policy: Policy,
     drop: Callable[[str], None],
     fail: Callable[[str], None],
 ) -> Iterator[Visit]:
     """The visits of a database in the order of their ids; ``drop(reason)`` for each that is not kept.
 
-    ``judge(url, title, term)`` decides on an address; ``fail(reason)`` is called for a row that cannot be one. Raises
-    NotHistory, and apsw.Error where the file is damaged.
+    ``fail(reason)`` is called for a row that cannot be one. Raises NotHistory, and apsw.Error where the file is
+    damaged.
     """
     tables = _tables(connection)
     for table, needed in _REQUIRED.items():
         if not tables.get(table, frozenset()).issuperset(needed):
             raise NotHistory(f"no {table}")
-    pages = _pages(connection, tables, judge)
+    pages = _pages(connection, tables, policy)
     labels = _labels(connection, tables)
     trails: dict[int, _Trail] = {}
     last: tuple[int, _Trail | None] = (0, None)
@@ -131,7 +136,7 @@ def read(
             continue
         url, title, title_at, page_term, hidden, page = known
         if term is not None and not page_term and (said := _text(term).strip()):
-            page = judge(url, title, said)
+            page = policy.judge(url, title, said)
             pages[page_id] = (url, title, title_at, said, hidden, page)
         trail = _follow(trails, last, core, transition, parent, opener, at)
         if isinstance(page, Page) and page.term and core not in (_SUBFRAME, _MANUAL_SUBFRAME):
@@ -224,7 +229,7 @@ def _select(tables: dict[str, frozenset[str]]) -> str:
 
 
 def _pages(
-    connection: apsw.Connection, tables: dict[str, frozenset[str]], judge: Callable[[str, str, str], Page | str]
+    connection: apsw.Connection, tables: dict[str, frozenset[str]], policy: Policy
 ) -> dict[int, tuple[str, str, int, str, bool, Page | str]]:
     """Id → (address, title, when it was last written, search term, whether hidden, verdict)."""
     terms: dict[int, str] = {}
@@ -238,20 +243,18 @@ def _pages(
     has = tables["urls"].__contains__
     title, last, hidden = (name if has(name) else "null" for name in ("title", "last_visit_time", "hidden"))
     found: dict[int, tuple[str, str, int, str, bool, Page | str]] = {}
-    for page_id, url, name, when, out_of_sight in connection.execute(
+    rows = connection.execute(
         f"select id, cast(substr(url, 1, {_LONGEST_ADDRESS}) as blob), cast(substr({title}, 1, {_LONGEST}) as blob),"
         f" coalesce(cast({last} as integer), 0),"
         f" coalesce(cast({hidden} as integer), 0) from urls"
-    ):
-        address, called, term = _text(url), _text(name), terms.get(page_id, "")
-        found[page_id] = (
-            address,
-            called,
-            max(when - EPOCH_US, 0),
-            term,
-            bool(out_of_sight),
-            judge(address, called, term),
-        )
+    )
+    while several := list(islice(rows, _TOGETHER)):
+        texts = [(_text(url), _text(name), terms.get(page_id, "")) for page_id, url, name, _, _ in several]
+        screened = policy.screen("\n".join(map("\n".join, texts)))
+        for (page_id, _, _, when, out_of_sight), (url, name, term) in zip(several, texts, strict=True):
+            # White space goes from an address, which can join what was told apart.
+            page = policy.judge(url, name, term, NOTHING if _SPACE.search(url) else screened)
+            found[page_id] = (url, name, max(when - EPOCH_US, 0), term, bool(out_of_sight), page)
     return found
 
 

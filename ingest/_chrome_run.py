@@ -224,9 +224,9 @@ class _Taken:
         self.failed: dict[str, int] = {}
         self.damage = ""
 
-    def visits(self, connection: apsw.Connection, judge: Policy) -> Iterator[Visit]:
+    def visits(self, connection: apsw.Connection, policy: Policy) -> Iterator[Visit]:
         try:
-            yield from read(connection, judge.judge, self._drop, self._fail)
+            yield from read(connection, policy, self._drop, self._fail)
         except (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.SQLError) as error:
             self.damage = str(error)
 

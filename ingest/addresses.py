@@ -37,6 +37,8 @@ _CODE_DIGITS = 4
 _SIGNS = str.maketrans("", "", "-_. []")
 _SHORT = 12
 
+# Where browsers see the host: a backslash ends it as a slash does, and of several @ the last one counts.
+_PARTS = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?(?:\[([^\]/?#\\]*)\]?|([^:/?#\\]*))[^/?#\\]*")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _JWT = re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.?[\w-]*")
 _RANDOM = re.compile(r"[A-Za-z0-9_\-+/=.~%]{20,}")
@@ -88,16 +90,16 @@ def split(address: str) -> tuple[str, str, str]:
 
     Host is "" where the address has none.
     """
-    scheme, found, rest = address.partition(":")
-    scheme = scheme.strip().lower()
-    if not found or not rest.startswith("//"):
-        return scheme if found else "", "", rest if found else address
-    rest = rest[2:]
-    end = min((at for at in (rest.find("/"), rest.find("?"), rest.find("#"), rest.find("\\")) if at >= 0), default=-1)
-    authority, tail = (rest, "") if end < 0 else (rest[:end], rest[end:])
-    host = authority.rpartition("@")[2]
-    host = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    return scheme, host.strip().rstrip(".").lower(), tail
+    match = _PARTS.match(address)
+    if match is None:
+        scheme, found, rest = address.partition(":")
+        return scheme.strip().lower() if found else "", "", rest if found else address
+    scheme, bracketed, host = match.groups()
+    return (
+        scheme.lower(),
+        (host if bracketed is None else bracketed).strip().rstrip(".").lower(),
+        address[match.end() :],
+    )
 
 
 def parameters(query: str) -> list[tuple[str, str]]:

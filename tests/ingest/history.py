@@ -44,7 +44,7 @@ class History:
         self.path = path
         self.old = old
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.connection = apsw.Connection(str(path))
+        self._open()
         self.connection.execute(_OLD if old else _OLD + _NEW)
         self._pages: dict[str, int] = {}
         self._visits = 0
@@ -97,5 +97,10 @@ class History:
         self.connection.close()
         past = time.time() - 60.5 - self._visits
         os.utime(self.path, (past, past))
-        self.connection = apsw.Connection(str(self.path))
+        self._open()
         return str(self.path)
+
+    def _open(self) -> None:
+        self.connection = apsw.Connection(str(self.path))
+        # Nobody's memory: a crash of the machine may take it.
+        self.connection.execute("pragma synchronous=off; pragma journal_mode=memory").fetchall()
