@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 
 from core.home import Home, make_private
-from ingest._chrome_policy import HIDING, Page, Policy
-from ingest.zones import Zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ingest._chrome_policy import Page, Policy
     from ingest._chrome_read import Visit
+    from ingest.zones import Zones
 
 FILE = "chrome.sqlite"
 _BUSY_MS = 10_000
@@ -123,6 +123,8 @@ class Archive:
                 wanted = [(0, current)]
             elif rows[-1][1] != current:
                 wanted = [*rows, (int(time.time()), current)]
+        from ingest.zones import Zones
+
         zones = Zones(wanted)
         if wanted != rows:
             with self._connection:
@@ -158,20 +160,20 @@ class Archive:
                 self._follow(source, days)
             self._soil(days)
 
-    def judge_again(self, policy: Policy) -> bool:
+    def judge_again(self, fingerprint: str, policy: Callable[[], Policy]) -> bool:
         """Apply a policy that has changed to what is archived; returns whether it had.
 
         What is no longer in the list of allowed domains is shown no more, and again when it is put back: a slip in a
         configuration must not cost what no browser has any more. What is denied, adult or noise by now is removed.
         """
         held = self._connection.execute("select value from meta where key = 'policy'").get
-        if held == policy.fingerprint:
+        if held == fingerprint:
             return False
         with self._connection:
             if held is not None:
-                self._judge_all(policy)
+                self._judge_all(policy())
                 self._connection.execute("update days set dirty = 1")
-            self._connection.execute("insert or replace into meta values('policy', ?)", (policy.fingerprint,))
+            self._connection.execute("insert or replace into meta values('policy', ?)", (fingerprint,))
         return True
 
     def soil_all(self) -> None:
@@ -289,6 +291,8 @@ class Archive:
         self._soil({day for day, _, _ in moved})
 
     def _judge_all(self, policy: Policy) -> None:
+        from ingest._chrome_policy import HIDING
+
         connection = self._connection
         verdicts: dict[tuple[str, str, str], Page | str] = {}
         hidden: list[tuple[int, int, str]] = []

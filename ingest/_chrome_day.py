@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ingest._chrome_archive import Row
     from ingest.zones import Zones
 
-# Bump when the same visits give other bytes.
-VERSION = 1
 
 # After so long without a visit a new sitting begins; within it, going back to a page goes on with it.
 _PAUSE_US = 30 * 60 * 1_000_000

@@ -6,8 +6,6 @@ Everything dropped is counted by reason; none of it is listed anywhere.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_plus
@@ -15,15 +13,11 @@ from urllib.parse import quote_plus
 from core.redaction import clean as redact
 from core.redaction.screen import suspects
 from core.text import one_line
-from core.version import REDACTION
 from ingest import addresses
 from ingest._chrome_words import Noise, Words, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-# Bump when the same configuration judges or cleans otherwise than before: the archive is then judged again.
-VERSION = 1
 
 NOT_ALLOWED = "not an allowed domain"
 DENIED = "denied domain"
@@ -50,8 +44,6 @@ _SCHEMES = {
         INTERNAL,
     ),
 }
-# Where a database must be read again, or the archive be judged again, because one of these has changed.
-_JUDGING = ("mode", "allow", "deny", "nsfw", "nsfw_words", "noise_words", "follow_clears")
 _MAX_TITLE = 300
 _MAX_TERM = 400
 # "(3) Inbox": how many wait changes by the minute and says nothing of the page.
@@ -120,19 +112,14 @@ NOTHING = Screened(False, False)
 
 
 class Policy:
-    """The judge. ``fingerprint`` says which configuration and version it is; ``redacted`` counts secrets by kind."""
+    """The judge that ``ingest._chrome_settings.load`` describes; ``redacted`` counts secrets by kind."""
 
     def __init__(self, section: dict[str, Any]) -> None:
         self.mode: str = section.get("mode") or "allow"
-        self.follow_clears: bool = section.get("follow_clears") is True
-        self.time_zone: str = section.get("time_zone") or ""
         self._allow = _domains(section.get("allow") or ())
         self._deny = _domains(section.get("deny") or ())
         self._adult = None if section.get("nsfw") is False else Words(section.get("nsfw_words") or ())
         self._noise = Noise(section.get("noise_words") or ())
-        judging = {key: section.get(key) for key in _JUDGING}
-        text = json.dumps([VERSION, REDACTION, judging], sort_keys=True, default=str)
-        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
         self.redacted: dict[str, int] = {}
         self._hosts: dict[str, str] = {}
         self._places: dict[str, tuple[tuple[str, str], ...]] = {}

@@ -1,45 +1,50 @@
 """A run over browsing: databases that changed into the archive, days that changed out of it.
 
 Killed at any moment it leaves whole documents: which days are to be made anew is kept beside the visits, in one
-transaction with them, and a database counts as read only after that.
+transaction with them, and a database counts as read only after that. A run with nothing new is most of them: what
+only the others need is imported where they do.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 from os.path import abspath, basename, join
-from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from core.document import Document, Failure, render
 from core.errors import Internal
-from core.home import Home, shipped
 from core.locks import FileLock
 from core.version import DOCUMENT
-from ingest import _chrome_day, chrome, zones
+from ingest import _chrome_settings as settings
+from ingest import chrome
 from ingest._chrome_archive import FILE, Archive
-from ingest._chrome_policy import Policy
-from ingest._chrome_read import NotHistory, Visit, read
-from ingest.corpus import Corpus
-from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.sqlite_copy import Unsettled, copied, parts
 from ingest.state import FileRow, State
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
+    from core.document import Document, Failure
+    from core.home import Home
+    from ingest._chrome_policy import Policy
+    from ingest._chrome_read import Visit
     from ingest.chrome import OnWritten, Progress
+    from ingest.files import SourceFile
+    from ingest.zones import Zones
 
 LOCK_WAIT_S = 60.0
+# Bump when the same visits give other bytes: every day is then made anew.
+_DAYS_VERSION = 1
 _NOT_HISTORY = "not a browser's history"
 _IN_USE = "written to all the time"
 _DAMAGED = "damaged database"
 _CHUNK = 1024 * 1024
+_DAY_S = 86_400
 
 
 class Run:
@@ -56,14 +61,14 @@ class Run:
         on_written: OnWritten | None,
     ) -> None:
         self._home = home
-        self._given = bool(roots)
         self._places = [abspath(root) for root in roots] if roots else chrome.default_roots(home)
         self._trust_stat = trust_stat
         self._rebuild = rebuild
         self._progress = progress
         self._on_written = on_written
         self._ledger = Ledger(chrome.NAME, GIVEN if roots else OWN)
-        self._policy = policy(home)
+        self._settings = settings.load(home)
+        self._policy: Policy | None = None
 
     def go(self) -> Ledger:
         """Raises BadInput, LockContention, OSError, and Internal where the archive is damaged."""
@@ -84,10 +89,22 @@ class Run:
             ledger.write(home)
         return ledger
 
+    def _judge(self) -> Policy:
+        if self._policy is None:
+            from ingest._chrome_policy import Policy
+
+            self._policy = Policy(self._settings)
+        return self._policy
+
+    def _zones(self, archive: Archive) -> Zones:
+        from ingest.zones import system_zone
+
+        return archive.zones(system_zone(), self._settings.get("time_zone") or "")
+
     def _take_over(self, state: State, archive: Archive) -> None:
         stale = state.expire(chrome.NAME) or self._rebuild
         # What another policy left out may be wanted by this one.
-        stale = archive.judge_again(self._policy) or stale
+        stale = archive.judge_again(settings.fingerprint(self._settings), self._judge) or stale
         files = chrome.discover(self._places)
         known = state.files(chrome.NAME)
         readable = [file for file in files if not file.skip]
@@ -103,7 +120,7 @@ class Run:
                 self._ledger.account(known[file.path], fresh=False)
         self._note_vanished(state, files, known)
         if new:
-            local = archive.zones(zones.system_zone(), self._policy.time_zone)
+            local = self._zones(archive)
             for number, file in enumerate(new, 1):
                 row = self._one(file, archive, local)
                 state.save(chrome.NAME, files=[row])
@@ -122,10 +139,13 @@ class Run:
         if rows:
             state.save(chrome.NAME, files=rows)
 
-    def _one(self, file: SourceFile, archive: Archive, local: zones.Zones) -> FileRow:
+    def _one(self, file: SourceFile, archive: Archive, local: Zones) -> FileRow:
         """Take over one database; the row says how that went."""
+        from ingest._chrome_read import NotHistory
+
+        policy = self._judge()
+        policy.redacted = {}
         taken = _Taken()
-        self._policy.redacted = {}
         status, reason, digest, consumed = "ingested", "", "", 0
         try:
             before = digest_of(file.path)
@@ -133,12 +153,11 @@ class Run:
                 consumed = sum(part.size for part in copy.parts)
                 if _stat(file.path) == (file.size, file.mtime_ns, file.inode):
                     digest = before
-                visits = taken.visits(copy.connection, self._policy)
                 archive.unite(
                     file.path,
-                    visits,
+                    taken.visits(copy.connection, policy),
                     local,
-                    follow_clears=self._policy.follow_clears,
+                    follow_clears=self._settings.get("follow_clears") is True,
                     is_whole=lambda: not taken.damage,
                 )
         except NotHistory:
@@ -153,13 +172,6 @@ class Run:
             # What was read before the damage is kept; the rest is said to be missing.
             status, reason = "failed", f"{_DAMAGED}: {taken.damage}"
         self._ledger.bytes += consumed
-        notes: dict[str, Any] = {}
-        if taken.dropped:
-            notes["dropped"] = taken.dropped
-        if self._policy.redacted:
-            notes["redacted"] = self._policy.redacted
-        if taken.failed:
-            notes["failed"] = taken.failed
         return FileRow(
             file.path,
             file.size,
@@ -169,46 +181,56 @@ class Run:
             digest,
             status,
             reason,
-            json.dumps(notes) if notes else None,
+            _notes(dropped=taken.dropped, redacted=policy.redacted, failed=taken.failed),
         )
 
     def _make_days(self, archive: Archive) -> None:
-        version = f"{_chrome_day.VERSION}.{DOCUMENT}"
         if self._rebuild:
             archive.soil_all()
-        archive.made_by(version)
-        days = archive.days()
+        archive.made_by(f"{_DAYS_VERSION}.{DOCUMENT}")
+        folder = self._home.path(chrome.COLLECTION)
+        there = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+        due = [
+            day
+            for day, (digest, dirty) in archive.days().items()
+            if dirty or (digest and (_name(day) not in there or self._is_edited(join(folder, _name(day)), digest)))
+        ]
+        if not due:
+            return
+        from core.document import render
+        from ingest._chrome_day import compose
+        from ingest.corpus import Corpus
+
+        local = self._zones(archive)
+        made: list[tuple[int, str]] = []
         with Corpus(self._home, chrome.COLLECTION, self._landed) as corpus:
-            there = corpus.names()
-            due: list[int] = []
-            for day, (digest, dirty) in days.items():
-                name = f"{zones.iso_day(day)}.md"
-                damaged = bool(digest) and (name not in there or self._is_edited(corpus, name, digest))
-                if dirty or damaged:
-                    due.append(day)
-            if not due:
-                return
-            local = archive.zones(zones.system_zone(), self._policy.time_zone)
-            made: list[tuple[int, str]] = []
             for number, day in enumerate(due, 1):
-                name = f"{zones.iso_day(day)}.md"
-                composed = _chrome_day.compose(day, archive.rows(day), local)
+                composed = compose(day, archive.rows(day), local)
                 if composed is None:
-                    if name in there:
-                        corpus.remove(name)
+                    if _name(day) in there:
+                        corpus.remove(_name(day))
                         self._ledger.removed += 1
                     made.append((day, ""))
                 else:
                     meta, body = composed
-                    made.append((day, corpus.put(name, render(meta, body))))
-                    self._ledger.truncated = _longer(self._ledger.truncated, meta.get("truncated"))
+                    made.append((day, corpus.put(_name(day), render(meta, body))))
+                    left_out = meta.get("truncated") or 0
+                    if left_out:
+                        documents, pieces = self._ledger.truncated
+                        self._ledger.truncated = (documents + 1, pieces + left_out)
                 if self._progress is not None:
                     self._progress(number, len(due), "days")
             corpus.flush()
             archive.settle(made)
 
-    def _is_edited(self, corpus: Corpus, name: str, digest: str) -> bool:
-        return not self._trust_stat and corpus.digest(name) != digest
+    def _is_edited(self, path: str, digest: str) -> bool:
+        if self._trust_stat:
+            return False
+        try:
+            with open(path, "rb") as stream:
+                return hashlib.sha256(stream.read()).hexdigest() != digest
+        except OSError:
+            return True
 
     def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
         self._ledger.written += 1
@@ -225,6 +247,8 @@ class _Taken:
         self.damage = ""
 
     def visits(self, connection: apsw.Connection, policy: Policy) -> Iterator[Visit]:
+        from ingest._chrome_read import read
+
         try:
             yield from read(connection, policy, self._drop, self._fail)
         except (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.SQLError) as error:
@@ -235,23 +259,6 @@ class _Taken:
 
     def _fail(self, reason: str) -> None:
         self.failed[reason] = self.failed.get(reason, 0) + 1
-
-
-def policy(home: Home | None) -> Policy:
-    """The policy in force; what the configuration does not say of it is as shipped. Raises BadInput."""
-    section: dict[str, Any] = {}
-    if home is not None:
-        from core.config import load
-
-        section = dict(load(home).section("sources").get(chrome.NAME) or {})
-    if section.get("allow") is None or section.get("deny") is None:
-        from core.config_yaml import parse
-
-        ours = parse(shipped("collections.yml"))["sources"].get(chrome.NAME) or {}
-        for key in ("allow", "deny"):
-            if section.get(key) is None:
-                section[key] = ours.get(key) or []
-    return Policy(section)
 
 
 def changed(file: SourceFile, known: FileRow | None, *, trust_stat: bool) -> bool:
@@ -284,21 +291,28 @@ def digest_of(path: str) -> str:
 
 
 def documents(path: str) -> Iterator[Document | Failure]:
-    """The days of one database taken alone, then what in it could not be read. Raises nothing but for the machine's."""
+    """The days of one database taken alone, then what in it could not be read. Raises OSError for the machine's own."""
     import tempfile
+
+    from core.document import Document, Failure
+    from core.home import Home
+    from ingest._chrome_day import compose
+    from ingest._chrome_policy import Policy
+    from ingest._chrome_read import NotHistory
+    from ingest.zones import system_zone
 
     taken = _Taken()
     with tempfile.TemporaryDirectory(prefix="brain-chrome-") as folder:
         archive = Archive(Home(folder))
         try:
             with copied(path, join(folder, "copies")) as copy:
-                local = archive.zones(zones.system_zone(), "")
-                visits = taken.visits(copy.connection, policy(None))
+                local = archive.zones(system_zone(), "")
+                visits = taken.visits(copy.connection, Policy(settings.load(None)))
                 archive.unite(path, visits, local, follow_clears=False, is_whole=lambda: True)
             for day in archive.days():
-                composed = _chrome_day.compose(day, archive.rows(day), local)
+                composed = compose(day, archive.rows(day), local)
                 if composed is not None:
-                    yield Document(f"{zones.iso_day(day)}.md", *composed)
+                    yield Document(_name(day), *composed)
         except NotHistory:
             yield Failure(path, _NOT_HISTORY)
         except Unsettled:
@@ -340,5 +354,14 @@ def _stat(path: str) -> tuple[int, int, int]:
     return file.size, file.mtime_ns, file.inode
 
 
-def _longer(before: tuple[int, int], left_out: object) -> tuple[int, int]:
-    return (before[0] + 1, before[1] + left_out) if isinstance(left_out, int) else before
+def _name(day: int) -> str:
+    return time.strftime("%Y-%m-%d.md", time.gmtime(day * _DAY_S))
+
+
+def _notes(**counts: dict[str, int]) -> str | None:
+    kept: dict[str, Any] = {what: tally for what, tally in counts.items() if tally}
+    if not kept:
+        return None
+    import json
+
+    return json.dumps(kept)

@@ -9,7 +9,7 @@ import pytest
 from core.home import Home
 from ingest import _chrome_policy as reasons
 from ingest._chrome_policy import Page, Policy
-from ingest._chrome_run import policy
+from ingest._chrome_settings import load
 from ingest._chrome_words import Noise, Words, fold
 
 
@@ -134,7 +134,7 @@ def test_titles_are_one_clean_line() -> None:
 
 
 def test_the_shipped_policy_keeps_work_and_drops_mail(home: Home) -> None:
-    shipped = policy(home)
+    shipped = Policy(load(home))
     for url in (
         "https://docs.python.org/3/",
         "https://www.google.de/search?q=x",
