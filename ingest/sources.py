@@ -18,6 +18,7 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "claude": (),
     "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),),
     "pi": (("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)), ("PI_CODING_AGENT_SESSION_DIR", "", ())),
+    "gemini": (("", "~/.gemini", ("tmp",)), ("", "~/.cache/.gemini", ("tmp",))),
     "opencode": (
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),
         ("OPENCODE_DB", "", ()),

@@ -1,0 +1,307 @@
+"""Gemini CLI's sessions: one document, or a journal in which later lines change what earlier ones said.
+
+A journal's lines are messages (the same id overwrites), ``$set`` of metadata (a ``messages`` array replaces all),
+``$patch`` of single messages, and ``$rewindTo`` (that message and all later ones go; all, if it is not there). Source:
+the vendor's packages/core/src/services/chatRecordingTypes.ts and chatRecordingService.ts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from os.path import basename, dirname, join
+from typing import Any
+
+from core.document import Failure
+from core.text import clean, one_line
+from ingest import rawfiles, records
+from ingest.reading import BROKEN, Reading, lines, whole
+from ingest.sessions import Session
+from ingest.values import mapping, moment, string
+
+NAME = "gemini"
+FOREIGN = "not a Gemini CLI session"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_METADATA = _words(
+    """
+    sessionId projectHash startTime lastUpdated summary directories kind activeExtensionName messages memoryScratchpad
+    """
+)
+_MESSAGE = _words("id timestamp type content displayContent toolCalls thoughts tokens model")
+_CALL = _words(
+    """
+    id name args result status timestamp agentId displayName description resultDisplay renderOutputAsMarkdown
+    approvalMode outcome
+    """
+)
+_DROPPED = _words("info error warning")
+_DROPPED_PARTS = ("inlineData", "fileData", "executableCode", "codeExecutionResult", "functionResponse")
+_REFERENCED = "\n--- Content from referenced files ---"
+_INJECTED = (
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+    "<session_context>",
+    "<system_context>",
+    "<hook_context>",
+    "Please continue.",
+)
+_MARKS = ("projectHash", "startTime")
+
+
+def read(path: str) -> Reading:
+    """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    if path.endswith(".jsonl"):
+        return lines(path, _journal, FOREIGN)
+    return whole(path, _document, FOREIGN)
+
+
+def _document(value: Any, reading: Reading) -> None:
+    if type(value) is dict and type(value.get("messages")) is list and "sessionId" in value:
+        state = _State(reading)
+        state.apply(value, 0)
+        state.finish()
+
+
+def _journal(source: records.Records, reading: Reading) -> None:
+    state = _State(reading)
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+            continue
+        try:
+            state.apply(item[1], item[0])
+        except BROKEN as error:
+            reading.broken(error, item[0])
+    state.finish()
+
+
+class _State:
+    """What a session is after the lines so far."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._metadata: dict[str, Any] = {}
+        self._messages: dict[str, dict[str, Any]] = {}
+        self._seen: set[str] = set()
+        self._nameless = 0
+        self._line = 0
+
+    def apply(self, record: dict[str, Any], line: int) -> None:
+        """Take one line (of a document: the whole) in."""
+        self._line = line
+        if "$set" in record:
+            self._set(mapping(record["$set"]))
+        elif "$rewindTo" in record:
+            self._rewind(string(record["$rewindTo"]))
+        elif "$patch" in record:
+            self._patch(mapping(record["$patch"]))
+        elif "sessionId" in record and "type" not in record:
+            self._set(record)
+        elif "type" in record and "id" in record:
+            self._put(record)
+        else:
+            self._unknown(f"record of {', '.join(sorted(one_line(key, 40) for key in record)[:4])}")
+
+    def _set(self, values: dict[str, Any]) -> None:
+        for name in sorted(values.keys() - _METADATA):
+            self._unknown(f"session: field {one_line(name, 60)}")
+        messages = values.get("messages")
+        if type(messages) is list:
+            self._messages.clear()
+            for message in messages:
+                if type(message) is dict:
+                    self._put(message)
+                else:
+                    self._unknown(f"message ({type(message).__name__})")
+        self._metadata.update((key, value) for key, value in values.items() if key != "messages")
+
+    def _put(self, message: dict[str, Any]) -> None:
+        name = one_line(string(message.get("id")), 200)
+        if not name:
+            self._nameless += 1
+            name = f"nameless {self._nameless}"
+        self._seen.add(name)
+        self._messages[name] = message
+
+    def _rewind(self, name: str) -> None:
+        names = list(self._messages)
+        start = names.index(name) if name in self._messages else 0
+        for gone in names[start:]:
+            del self._messages[gone]
+
+    def _patch(self, patch: dict[str, Any]) -> None:
+        for name in patch.get("removeIds") or ():
+            self._messages.pop(string(name), None)
+        message = self._messages.get(string(patch.get("id")))
+        if message is not None:
+            changed = {**message, **mapping(patch.get("updates"))}
+            if "content" in patch:
+                changed["content"] = patch["content"]
+            results = {string(mapping(call).get("id")): mapping(call) for call in patch.get("toolCalls") or ()}
+            calls = changed.get("toolCalls")
+            if results and type(calls) is list:
+                changed["toolCalls"] = [
+                    {**mapping(call), **results.get(string(mapping(call).get("id")), {})} for call in calls
+                ]
+            self._messages[string(patch.get("id"))] = changed
+        updates = patch.get("updates")
+        for update in updates if type(updates) is list else ():
+            if type(update) is dict:
+                self._put({**self._messages.get(string(update.get("id")), {}), **update})
+        order = [string(name) for name in patch.get("orderIds") or ()]
+        if order:
+            left = {name: message for name, message in self._messages.items() if name not in order}
+            self._messages = {name: self._messages[name] for name in order if name in self._messages} | left
+
+    def finish(self) -> None:
+        """Hand the session over, where there is one."""
+        metadata = self._metadata
+        if not any(mark in metadata for mark in _MARKS) and not (metadata and self._messages):
+            return
+        path = self._reading.path
+        session = Session(one_line(string(metadata.get("sessionId")), 4000) or one_line(basename(path)), NAME)
+        session.uuids |= self._seen
+        session.removed = self._seen - self._messages.keys()
+        session.records = len(self._seen)
+        session.seen(moment(metadata.get("startTime")))
+        session.title = string(metadata.get("summary"))
+        session.cwd = _project(path, string(metadata.get("projectHash")))
+        if metadata.get("kind") == "subagent":
+            session.parent = one_line(basename(dirname(path)), 500)
+            if session.parent == "chats":
+                session.parent = ""
+        for name, message in self._messages.items():
+            try:
+                self._message(session, name, message)
+            except BROKEN as error:
+                self._reading.broken(error, self._line)
+        self._reading.parts[session.unit] = session
+
+    def _message(self, session: Session, name: str, message: dict[str, Any]) -> None:
+        for field in sorted(message.keys() - _MESSAGE):
+            self._unknown(f"message: field {one_line(field, 60)}")
+        kind, at = message.get("type"), moment(message.get("timestamp"))
+        session.seen(at)
+        if kind == "user":
+            self._user(session, name, message, at)
+            return
+        if kind in _DROPPED:
+            return
+        if kind != "gemini":
+            self._unknown(f"message type {one_line(str(kind), 60)}")
+        model = message.get("model")
+        if type(model) is str and model:
+            session.models.add(model)
+        tokens = mapping(message.get("tokens")).get("output")
+        if type(tokens) is int and tokens:
+            session.tokens[name] = tokens
+        for thought in message.get("thoughts") or ():
+            subject, said = string(mapping(thought).get("subject")), string(mapping(thought).get("description"))
+            session.think(f"**{subject}** {said}" if subject else said, at, name)
+        calls = message.get("toolCalls")
+        content = message.get("content") if "content" in message else message.get("parts")
+        for part in _parts(content):
+            if part.get("thought") is True:
+                session.think(string(part.get("text")), at, name)
+            elif type(part.get("text")) is str:
+                session.say(part["text"], at, name)
+            elif "functionCall" in part:
+                call = mapping(part["functionCall"])
+                if not calls:
+                    session.call(string(call.get("name")), call.get("args"), at, name, call=string(call.get("id")))
+            elif not any(mark in part for mark in _DROPPED_PARTS):
+                self._unknown(f"part of {', '.join(sorted(one_line(key, 40) for key in part)[:3])}")
+        for call in calls if type(calls) is list else ():
+            self._call(session, name, mapping(call), at)
+
+    def _user(self, session: Session, name: str, message: dict[str, Any], at: str) -> None:
+        shown = message.get("displayContent")
+        texts = [string(part.get("text")) for part in _parts(shown if shown else message.get("content"))]
+        said = clean("\n\n".join(text for text in texts if text)).partition(_REFERENCED)[0].strip()
+        if not said or said.startswith(_INJECTED):
+            return
+        if said.startswith("<state_snapshot>"):
+            session.compacted(said, at, name)
+        elif said.startswith(("/", "!")) and "\n" not in said and said.count("/") <= 1:
+            session.command(f"! {said[1:].strip()}" if said[0] == "!" else said, at, name)
+        else:
+            session.prompt(said, at, name)
+
+    def _call(self, session: Session, name: str, call: dict[str, Any], at: str) -> None:
+        for field in sorted(call.keys() - _CALL):
+            self._unknown(f"tool call: field {one_line(field, 60)}")
+        identity = string(call.get("id"))
+        at = moment(call.get("timestamp")) or at
+        session.seen(at)
+        session.call(string(call.get("name")), call.get("args"), at, name, call=identity)
+        status, output, error = call.get("status"), "", ""
+        for part in _parts(call.get("result")):
+            response = mapping(mapping(part.get("functionResponse")).get("response"))
+            output, error = string(response.get("output")) or output, string(response.get("error")) or error
+        code = _exit_code(output)
+        if status == "cancelled":
+            session.noted(identity, "cancelled by the user", at, name)
+        elif status == "error" or error:
+            session.failed(identity, error or output or string(call.get("resultDisplay")) or "error", at, name)
+        elif code:
+            session.failed(identity, f"Exit code {code}\n{_printed(output)}", at, name)
+        agent = string(call.get("agentId"))
+        if agent:
+            session.noted(identity, f"→ gemini__{one_line(agent, 100)}", at, name)
+
+    def _unknown(self, what: str) -> None:
+        self._reading.count(what, self._line)
+
+
+def _parts(content: Any) -> list[dict[str, Any]]:
+    """A PartListUnion: a string, a part, or a list of both."""
+    if type(content) is str:
+        return [{"text": content}]
+    if type(content) is dict:
+        return [content]
+    if type(content) is not list:
+        return []
+    return [{"text": part} if type(part) is str else mapping(part) for part in content if part]
+
+
+def _exit_code(output: str) -> int:
+    """What a shell command ended with, from the report that the tool makes of it; 0 where it says nothing."""
+    at = output.rfind("\nExit Code: ")
+    digits = output[at + 12 :].partition("\n")[0].strip() if at >= 0 else ""
+    return int(digits) if digits.lstrip("-").isdigit() and len(digits) < 6 else 0
+
+
+def _printed(output: str) -> str:
+    head, mark, rest = output.partition("Output: ")
+    rest = rest if mark else head
+    return rest[: rest.rfind("\nExit Code: ")].replace("\nError: (none)", "")
+
+
+def _project(path: str, digest: str) -> str:
+    """The project's folder, from what lies beside the sessions: its marker, or the registry of names; or ""."""
+    chats = dirname(path)
+    while chats and basename(chats) != "chats" and dirname(chats) != chats:
+        chats = dirname(chats)
+    folder = dirname(chats)
+    if basename(chats) != "chats":
+        return ""
+    try:
+        return rawfiles.load(join(folder, ".project_root"), 65536).decode("utf-8", "replace").strip()
+    except OSError:
+        known = _registry(join(dirname(dirname(folder)), "projects.json"))
+    for place, slug in known.items():
+        if slug == basename(folder) or hashlib.sha256(place.encode("utf-8", "replace")).hexdigest() == digest:
+            return place
+    return ""
+
+
+def _registry(path: str) -> dict[str, str]:
+    try:
+        found = mapping(mapping(json.loads(rawfiles.load(path, 16 * 1024 * 1024))).get("projects"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {place: slug for place, slug in sorted(found.items()) if type(slug) is str}

@@ -1,0 +1,202 @@
+"""Gemini CLI: documents, and journals in which later lines change what earlier ones said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.document import Document, split
+from core.home import Home
+from ingest import gemini
+from ingest.ledger import Ledger
+from ingest.run import run
+from tests.ingest.transcripts import corpus
+
+Record = dict[str, Any]
+HEAD: Record = {"sessionId": "s1", "projectHash": "0" * 64, "startTime": "2026-04-28T09:00:00.000Z", "kind": "main"}
+
+
+def user(name: str, text: Any, **fields: Any) -> Record:
+    return {"id": name, "timestamp": "2026-04-28T09:00:01.000Z", "type": "user", "content": text, **fields}
+
+
+def said(name: str, text: str, **fields: Any) -> Record:
+    at = "2026-04-28T09:00:02.000Z"
+    return {"id": name, "timestamp": at, "type": "gemini", "content": text, "model": "g-1", **fields}
+
+
+def call(output: str = "ok", status: str = "success", **fields: Any) -> Record:
+    response = {"functionResponse": {"id": "c", "name": "run_shell_command", "response": {"output": output}}}
+    given: Record = {"id": "c", "name": "run_shell_command", "args": {"command": "npm test"}, "result": [response]}
+    return {**given, "status": status, **fields}
+
+
+def journal(path: Path, *records: Record) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in (HEAD, *records)), encoding="utf-8")
+    return path
+
+
+def whole(path: Path, *messages: Record, **fields: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**HEAD, **fields, "messages": list(messages)}, indent=1), encoding="utf-8")
+    return path
+
+
+def ingest(home: Home, folder: Path) -> Ledger:
+    return run(home, "gemini", [str(folder)], trust_stat=False)
+
+
+def body(home: Home, name: str = "gemini__s1.md") -> str:
+    return split(corpus(home)[name].decode())[1]
+
+
+def test_a_document_and_a_journal_give_the_same_bytes(home: Home, tmp_path: Path) -> None:
+    messages = [
+        user("a", "Why?"),
+        said("b", "So.", toolCalls=[call()], thoughts=[{"subject": "S", "description": "D"}]),
+    ]
+    whole(tmp_path / "one/session-1.json", *messages)
+    first = ingest(home, tmp_path / "one")
+    made = corpus(home)
+    assert (first.unknown, first.ingested) == ({}, 1)
+    assert "Why?\n\n## [2] assistant · 2026-04-28 09:00\n\nSo.\n\n- run_shell_command: npm test\n" in body(home)
+    assert "### reasoning\n\n**S** D\n" in body(home)
+    journal(tmp_path / "two/session-1.jsonl", *messages)
+    assert ingest(home, tmp_path / "two").written == 0
+    assert corpus(home) == made
+
+
+def test_the_same_id_overwrites_where_it_stood(home: Home, tmp_path: Path) -> None:
+    journal(tmp_path / "x.jsonl", user("a", "Why?"), said("b", "Thinking"), user("c", "And?"), said("b", "So it is."))
+    ingest(home, tmp_path)
+    assert "Thinking" not in body(home)
+    assert body(home).index("So it is.") < body(home).index("And?")
+
+
+def test_a_set_of_messages_replaces_all_and_of_metadata_adds(home: Home, tmp_path: Path) -> None:
+    journal(
+        tmp_path / "x.jsonl",
+        user("a", "Gone"),
+        {"$set": {"messages": [user("b", "Kept")]}},
+        {"$set": {"summary": "What it was about", "lastUpdated": "2026-04-28T09:10:00.000Z"}},
+    )
+    ingest(home, tmp_path)
+    assert "Gone" not in body(home)
+    assert body(home).startswith("# What it was about\n\n## [1] user · 2026-04-28 09:00\n\nKept\n")
+
+
+@pytest.mark.parametrize(("to", "left"), [("c", ["One", "Two"]), ("b", ["One"]), ("unheard of", [])])
+def test_rewinding_takes_a_message_and_all_later_ones_back(
+    home: Home, tmp_path: Path, to: str, left: list[str]
+) -> None:
+    talk = [user("a", "One"), said("b", "Two"), user("c", "Three")]
+    journal(tmp_path / "x.jsonl", *talk, {"$rewindTo": to}, user("d", "Four"))
+    ingest(home, tmp_path)
+    assert [word for word in ("One", "Two", "Three") if f"\n{word}\n" in body(home)] == left
+    assert "Four" in body(home)
+
+
+def test_what_was_rewound_does_not_come_back_from_an_older_copy(home: Home, tmp_path: Path) -> None:
+    talk = [user("a", "One"), said("b", "Two"), user("c", "Three")]
+    whole(tmp_path / "session.json", *talk)
+    late = user("d", "Four", timestamp="2026-04-28T10:00:00.000Z")
+    journal(tmp_path / "session.jsonl", *talk, {"$rewindTo": "c"}, late)
+    ingest(home, tmp_path)
+    assert "Three" not in body(home)
+    assert "Two" in body(home)
+    assert "Four" in body(home)
+
+
+def test_a_patch_changes_single_messages(home: Home, tmp_path: Path) -> None:
+    talk = [user("a", "One"), said("b", "", toolCalls=[call(status="executing")]), user("c", "Gone")]
+    patch = {"id": "b", "content": "Done.", "toolCalls": [{"id": "c", "status": "error"}], "removeIds": ["c"]}
+    journal(tmp_path / "x.jsonl", *talk, {"$patch": patch})
+    ingest(home, tmp_path)
+    assert "Done.\n\n- run_shell_command: npm test\n  ! ok\n" in body(home)
+    assert "Gone" not in body(home)
+
+
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        (call("Command: x\nOutput: boom\nError: (none)\nExit Code: 2\nSignal: 0"), "  ! Exit code 2\n  ! boom\n"),
+        (call(status="cancelled"), "  cancelled by the user\n"),
+        (call("File not found", status="error"), "  ! File not found\n"),
+    ],
+)
+def test_a_failed_call_says_why(home: Home, tmp_path: Path, made: Record, line: str) -> None:
+    journal(tmp_path / "x.jsonl", user("a", "Go"), said("b", "", toolCalls=[made]))
+    ingest(home, tmp_path)
+    assert f"- run_shell_command: npm test\n{line}" in body(home)
+
+
+def test_prompts_are_what_was_typed(home: Home, tmp_path: Path) -> None:
+    journal(
+        tmp_path / "x.jsonl",
+        user("i", "This is the Gemini CLI. We are setting up the context for our chat.\nToday is …"),
+        user("a", [{"text": "Read @a.md\n--- Content from referenced files ---\nsecret plans"}]),
+        user("b", "expanded beyond recognition", displayContent="/explain it"),
+        user("f", [{"functionResponse": {"name": "x", "response": {}}}]),
+    )
+    ingest(home, tmp_path)
+    assert [word for word in ("secret plans", "setting up") if word in body(home)] == []
+    assert [word for word in ("Read @a.md", "- /explain it") if word in body(home)] == ["Read @a.md", "- /explain it"]
+
+
+@pytest.mark.parametrize("how", ["marker", "registry", "hash"])
+def test_the_project_is_found_beside_the_sessions(home: Home, tmp_path: Path, how: str) -> None:
+    place = "/home/me/api"
+    digest = hashlib.sha256(place.encode()).hexdigest()
+    slug = digest if how == "hash" else "api"
+    path = tmp_path / f".gemini/tmp/{slug}/chats/session-1.json"
+    whole(path, user("a", "Why?"), projectHash=digest)
+    if how == "marker":
+        (path.parent.parent / ".project_root").write_text(place)
+    else:
+        (tmp_path / ".gemini/projects.json").write_text(json.dumps({"projects": {"/x": "x", place: "api"}}))
+    ingest(home, tmp_path)
+    assert split(corpus(home)["gemini__s1.md"].decode())[0]["project"] == place
+
+
+def test_a_subagent_names_its_parent(home: Home, tmp_path: Path) -> None:
+    path = journal(tmp_path / "chats/s0/s1.jsonl", {"$set": {"kind": "subagent"}}, user("a", "Find it"))
+    ingest(home, tmp_path)
+    assert path.parent.name == "s0"
+    assert split(corpus(home)["gemini__s1.md"].decode())[0]["parent"] == "s0"
+    assert "## [1] task" in body(home)
+
+
+def test_a_bad_line_is_counted_and_the_rest_is_read(home: Home, tmp_path: Path) -> None:
+    path = journal(tmp_path / "x.jsonl", user("a", "Why?"))
+    with path.open("a") as stream:
+        stream.write('{"id": "b", "type"\n' + json.dumps(said("c", "So.", surprise=1)) + "\n")
+    ledger = ingest(home, tmp_path)
+    assert (ledger.failed_records, set(ledger.unknown)) == (1, {"message: field surprise"})
+    assert "So." in body(home)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["id", "type", "content", "text", "toolCalls", "thoughts", "result", "messages", "updates",
+                         "removeIds", "orderIds", "tokens", "functionResponse", "response"]), inner, max_size=5),
+    max_leaves=20), st.sampled_from(["$set", "$patch", "$rewindTo", "content", "toolCalls", "thoughts"]))  # fmt: skip
+def test_no_shape_of_a_line_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Any, where: str) -> None:
+    record = {where: odd} if where.startswith("$") else said("b", "x", **{where: odd})
+    path = journal(tmp_path_factory.getbasetemp() / "x.jsonl", user("a", "Why?"), record, user("z", "Still here"))
+    found = list(gemini.parse(str(path)))
+    assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
+
+
+def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
+    first = ingest(home, shared / "samples/gemini")
+    assert (first.seen, first.ingested, first.unknown, first.failed_records) == (4, 4, {}, 0)
+    second = ingest(home, shared / "samples/gemini-synthetic")
+    assert (second.seen, second.ingested, second.skipped) == (4, 3, {"not a Gemini CLI session": 1})
+    assert ingest(home, shared / "samples/gemini").written == 0
