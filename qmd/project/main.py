@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from qmd.project.semantic import Near
 
 _LIMIT = 15
+_ERASE = "\r\x1b[2K"
 
 
 def update(argv: Sequence[str] | None = None) -> int:
@@ -156,9 +157,14 @@ def _update(arguments: argparse.Namespace) -> dict[str, Any]:
 
     def embed(connection: apsw.Connection) -> None:
         if not arguments.no_embed:
-            embedding.update(_embed(connection))
+            embedding.update(_embed(connection, progress))
 
-    changes = store.update(project, database, verify=arguments.verify, then=embed)
+    progress = _progress if sys.stderr.isatty() else None
+    try:
+        changes = store.update(project, database, verify=arguments.verify, then=embed, progress=progress)
+    finally:
+        if progress:
+            sys.stderr.write(_ERASE)
     lines = []
     for name, change in changes.items():
         if change.missing:
@@ -180,13 +186,18 @@ def _update(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _embed(connection: apsw.Connection) -> dict[str, Any]:
+def _progress(done: int, total: int, what: str) -> None:
+    sys.stderr.write(f"{_ERASE}{one_line(printable(what), 40)}: {done * 100 // max(1, total)} %")
+    sys.stderr.flush()
+
+
+def _embed(connection: apsw.Connection, progress: Callable[[int, int, str], None] | None) -> dict[str, Any]:
     """Bring the vectors up to date; without a backend the words are there all the same."""
     from core.errors import EngineMissing
     from qmd.project import semantic
 
     try:
-        report = semantic.embed(connection)
+        report = semantic.embed(connection, progress)
     except EngineMissing as error:
         return {**semantic.status(connection), "why": error.message}
     for digest, reason in report.failed.items():
