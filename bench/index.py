@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -118,18 +119,26 @@ def beside_floor(home: Path, measured: Callable[[], Run], times: int) -> tuple[f
     return median([least for least, _ in pairs]), median([taken for _, taken in pairs])
 
 
-def _five_changed(folder: Path, measured: Callable[[], Run]) -> float:
-    """Seconds of an index run after five files were changed; they are as before afterwards, and indexed so."""
-    chosen = sorted(folder.rglob("*.md"))[:: max(1, len(list(folder.rglob("*.md"))) // 5)][:5]
+@contextlib.contextmanager
+def changed(folder: Path) -> Iterator[list[Path]]:
+    """Five files of a folder with a line more than before; afterwards they are as they were."""
+    every = sorted(folder.rglob("*.md"))
+    chosen = every[:: max(1, len(every) // 5)][:5]
     sizes = [path.stat().st_size for path in chosen]
     try:
         for path in chosen:
             with open(path, "a", encoding="utf-8") as stream:
                 stream.write("\nOne more line.\n")
-        done = measured()
+        yield chosen
     finally:
         for path, size in zip(chosen, sizes, strict=True):
             os.truncate(path, size)
+
+
+def _five_changed(folder: Path, measured: Callable[[], Run]) -> float:
+    """Seconds of an index run after five files were changed; they are as before afterwards, and indexed so."""
+    with changed(folder) as chosen:
+        done = measured()
     updated = sum(change["updated"] for change in done.answer()["collections"].values())
     if updated != len(chosen):
         raise Failed(f"{len(chosen)} files had changed, {updated} were indexed again")
