@@ -48,10 +48,11 @@ class Place:
 class Arm:
     """``most`` bounds the questions of a set that are asked, 0 for all; ``cold`` says that `brain ask` is it.
 
-    ``own`` says that it can be asked about the user's own memory without writing anything.
+    ``own`` says that it can be asked about the user's own memory without writing anything;
+    ``vectors`` that a scratch corpus must be embedded for it.
     """
 
-    __slots__ = ("cold", "most", "name", "opener", "options", "own", "summary")
+    __slots__ = ("cold", "most", "name", "opener", "options", "own", "summary", "vectors")
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Arm:
         most: int = 0,
         cold: bool = False,
         own: bool = True,
+        vectors: bool = False,
     ) -> None:
         self.name = name
         self.summary = summary
@@ -71,6 +73,7 @@ class Arm:
         self.most = most
         self.cold = cold
         self.own = own
+        self.vectors = vectors
 
     def open(self, place: Place, options: dict[str, str]) -> AbstractContextManager[Answer]:
         """A context in which questions are answered. Raises Unavailable."""
@@ -87,6 +90,12 @@ ARMS = {
     for arm in (
         Arm("inproc-bm25", "the rank-bm25 package over lower-case words, in memory", "evals.arms_lexical:bm25"),
         Arm("qmd-lex", "the engine's lexical ranking alone: no routing, no dates", "evals.arms_lexical:lex"),
+        Arm(
+            "qmd-vec",
+            "vectors alone: the question by the model itself, an exact scan, a document's best chunk",
+            "evals.arms_semantic:exact",
+            vectors=True,
+        ),
         Arm("ask", "brain ask's whole path, routing included", "evals.arms_lexical:ask", cold=True),
         Arm("real-qmd", "the real qmd's `search`, a process a question", "evals.arm_real:search", most=60, own=False),
     )

@@ -31,7 +31,7 @@ def bm25(place: Place) -> Iterator[Answer]:
 
     connection = open_index(place.home.index)
     try:
-        condition, bindings = _filters(place).sql()
+        condition, bindings = filters(place).sql()
         rows = connection.execute(
             "SELECT d.collection || '/' || d.path, c.doc FROM documents d JOIN content c ON c.hash = d.hash"
             f" JOIN brain_facts f ON f.document_id = d.id WHERE {condition} ORDER BY d.collection, d.path"
@@ -62,10 +62,10 @@ def lex(place: Place) -> Iterator[Answer]:
     connection = open_index(place.home.index)
     try:
         searcher = Searcher(connection)
-        filters = _filters(place)
+        asked = filters(place)
 
         def answer(question: str, limit: int) -> list[str]:
-            hits = searcher.search(question, limit=limit, filters=filters)
+            hits = searcher.search(question, limit=limit, filters=asked)
             return [f"{hit.collection}/{hit.path}" for hit in hits]
 
         yield answer
@@ -87,7 +87,8 @@ def ask(place: Place) -> Iterator[Answer]:
         yield answer
 
 
-def _filters(place: Place) -> Filters:
+def filters(place: Place) -> Filters:
+    """Which documents may answer: the collection that is asked, or those asked by default."""
     return Filters((place.scope,)) if place.scope else default_filters(place.config)
 
 

@@ -23,8 +23,12 @@ from evals import child
 from evals.dataset import digest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.home import Home
     from evals.dataset import Corpus
+
+    Progress = Callable[[int, int, str], None]
 
 _LAYOUT = 1  # of the scratch homes themselves
 _WAIT_S = 600
@@ -65,8 +69,11 @@ def cache(home: Home) -> str:
     return os.path.join(home.state, "eval", "cache")
 
 
-def build(home: Home, corpus: Corpus) -> Built:
-    """The corpus, indexed. Raises LockContention where another run is building it for over ten minutes."""
+def build(home: Home, corpus: Corpus, *, vectors: bool = False, progress: Progress | None = None) -> Built:
+    """The corpus, indexed, and with ``vectors`` embedded too; ``progress`` hears (bytes done, bytes in all, what).
+
+    Raises LockContention where another run is building it for over ten minutes.
+    """
     if corpus.layout == "home":
         from evals.own import documents_of
 
@@ -81,6 +88,8 @@ def build(home: Home, corpus: Corpus) -> Built:
             _write(corpus, root)
         if stamp is None or _modules(stamp["modules"]) != stamp["modules"]:
             stamp = _index(root, rebuild=stamp is not None)
+        if vectors and _modules(stamp.get("embedded", {"": ""})) != stamp.get("embedded"):
+            _embed(root, stamp, corpus.name, progress)
         os.utime(os.path.join(root, _STAMP))
     return Built(corpus, root, os.path.join(root, _IDS), os.path.join(root, "inbox"), int(stamp["documents"]))
 
@@ -113,6 +122,18 @@ def _index(root: str, *, rebuild: bool) -> dict[str, Any]:
     stamp = {"documents": said[-1]["documents"], "modules": _modules(said[-1]["modules"])}
     write_atomic(os.path.join(root, _STAMP), json.dumps(stamp).encode())
     return stamp
+
+
+def _embed(root: str, stamp: dict[str, Any], name: str, progress: Progress | None) -> None:
+    """Vectors for what lacks them; what a run that was cut short embedded stays."""
+    said: dict[str, Any] = {}
+    for said in child.work({"op": "embed", "home": root}, child.environment(root)):
+        if progress is not None and "done" in said:
+            progress(said["done"], said["total"], f"{name}: embedding")
+    if said.get("pending") != 0:
+        raise Internal(f"the corpus in {root} was not embedded whole: {said.get('pending')} pending", "run it again")
+    stamp["embedded"] = _modules(said["modules"])
+    write_atomic(os.path.join(root, _STAMP), json.dumps(stamp).encode())
 
 
 def _stamp(root: str) -> dict[str, Any] | None:

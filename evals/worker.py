@@ -1,4 +1,4 @@
-"""What runs in the child: ``index`` a scratch home, or ``ask`` an arm. A job on stdin, JSON lines on stdout."""
+"""What runs in the child: ``index`` or ``embed`` a home, or ``ask`` an arm. A job on stdin, JSON lines on stdout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from core.errors import BrainError
 from core.home import Home
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evals.arms import Place
+
+    Say = Callable[[dict[str, Any]], None]
 
 
 def main() -> None:
@@ -22,33 +26,53 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     job = json.load(sys.stdin)
-    for value in index(job) if job["op"] == "index" else ask(job):
+
+    def say(value: dict[str, Any]) -> None:
         out.write(json.dumps(value) + "\n")
         out.flush()
 
+    {"index": index, "embed": embed, "ask": ask}[job["op"]](job, say)
 
-def index(job: dict[str, Any]) -> Any:
-    """Index the home; yields its number of documents and the modules that had a part in making it."""
+
+def index(job: dict[str, Any], say: Say) -> None:
+    """Index the home; says how many documents it has, and which modules had a part in making it."""
     from evals.own import documents_of
     from runtime.indexing import index as run
 
     home = Home(job["home"])
     transcripts = os.path.join(home.root, "transcripts")
     report = run(home, config.load(home), roots=[transcripts], rebuild=job["rebuild"])
-    yield {
-        "documents": len(documents_of(home)),
-        "failed": sum(len(report["sources"][name]["failed"]) for name in report["sources"])
-        + sum(change["failed"] for change in report["collections"].values()),
-        "modules": sorted(
-            module.__file__
-            for name, module in list(sys.modules.items())
-            if name.partition(".")[0] in ("core", "ingest", "qmd", "runtime") and getattr(module, "__file__", None)
-        ),
-    }
+    failed = sum(len(report["sources"][name]["failed"]) for name in report["sources"])
+    failed += sum(change["failed"] for change in report["collections"].values())
+    say({"documents": len(documents_of(home)), "failed": failed, "modules": _modules()})
 
 
-def ask(job: dict[str, Any]) -> Any:
-    """Ask the arm; yields an answer a question, then what it took, or why the arm cannot run."""
+def embed(job: dict[str, Any], say: Say) -> None:
+    """Give the home's documents vectors of the local model; says how far it is, then which modules had a part in it."""
+    from runtime.embedding import be_nice
+    from runtime.embedding import embed as run
+
+    be_nice()
+    home = Home(job["home"])
+
+    def progress(done: int, total: int, _: str) -> None:
+        say({"done": done, "total": total})
+
+    report = run(home, config.load(home), os.environ, progress=progress)
+    say({"pending": report["pending"], "model": f"{report['provider']}/{report['model']}", "modules": _modules()})
+
+
+def _modules() -> list[str]:
+    return sorted(
+        file
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in ("core", "ingest", "qmd", "runtime")
+        and (file := getattr(module, "__file__", None))
+    )
+
+
+def ask(job: dict[str, Any], say: Say) -> None:
+    """Ask the arm; says an answer a question, then what it took, or why the arm cannot run."""
     from evals.arms import ARMS, Unavailable
 
     arm = ARMS[job["arm"]]
@@ -58,13 +82,13 @@ def ask(job: dict[str, Any]) -> Any:
         try:
             with arm.open(place, job["options"]) as answer:
                 for question in spec["questions"]:
-                    yield _answer(answer, place, question, job["depth"])
+                    say(_answer(answer, place, question, job["depth"]))
                     asked += 1
         except Unavailable as reason:
-            yield {"unavailable": str(reason)}
+            say({"unavailable": str(reason)})
             return
     times = os.times()
-    yield {"asked": asked, "peak_bytes": peak(), "cpu_s": round(times.user + times.system, 3)}
+    say({"asked": asked, "peak_bytes": peak(), "cpu_s": round(times.user + times.system, 3)})
 
 
 def _place(spec: dict[str, Any]) -> Place:

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from core import config
 from core.errors import BadInput, Internal
 from core.home import Home
-from evals import child, corpora, run, sets
+from evals import child, corpora, personal, run, sets
 from evals.arms import Chosen
 from evals.dataset import split_of
 from evals.run import Settings
+from runtime.indexing import index
 from tests.evals import small
 
 ARMS = ("inproc-bm25", "qmd-lex", "ask")
@@ -118,6 +120,29 @@ def test_a_changed_module_makes_the_index_anew(home: Home, data: Path, monkeypat
     jobs = _watch(monkeypatch)
     _run(home, data, "qmd-lex")
     assert [job["rebuild"] for job in jobs if job["op"] == "index"] == [True]
+
+
+def test_vectors_are_made_for_arms_that_need_them_and_kept(
+    home: Home, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = _watch(monkeypatch)
+    rows = _rows(_run(home, data / "trec", "qmd-lex", "qmd-vec"), "trec")
+    assert rows["qmd-vec"]["metrics"]["hit@1"] == 1
+    # A corpus of four documents is ranked whole: the model abstains from nothing.
+    assert rows["qmd-vec"]["metrics"]["recall@10"] == 1
+    assert [job["op"] for job in jobs] == ["index", "embed", "ask", "ask"]
+    _run(home, data / "trec", "qmd-vec")
+    assert [job["op"] for job in jobs[4:]] == ["ask"]
+
+
+def test_an_arm_of_vectors_says_where_there_are_none(home: Home) -> None:
+    Path(home.root, "inbox").mkdir()
+    Path(home.root, "inbox", "one.md").write_text("# Graphite for the printer gearbox\n\nTwice a year.\n")
+    index(home, config.load(home), roots=[])
+    personal.build(home, 5)
+    dataset, _ = personal.load(home)
+    result = run.run(home, [dataset], [Chosen("qmd-vec")], Settings())
+    assert "brain embed" in result["sets"][0]["arms"][0]["skipped"]
 
 
 def test_a_run_that_was_cut_short_goes_on_where_it_was(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
