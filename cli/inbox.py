@@ -124,18 +124,7 @@ def _note(args: Args, context: Context, supersedes: str = "") -> int:
     if entry.warning:
         warnings.append(entry.warning)
     if args.json:
-        result: dict[str, object] = {
-            "schema": 1,
-            "ok": True,
-            "entry_id": entry.entry_id,
-            "path": path,
-            "uri": _decoded(entry.uri)[0] or None,
-            "type": entry.type,
-            "title": entry.title,
-            "indexed": entry.indexed,
-        }
-        if supersedes:
-            result["supersedes"] = entry.supersedes
+        result = {**entry.envelope(), "path": path, "uri": _decoded(entry.uri)[0] or None}
         if warnings:
             result["warning"] = _decoded("; ".join(warnings))[0]
         context.emit(result)

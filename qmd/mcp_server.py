@@ -33,8 +33,9 @@ def main(argv: Sequence[str], settings: Settings) -> int:
     if not options.http:
         from qmd.mcp import stdio
         from qmd.mcp.library import Library
+        from qmd.mcp.server import Service
 
-        return stdio.serve(Library(settings), parent)
+        return stdio.serve(Service(Library(settings)), parent)
     host = options.host or os.environ.get("QMD_HOST") or HOST
     if options.daemon:
         from qmd.mcp import daemon
@@ -42,9 +43,10 @@ def main(argv: Sequence[str], settings: Settings) -> int:
         return daemon.start(settings, host, options.port)
     from qmd.mcp import daemon, http
     from qmd.mcp.library import Library
+    from qmd.mcp.server import Service
 
     with daemon.owned(settings):
-        return http.serve(Library(settings), host, options.port)
+        return http.serve(Service(Library(settings)), host, options.port)
 
 
 class _Options:

@@ -44,6 +44,16 @@ class Entry:
     warning: str = ""
     supersedes: str = ""
 
+    def envelope(self) -> dict[str, object]:
+        """The entry as every surface reports it."""
+        found: dict[str, object] = {"schema": 1, "ok": True, "entry_id": self.entry_id, "path": self.path}
+        found |= {"uri": self.uri or None, "type": self.type, "title": self.title, "indexed": self.indexed}
+        if self.supersedes:
+            found["supersedes"] = self.supersedes
+        if self.warning:
+            found["warning"] = self.warning
+        return found
+
 
 def write(
     home: Home,

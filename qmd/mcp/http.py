@@ -23,14 +23,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from core.text import one_line, printable
-from qmd.mcp import daemon, rest
+from qmd.mcp import daemon
 from qmd.mcp.guard import Guard, is_loopback, shown
-from qmd.mcp.server import Service
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
-    from qmd.mcp.library import Library
+    from qmd.mcp.speaker import Speaker
 
 MOST_BYTES = 1_000_000
 BODY_S = 10.0
@@ -44,13 +43,13 @@ _METHOD = -32000
 
 
 class App:
-    """The ASGI application: what is let in goes to the SDK's session manager or to ``rest``."""
+    """The ASGI application: what is let in goes to the SDK's session manager or to the server's own paths."""
 
-    def __init__(self, service: Service, guard: Guard, log: bool = True) -> None:
+    def __init__(self, service: Speaker, guard: Guard, log: bool = True) -> None:
         self.manager = StreamableHTTPSessionManager(
             service.server, json_response=True, stateless=True, max_request_body_size=MOST_BYTES
         )
-        self._library = service.library
+        self._service = service
         self._guard = guard
         self._log = log
         self._started = time.monotonic()
@@ -80,7 +79,7 @@ class App:
         if path == "/health" and method == "GET":
             await answer.json({"status": "ok", "uptime": int(time.monotonic() - self._started)})
             return ""
-        if path not in ("/mcp", "/query", "/search") or (path != "/mcp" and method != "POST"):
+        if path not in ("/mcp", *self._service.paths) or (path != "/mcp" and method != "POST"):
             await answer.text(HTTPStatus.NOT_FOUND, "Not Found")
             return ""
         if method != "POST":
@@ -99,7 +98,7 @@ class App:
             return ""
         if path == "/mcp":
             return await self._mcp(body, scope, receive, answer)
-        code, content = await rest.search(self._library, body)
+        code, content = await self._service.rest(body)
         await answer.json(content, code)
         return ""
 
@@ -214,24 +213,24 @@ class _Protocol(H11Protocol):
 class _Server(uvicorn.Server):
     """Signals end it with exit code 0 and a line that says which; the first one closes, a second one cuts off."""
 
-    def install(self, library: Library) -> None:
+    def install(self, service: Speaker) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._ended, number, library)
+            loop.add_signal_handler(number, self._ended, number, service)
 
     def capture_signals(self) -> Any:
         import contextlib
 
         return contextlib.nullcontext()
 
-    def _ended(self, number: signal.Signals, library: Library) -> None:
+    def _ended(self, number: signal.Signals, service: Speaker) -> None:
         print(f"Shutting down ({signal.Signals(number).name})...", file=sys.stderr, flush=True)
         self.force_exit = self.should_exit
         self.should_exit = True
-        library.interrupt()
+        service.interrupt()
 
 
-def serve(library: Library, host: str, port: int) -> int:
+def serve(service: Speaker, host: str, port: int) -> int:
     """Serve until a signal comes; 1 where the address cannot be listened on."""
     try:
         sockets = listen(host, port)
@@ -244,21 +243,21 @@ def serve(library: Library, host: str, port: int) -> int:
     except OverflowError:
         print(f"Cannot listen on {shown(host)}:{port}: a port is at most 65535", file=sys.stderr)
         return 1
-    return asyncio.run(_serve(library, host, sockets))
+    return asyncio.run(_serve(service, host, sockets))
 
 
-async def _serve(library: Library, host: str, sockets: list[socket.socket]) -> int:
+async def _serve(service: Speaker, host: str, sockets: list[socket.socket]) -> int:
     guard = Guard(host, os.environ)
-    app = App(Service(library), guard)
+    app = App(service, guard)
     config = uvicorn.Config(
         app, http=_Protocol, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
         limit_concurrency=_CONNECTIONS, timeout_keep_alive=15, timeout_graceful_shutdown=_STOP_S, proxy_headers=False,
         h11_max_incomplete_event_size=65_536,
     )  # fmt: skip
     server = _Server(config)
-    server.install(library)
+    server.install(service)
     port = sockets[0].getsockname()[1]
-    print(f"QMD MCP server listening on http://{shown(host)}:{port}/mcp", file=sys.stderr, flush=True)
+    print(f"{service.title} MCP server listening on http://{shown(host)}:{port}/mcp", file=sys.stderr, flush=True)
     for line in warnings(guard, host):
         print(f"Warning: {line}", file=sys.stderr, flush=True)
     async with app.manager.run():

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from core.errors import BrainError
 from core.version import VERSION
 from qmd.app.main import COMPATIBLE
-from qmd.mcp import instructions, resources, tools
+from qmd.mcp import instructions, resources, rest, tools
 from qmd.mcp.library import NoIndex
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ _GREETINGS = ("initialize", "server/discover")
 
 class Service:
     """A server over ``library``: ``server`` for the transports, ``options`` for those with a handshake."""
+
+    title = "QMD"
+    paths: tuple[str, ...] = ("/query", "/search")
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -47,6 +50,14 @@ class Service:
         # Ours alone: no span, and no question, is handed to whatever tracing the process may have.
         self.server.middleware[:] = [self._greet]
         self.options: InitializationOptions = self.server.create_initialization_options()
+
+    def interrupt(self) -> None:
+        """See ``Speaker``."""
+        self.library.interrupt()
+
+    async def rest(self, body: bytes) -> tuple[int, Any]:
+        """``/query`` and ``/search``, as qmd has them."""
+        return await rest.search(self.library, body)
 
     async def _greet(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Whoever connects is told how the index stands at that moment."""

@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 from mcp.server.stdio import stdio_server
 
-from qmd.mcp.server import Service
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qmd.mcp.library import Library
+    from qmd.mcp.speaker import Speaker
 
 MOST_BYTES = 4_000_000
 _DRAIN_S = 5.0
@@ -34,15 +32,15 @@ _AHEAD = 32
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
-def serve(library: Library, parent: int) -> int:
+def serve(service: Speaker, parent: int) -> int:
     """Serve until the client is gone (0) or a signal comes (128 + its number); what was asked is answered first.
 
     The client counts as gone with ``parent``, the pid of the process that started this one, unless that is 1.
     """
-    return asyncio.run(_serve(library, parent))
+    return asyncio.run(_serve(service, parent))
 
 
-async def _serve(library: Library, parent: int) -> int:
+async def _serve(service: Speaker, parent: int) -> int:
     code = 0
     wire = _Wire(asyncio.get_running_loop())
     with anyio.CancelScope() as scope:
@@ -55,14 +53,13 @@ async def _serve(library: Library, parent: int) -> int:
         loop = asyncio.get_running_loop()
         for number in _ENDS:
             loop.add_signal_handler(number, ended, number)
-        service = Service(library)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_watch_parent, wire, parent)
             stdin, stdout = cast("Any", wire), cast("Any", wire)
             async with stdio_server(stdin, stdout) as (incoming, outgoing):
                 await service.server.run(incoming, outgoing, service.options)
             tasks.cancel_scope.cancel()
-    library.interrupt()
+    service.interrupt()
     return code
 
 

@@ -1,0 +1,1 @@
+"""Brain's own MCP tools: what ``qmd.mcp``'s transports serve for it."""

@@ -1,0 +1,189 @@
+"""What each tool does: arguments, one call into ``runtime``, its envelope. The same envelopes as the commands'."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core import clock, telemetry
+from core.config import load
+from core.errors import BadInput, BrainError, Internal
+from qmd.store import open_index, translate
+from runtime.dates import parse_day
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from core.home import Home
+
+_MOST_HITS = 50
+_MOST_LISTED = 200
+_MOST_CONTEXT = 200
+
+
+class Calls:
+    """The tools over one home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def run(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """The envelope of one call, recorded in the telemetry. Raises BrainError."""
+        started = time.perf_counter()
+        fields: dict[str, Any] = {}
+        code = 0
+        try:
+            envelope = _RUN[name](self, given, fields)
+            code = 67 if envelope.get("error") == "no_results" else 0
+        except BrainError as error:
+            code = error.code
+            raise
+        except apsw.Error as error:
+            failure = translate(error, self._home.index)
+            code = failure.code
+            raise failure from error
+        except OSError as error:
+            from core.errors import from_os
+
+            known = from_os(error) or Internal(f"{type(error).__name__}: {error}")
+            code = known.code
+            raise known from error
+        finally:
+            latency = round((time.perf_counter() - started) * 1000, 1)
+            event = name.removeprefix("brain_")
+            telemetry.record(self._home, event, "mcp", latency_ms=latency, exit_code=code, tool=name, **fields)
+        return envelope
+
+    def _ask(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        return self._search(given["question"], given, fields, mode=given["mode"], source=given.get("source", ""))
+
+    def _sessions(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        return self._search(given["query"], self._of_sessions(given), fields, mode="lex")
+
+    def _meaning(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        return self._search(given["query"], self._of_sessions(given), fields, mode="hybrid")
+
+    def _of_sessions(self, given: dict[str, Any]) -> dict[str, Any]:
+        folders = load(self._home).collections.items()
+        names = [name for name, folder in folders if folder.trust in ("session", "distilled")]
+        return {**given, "limit": given["top_k"], "collections": names}
+
+    def _search(
+        self, question: str, given: dict[str, Any], fields: dict[str, Any], *, mode: str, source: str = ""
+    ) -> dict[str, Any]:
+        from runtime.ask import Asker, Request
+
+        now = clock.now()
+        since, until = given.get("since"), given.get("until")
+        request = Request(
+            limit=_between(given["limit"], 1, _MOST_HITS),
+            collections=given.get("collections") or (),
+            source=source,
+            project=given.get("project") or "",
+            since=parse_day(since, now, end=False) if since else None,
+            until=parse_day(until, now, end=True) if until else None,
+            literal=True,  # a question that comes as JSON has met no shell
+            mode=mode,
+        )
+        fields["query_len"] = len(question)
+        with Asker(self._home, load(self._home)) as asker:
+            envelope = asker.ask(question, request)
+        fields.update(n_hits=len(envelope["hits"]), hits=[hit["uri"] for hit in envelope["hits"]])
+        return envelope
+
+    def _recent(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        from runtime.recent import recent
+
+        now = clock.now()
+        envelope = recent(
+            self._home,
+            load(self._home),
+            since=parse_day(given["since"], now, end=False),
+            now=now,
+            collections=given.get("collections") or (),
+            limit=_between(given["limit"], 1, _MOST_LISTED),
+        )
+        fields["n_hits"] = len(envelope["items"])
+        return envelope
+
+    def _get(self, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str, Any]:
+        from runtime.show import show
+
+        line = _between(given.get("line", 0), 0, 10**9)
+        context = _between(given["context"], 0, _MOST_CONTEXT)
+        with self._index() as connection:
+            return show(
+                connection,
+                load(self._home),
+                given["hit"],
+                now=clock.now(),
+                line=line,
+                context=context,
+                full=given["full"],
+            )
+
+    def _trace(self, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str, Any]:
+        from runtime.trace import trace
+
+        with self._index() as connection:
+            return trace(self._home, load(self._home), connection, given["hit"], now=clock.now())
+
+    def _why(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        from runtime.why import why
+
+        limit = _between(given["limit"], 1, _MOST_HITS)
+        envelope = why(self._home, load(self._home), given["topic"], project=given.get("project") or "", limit=limit)
+        fields["n_hits"] = len(envelope["decisions"]) + len(envelope["evidence"])
+        return envelope
+
+    def _inbox(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        from runtime.capture import capture
+
+        entry = capture(
+            self._home,
+            given["text"],
+            supersedes=given["supersedes"],
+            **{name: given[name] for name in ("type", "title", "why", "alternatives", "project", "tags")},
+        )
+        fields.update(entry_id=entry.entry_id, path=entry.path, type=entry.type, indexed=entry.indexed)
+        return entry.envelope()
+
+    def _explain(self, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str, Any]:
+        if bool(given["hit"]) != bool(given["question"].strip()):
+            raise BadInput("hit and question go together", "give both, or neither for the state of the whole")
+        if given["hit"]:
+            from runtime.explain_hit import explain
+
+            return explain(self._home, load(self._home), given["hit"], given["question"])
+        from runtime.explain import report
+
+        return report(self._home, "mcp", os.environ)
+
+    @contextlib.contextmanager
+    def _index(self) -> Iterator[apsw.Connection]:
+        connection = open_index(self._home.index)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def _between(value: float, least: int, most: int) -> int:
+    return max(least, min(most, int(value)))
+
+
+_RUN: dict[str, Callable[[Calls, dict[str, Any], dict[str, Any]], dict[str, Any]]] = {
+    "brain_ask": Calls._ask,
+    "brain_recent": Calls._recent,
+    "brain_get": Calls._get,
+    "brain_trace": Calls._trace,
+    "brain_why": Calls._why,
+    "brain_inbox": Calls._inbox,
+    "brain_explain": Calls._explain,
+    "search_sessions": Calls._sessions,
+    "semantic_search": Calls._meaning,
+}

@@ -1,0 +1,116 @@
+"""A tool's envelope as text for a model: short, fenced, and labelled by how far each part is to be trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runtime import fence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SNIPPET = 240
+
+
+def text(name: str, envelope: dict[str, Any]) -> str:
+    """What the client's model reads of a call that succeeded."""
+    if envelope.get("error") == "no_results":
+        return _nothing(envelope)
+    return _TEXT.get(name, _hits)(envelope)
+
+
+def _nothing(envelope: dict[str, Any]) -> str:
+    said = "Nothing relevant in memory: there is no record of this. That is an answer; do not invent one."
+    return "\n".join([said, *_state(envelope)])
+
+
+def _hits(envelope: dict[str, Any]) -> str:
+    items = []
+    for hit in envelope["hits"]:
+        head = f"{hit['rank']}. {fence.line(hit['title'], 120)}"
+        where = f"   {_label(hit)} · {fence.line(hit['uri'], 200)}:{hit['line']}"
+        items += [head, where, f"   {fence.MARK}{fence.line(hit['snippet'], _SNIPPET)}"]
+        if hit.get("warning"):
+            items.append(f"   ! {fence.line(hit['warning'])}")
+    return "\n".join([fence.block(items), f"Route: {fence.line(envelope['route']['reason'])}", *_state(envelope)])
+
+
+def _listed(envelope: dict[str, Any]) -> str:
+    items = [
+        f"{item['ended'][:16].replace('T', ' ')} UTC · {_label(item)} · {fence.line(item['title'], 120)} · "
+        + fence.line(item["uri"], 200)
+        for item in envelope["items"]
+    ]
+    left = {name: envelope[name] for name in ("held_back", "synthetic", "subagents") if envelope.get(name)}
+    counted = f"{len(items)} of {envelope['total']} documents" + (f"; left out: {left}" if left else "")
+    return f"{fence.block(items)}\n{counted}"
+
+
+def _document(envelope: dict[str, Any]) -> str:
+    head = f"{fence.line(envelope['title'], 120)} · {_label(envelope)} · {fence.line(envelope['uri'], 200)}"
+    lines = f"lines {envelope['first_line']}-{envelope['last_line']} of {envelope['total_lines']}"
+    return fence.block([f"{head} · {lines}", fence.quote(envelope["text"])])
+
+
+def _origin(envelope: dict[str, Any]) -> str:
+    from runtime.trace import lines
+
+    return fence.block([fence.inert(line) for line in lines(envelope)])
+
+
+def _decided(envelope: dict[str, Any]) -> str:
+    items = []
+    for found in envelope["decisions"]:
+        standing = "stands" if found["standing"] else f"superseded by {fence.line(str(found['superseded_by']), 60)}"
+        items.append(f"{fence.line(str(found['type']), 20)} ({standing}): {fence.line(found['title'], 120)}")
+        items.append(f"   {_label(found)} · {fence.line(found['uri'], 200)}")
+        if found["why"]:
+            items.append(f"   {fence.MARK}why: {fence.line(found['why'])}")
+        if found["alternatives"]:
+            items.append(f"   {fence.MARK}instead of: {fence.line('; '.join(found['alternatives']))}")
+    if not envelope["decisions"]:
+        items.append("No decision was noted. What sessions say is talk, not a decision:")
+    for found in envelope["evidence"]:
+        items.append(f"evidence: {fence.line(found['title'], 120)}")
+        items.append(f"   {_label(found)} · {fence.line(found['uri'], 200)}:{found['line']}")
+        items.append(f"   {fence.MARK}{fence.line(found['snippet'], _SNIPPET)}")
+    return fence.block(items)
+
+
+def _kept(envelope: dict[str, Any]) -> str:
+    said = f"{envelope['type']} kept as {envelope['entry_id']}: {fence.line(envelope['title'], 120)}"
+    return f"{said}\nwarning: {fence.line(envelope['warning'])}" if envelope.get("warning") else said
+
+
+def _explained(envelope: dict[str, Any]) -> str:
+    if "problems" not in envelope:
+        return fence.block([f"{name}: {fence.line(str(value), 600)}" for name, value in envelope.items()])
+    problems = [f"- {fence.line(str(problem), 400)}" for problem in envelope["problems"]]
+    index, semantic = envelope.get("index", {}), envelope.get("semantic", {})
+    head = [f"index: {fence.line(str(index), 600)}", f"semantic: {fence.line(str(semantic), 400)}"]
+    return "\n".join([*head, f"problems: {len(problems) or 'none'}", *problems])
+
+
+def _label(item: dict[str, Any]) -> str:
+    trust = str(item.get("trust") or "unknown")
+    return f"{item['age']} ({item['date'][:10]}) · trust: {fence.line(trust, 20)}"
+
+
+def _state(envelope: dict[str, Any]) -> list[str]:
+    fresh = envelope.get("freshness") or {}
+    notes = []
+    if fresh.get("lexical", {}).get("fresh") is False:
+        notes.append(f"Not fresh: {fresh['lexical'].get('pending')} transcripts wait to be indexed.")
+    if fresh.get("semantic", {}).get("pending"):
+        notes.append(f"By meaning not yet complete: {fresh['semantic']['pending']} wait to be embedded.")
+    return notes
+
+
+_TEXT: dict[str, Callable[[dict[str, Any]], str]] = {
+    "brain_recent": _listed,
+    "brain_get": _document,
+    "brain_trace": _origin,
+    "brain_why": _decided,
+    "brain_inbox": _kept,
+    "brain_explain": _explained,
+}
