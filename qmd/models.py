@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from qmd.settings import Config
+
 EMBED = "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf"
 RERANK = "hf:ggml-org/Qwen3-Reranker-0.6B-Q8_0-GGUF/qwen3-reranker-0.6b-q8_0.gguf"
 GENERATE = "hf:tobil/qmd-query-expansion-1.7B-gguf/qmd-query-expansion-1.7B-q4_k_m.gguf"
@@ -76,6 +78,23 @@ def pending(connection: apsw.Connection, model: str = EMBED, collection: str = "
         (model, fingerprint(model), *bindings),
     ).get
     return count
+
+
+def waiting(connection: apsw.Connection, config: Config) -> int:
+    """How many documents or texts wait for vectors: of the provider in force where the index has vectors of ours, else
+    of qmd's own.
+    """
+    import os
+
+    from core.config import embedder
+    from qmd import vectors
+
+    spaces = vectors.spaces(connection)
+    if not spaces:
+        return pending(connection, resolve(config.models, os.environ)["embed"])
+    active = "/".join(embedder(config.embedding))
+    space = next((each for each in spaces if each.name == active), None)
+    return sum(vectors.pending(connection, space).values())
 
 
 def orphaned(connection: apsw.Connection) -> int:

@@ -67,7 +67,7 @@ class Collection:
 class Config:
     """What ``index.yml`` says; keys that are not qmd's stay in the file and out of here."""
 
-    __slots__ = ("collections", "data", "editor_uri", "global_context", "models")
+    __slots__ = ("collections", "data", "editor_uri", "embedding", "global_context", "models")
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
@@ -80,6 +80,8 @@ class Config:
         given = data.get("models")
         models = given if isinstance(given, dict) else {}
         self.models = {slot: str(models[slot]) for slot in ("embed", "rerank", "generate") if models.get(slot)}
+        section = data.get("embedding")
+        self.embedding: dict[str, Any] = section if isinstance(section, dict) else {}
         editor = next((data[key] for key in _EDITOR_KEYS if isinstance(data.get(key), str) and data[key].strip()), "")
         self.editor_uri = str(editor).strip()
 

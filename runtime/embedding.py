@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import clock
-from core.errors import BadInput, EngineMissing, LockContention
-from core.locks import FileLock
+from core.errors import BadInput, EngineMissing
 from qmd.store import open_index, translate
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ def embed(
     ``provider`` and ``model`` take the place of the configured ones for this run. Raises BadInput, EngineMissing,
     LockContention where another run is under way, Refused, and what the provider raises.
     """
+    from qmd.embedding.embedder import alone
     from qmd.embedding.embedder import embed as run
     from qmd.embedding.provider import make
 
@@ -57,7 +57,7 @@ def embed(
             raise BadInput(f"there is no collection {name!r}", f"collections: {', '.join(config.collections)}")
     if not os.path.exists(home.index):
         raise EngineMissing(f"there is no index yet at {home.index}", "brain index")
-    with one_at_a_time(join(home.state, LOCK)):
+    with alone(join(home.state, LOCK)):
         connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
         try:
             source = make(config.section("embedding"), environ, provider, model)
@@ -95,24 +95,6 @@ def embed(
     }
 
 
-def one_at_a_time(path: str) -> FileLock:
-    """The lock that keeps a second embedder away: ``with`` it raises LockContention at once."""
-    return _Alone(path, 0)
-
-
 def be_nice() -> None:
     """Let whatever else this machine does go first."""
     os.nice(_NICE)
-
-
-class _Alone(FileLock):
-    __slots__ = ()
-
-    def __enter__(self) -> FileLock:
-        try:
-            return super().__enter__()
-        except LockContention:
-            raise LockContention(
-                f"another run is embedding already (it holds {self.path})",
-                "let it end: it does the same work; brain explain shows what still waits",
-            ) from None

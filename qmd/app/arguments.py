@@ -18,7 +18,8 @@ STRATEGIES = ("auto", "regex")
 
 _TEXT = frozenset(
     """index context n min-score format collection name mask glob max-docs-per-batch max-batch-mb timeout l from
-    max-bytes candidate-limit intent chunk-strategy port host filter since until""".split()
+    max-bytes candidate-limit intent chunk-strategy port host filter since until
+    provider model""".split()
 )
 _MANY = frozenset({"collection", "filter"})
 _SHORT = {"h": "help", "v": "version", "c": "collection", "f": "force", "C": "candidate-limit"}

@@ -132,7 +132,7 @@ def _integrity(connection: apsw.Connection, findings: _Findings) -> None:
 def _vectors(session: Session, connection: apsw.Connection, findings: _Findings) -> None:
     active = models.resolve(session.config.models, os.environ)["embed"]
     current = models.fingerprint(active)
-    pending = models.pending(connection, active)
+    pending = models.waiting(connection, session.config)
     if pending:
         details = f"{figures.grouped(pending)} active documents need embeddings. Next: `qmd embed`"
         findings.add("embedding freshness", False, details)

@@ -33,10 +33,11 @@ Maintenance:
   qmd status                    - View index + collection health
   qmd update [--verify]         - Re-index collections (--verify reads every file, whatever its stat says)
   qmd trust [list|revoke]       - Approve a checked-in .qmd config's hooks/paths/models
-  qmd embed [-f] [-c <name>]    - Generate/refresh vector embeddings
+  qmd embed [-f] [-c <name>] [--provider <name>] - Generate/refresh vector embeddings
     --max-docs-per-batch <n>    - Cap docs loaded into memory per embedding batch
     --max-batch-mb <n>          - Cap UTF-8 MB loaded into memory per embedding batch
     --timeout <minutes>         - Embed session cap in minutes (0 = no limit; default 30)
+  qmd provider [<name>] [--model <name>] - Show or set whose vectors are used: local, openai, gemini, llm
   qmd pull [--refresh] [--progress] - Download embedding/generation/rerank models
   qmd cleanup [--dry-run]       - Drop inactive docs/orphans, compact FTS, vacuum
   qmd doctor                    - Check configuration, index and environment
@@ -69,7 +70,7 @@ Query syntax (qmd query):
     - Query documents allow only lex:, vec:, or hyde: prefixes.
     - Each typed line must be single-line text with balanced quotes.
 
-  This version has no embedding backend: query answers by keywords with --no-rerank; vsearch and embed say so.
+  This version does not search by vectors yet: query answers by keywords with --no-rerank; vsearch says so.
 
 AI agents & integrations:
   - Run `qmd mcp` to expose the MCP server (stdio) to agents/IDEs.

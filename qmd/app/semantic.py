@@ -1,8 +1,6 @@
-"""The verbs that need models: ``query``, ``vsearch``, ``embed``, ``pull``. What cannot be done is said, exit code 1."""
+"""The verbs that need models: ``query``, ``vsearch``, ``pull``. What cannot be done is said, exit code 1."""
 
 from __future__ import annotations
-
-import os
 
 from qmd import ecma, fusion, hybrid, models, structured
 from qmd.app.results import Result, show, show_none
@@ -99,33 +97,6 @@ def vsearch(session: Session) -> None:
     )
 
 
-def embed(session: Session) -> None:
-    """Say whether anything waits for vectors. Raises Exit where something does."""
-    arguments, out = session.arguments, session.out
-    trusted(session)
-    for option, name in (("max-docs-per-batch", "maxDocsPerBatch"), ("max-batch-mb", "maxBatchBytes")):
-        if option in arguments.flags:
-            value = ecma.to_number(arguments.text.get(option, "true"))
-            if value is None or not value.is_integer() or value < 1:
-                raise session.fail(f"{name} must be a positive integer", _HINT)
-    arguments.chunk_strategy  # noqa: B018  # raises for an unknown one
-    if "timeout" in arguments.flags:
-        minutes = ecma.to_number(arguments.text.get("timeout", "true"))
-        if minutes is None or not 0 <= minutes < float("inf"):
-            raise session.fail("--timeout must be a non-negative number of minutes (0 = no limit)", _HINT)
-    connection = session.index
-    collections = wanted(session, defaults=False)
-    model = models.resolve(session.config.models, os.environ)["embed"]
-    pending = models.pending(connection, model, collections[0] if collections else "")
-    if not pending and "force" not in arguments.flags:
-        out.line(out.paint("green", "✓ All content hashes already have embeddings."))
-        return
-    raise session.fail(
-        f"qmd embed: {_NO_BACKEND}; {pending} documents wait for vectors, and nothing has been changed.",
-        "`qmd search`, `get` and `multi-get` need none.",
-    )
-
-
 def pull(session: Session) -> None:
     """Say that no model is downloaded, because none is used."""
     trusted(session)
@@ -163,7 +134,7 @@ def _tell_health(session: Session) -> None:
     total, latest = connection.execute("SELECT count(*), max(modified_at) FROM documents WHERE active = 1").fetchall()[
         0
     ]
-    pending = models.pending(connection, models.resolve(session.config.models, os.environ)["embed"])
+    pending = models.waiting(connection, session.config)
     if pending:
         share = ecma.round_half_up(pending / int(str(total)) * 100)
         if share >= _WARN_PERCENT:

@@ -31,7 +31,7 @@ def status(session: Session) -> None:
     ]
     vectors: int = connection.execute("SELECT count(*) FROM content_vectors").get
     orphaned = models.orphaned(connection) if vectors else 0
-    pending = models.pending(connection, models.resolve(session.config.models, os.environ)["embed"])
+    pending = models.waiting(connection, session.config)
     out.line(out.paint("bold", "Documents"))
     out.line(f"  Total:    {total} files indexed")
     out.line(f"  Vectors:  {vectors} embedded")
@@ -43,6 +43,7 @@ def status(session: Session) -> None:
         out.line(f"  {out.paint('yellow', f'Pending:  {pending} need embedding')} (run 'qmd embed')")
     if latest:
         out.line(f"  Updated:  {figures.ago_iso(str(latest))}")
+    _embedding(session)
     out.line(f"\n{out.paint('bold', 'AST Chunking')}")
     out.line(f"  Status:   {out.paint('yellow', 'unavailable')} (falling back to regex chunking)")
     stored = collections.stored(connection)
@@ -96,6 +97,27 @@ def _collections(session: Session, stored: list[Stored]) -> None:
     ):
         out.line(f"  {out.paint('dim', f'# {hint}')}")
         out.line(f"  qmd {example}")
+
+
+def _embedding(session: Session) -> None:
+    """Whose vectors the index has, as the fork that had several providers showed it; nothing where it has none."""
+    from qmd import vectors
+    from qmd.app.embedding import active
+
+    out, connection = session.out, session.index
+    spaces = vectors.spaces(connection)
+    if not spaces and not session.config.embedding:
+        return
+    current = active(session)
+    out.line(f"\n{out.paint('bold', 'Embedding')}")
+    out.line(f"  Active: {out.safe(current)}")
+    out.line("  Versions:")
+    for space in spaces:
+        waiting = sum(vectors.pending(connection, space).values())
+        note = f" ({waiting} documents pending, run 'qmd embed')" if waiting else ""
+        out.line(f"    {out.safe(space.name)}: {vectors.count(connection, space)} vectors{note}")
+    if current not in [space.name for space in spaces]:
+        out.line(f"    {out.safe(current)}: 0 vectors (run 'qmd embed')")
 
 
 def _models(session: Session) -> None:

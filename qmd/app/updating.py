@@ -248,7 +248,7 @@ def _tell_failures(session: Session, place: str, changes: Changes) -> None:
 
 
 def _tell_pending(session: Session, connection: apsw.Connection) -> None:
-    pending = models.pending(connection)
+    pending = models.waiting(connection, session.config)
     if pending:
         session.out.line(f"\nRun 'qmd embed' to update embeddings ({pending} unique hashes need vectors)")
 

@@ -10,7 +10,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.errors import Internal, Refused
+from core.errors import Internal, LockContention, Refused
+from core.locks import FileLock
 from qmd import vectors
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.store import Transaction
@@ -33,6 +34,24 @@ _GROUP = 64
 _REFRESH_S = 60.0
 # So many texts refused before one was taken: it is not the texts.
 _REFUSALS = 5
+
+
+class _Alone(FileLock):
+    __slots__ = ()
+
+    def __enter__(self) -> FileLock:
+        try:
+            return super().__enter__()
+        except LockContention:
+            raise LockContention(
+                f"another run is embedding already (it holds {self.path})",
+                "let it end: it does the same work",
+            ) from None
+
+
+def alone(path: str) -> FileLock:
+    """The lock that keeps a second embedder away: ``with`` it raises LockContention at once."""
+    return _Alone(path, 0)
 
 
 class Report:

@@ -12,7 +12,7 @@ from tests.qmd.app.world import Qmd
 
 @pytest.mark.parametrize(
     "words",
-    [["vsearch", "x"], ["vector-search", "x"], ["embed"], ["embed", "--force"], ["query", "x"], ["query", "lex: x"]],
+    [["vsearch", "x"], ["vector-search", "x"], ["query", "x"], ["query", "lex: x"]],
 )
 def test_what_cannot_be_done_is_told_on_stderr_with_code_1(notes: Path, qmd: Qmd, words: list[str]) -> None:
     done = qmd(*words)
