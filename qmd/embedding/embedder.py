@@ -111,6 +111,8 @@ def embed(
 ) -> Report:
     """Embed what lacks vectors of ``provider``'s model, until ``deadline`` (``time.monotonic()``) or the end.
 
+    However soon the deadline, some are: a run that is called again and again gets to the end.
+
     ``force`` embeds anew what has them, in ``collections`` or everywhere. The caller holds the lock that keeps a second
     run away. Raises Refused where the vectors that are there were made by another model of the same name, and whatever
     the provider raises; what was committed before stays.
@@ -118,7 +120,7 @@ def embed(
     space = _space(connection, provider, collections, force)
     report = Report(space)
     done = 0
-    while not _past(deadline):
+    while True:
         waiting = [each for each in vectors.waiting(connection, space, collections) if each.hash not in report.failed]
         if not waiting:
             break
@@ -134,8 +136,8 @@ def embed(
                 progress(min(done, total), total, "embedding")
             if _past(deadline) or _past(until):
                 break
-        if before == (report.texts, report.chunks, len(report.failed)):
-            break  # nothing of what waits can be embedded
+        if _past(deadline) or before == (report.texts, report.chunks, len(report.failed)):
+            break  # the time is up, or nothing of what waits can be embedded
     with Transaction(connection):
         vectors.note(connection)
         vectors.stamp(connection, space, clock.now())
