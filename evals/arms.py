@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
+from runtime.ask import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +83,9 @@ class Arm:
         return opened  # type: ignore[no-any-return]
 
 
+# Whether this version of `ask` can be told how to search; one that cannot needs no vectors.
+HAS_MODES = "mode" in Request.__slots__
+
 # The baseline that others are compared with is the first one that is run of these.
 BASELINES = ("qmd-lex", "inproc-bm25")
 
@@ -96,7 +100,26 @@ ARMS = {
             "evals.arms_semantic:exact",
             vectors=True,
         ),
-        Arm("ask", "brain ask's whole path, routing included", "evals.arms_lexical:ask", cold=True),
+        Arm(
+            "qmd-hybrid",
+            "words and vectors fused for every question, whatever it is; no abstention",
+            "evals.arms_ask:hybrid",
+            vectors=HAS_MODES,
+        ),
+        Arm(
+            "qmd-hybrid+rerank",
+            "the same, put in order by a reranker",
+            "evals.arms_ask:reranked",
+            vectors=HAS_MODES,
+        ),
+        Arm(
+            "ask",
+            "brain ask's whole path, routing included",
+            "evals.arms_ask:ask",
+            options=("mode", "min_score"),
+            cold=True,
+            vectors=HAS_MODES,
+        ),
         Arm("real-qmd", "the real qmd's `search`, a process a question", "evals.arm_real:search", most=60, own=False),
     )
 }

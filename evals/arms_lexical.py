@@ -1,8 +1,7 @@
-"""Arms that need no model: BM25 in memory, the engine's lexical ranking, and ``ask``."""
+"""Arms that need no model: BM25 in memory, and the engine's lexical ranking."""
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from evals.arms import Unavailable
 from qmd.answers import Filters
 from qmd.search import Searcher
 from qmd.store import open_index
-from runtime.ask import Asker, Request, default_filters
+from runtime.ask import default_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,20 +70,6 @@ def lex(place: Place) -> Iterator[Answer]:
         yield answer
     finally:
         connection.close()
-
-
-@contextmanager
-def ask(place: Place) -> Iterator[Answer]:
-    """``runtime.ask`` in this process: what ``brain ask`` does after its start."""
-    folders = {name: folder.path for name, folder in place.config.collections.items()}
-    with Asker(place.home, place.config) as asker:
-
-        def answer(question: str, limit: int) -> list[str]:
-            request = Request(limit=limit, literal=True, collections=[place.scope] if place.scope else ())
-            hits = asker.ask(question, request)["hits"]
-            return [f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in hits]
-
-        yield answer
 
 
 def filters(place: Place) -> Filters:

@@ -15,7 +15,7 @@ import qmd.terms
 import runtime.ask
 from core import config
 from core.home import Home
-from evals import arms_lexical, corpora, metrics, sets
+from evals import arms_ask, corpora, metrics, sets
 from evals.arms import Place
 from evals.dataset import Dataset
 from tests.evals import invented
@@ -52,7 +52,7 @@ def _utc() -> Iterator[None]:
 def _measure(dataset: Dataset, places: Places) -> dict[str, float]:
     rows = []
     for name, place in places:
-        with arms_lexical.ask(place) as answer:
+        with arms_ask.ask(place) as answer:
             for question in dataset.questions:
                 if question.corpus == name:
                     ranked = [place.identify(found) for found in answer(question.text, metrics.DEPTH)]

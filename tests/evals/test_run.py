@@ -11,8 +11,8 @@ import pytest
 from core import config
 from core.errors import BadInput, Internal
 from core.home import Home
-from evals import child, corpora, personal, run, sets
-from evals.arms import Chosen
+from evals import arms_ask, child, corpora, personal, run, sets
+from evals.arms import Chosen, Place, Unavailable
 from evals.dataset import split_of
 from evals.run import Settings
 from runtime.indexing import index
@@ -143,6 +143,25 @@ def test_an_arm_of_vectors_says_where_there_are_none(home: Home) -> None:
     dataset, _ = personal.load(home)
     result = run.run(home, [dataset], [Chosen("qmd-vec")], Settings())
     assert "brain embed" in result["sets"][0]["arms"][0]["skipped"]
+
+
+def test_what_this_versions_ask_cannot_do_is_skipped_with_its_reason(
+    home: Home, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (dataset,) = sets.load([str(data / "trec")], home)
+    built = corpora.build(home, dataset.corpora[0])
+    scratch = Home(built.root)
+    place = Place(scratch, config.load(scratch), "", json.loads(Path(built.ids).read_text()))
+    monkeypatch.setattr("evals.arms_ask.Request", type("Request", (), {"__slots__": ("limit",)}))
+    for opened, said in (
+        (lambda: arms_ask.hybrid(place), "no hybrid search"),
+        (lambda: arms_ask.reranked(place), "no reranker"),
+        (lambda: arms_ask.ask(place, mode="lex").__enter__(), "no mode"),
+    ):
+        with pytest.raises(Unavailable, match=said):
+            opened()
+    with pytest.raises(BadInput):
+        arms_ask.ask(place, min_score="much")
 
 
 def test_a_run_that_was_cut_short_goes_on_where_it_was(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,68 @@
+"""Arms that go through ``runtime.ask``: what ``brain ask`` does after its start, in this process."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput
+from evals.arms import Unavailable
+from qmd import vectors
+from qmd.store import open_index
+from runtime.ask import Asker, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from evals.arms import Answer, Place
+
+
+def ask(place: Place, mode: str = "", min_score: str = "") -> AbstractContextManager[Answer]:
+    """The whole path, as configured; ``mode`` and ``min_score`` are `brain ask`'s. Raises BadInput, Unavailable."""
+    given: dict[str, Any] = {}
+    if mode:
+        given["mode"] = mode
+    if min_score:
+        try:
+            given["min_score"] = float(min_score)
+        except ValueError:
+            raise BadInput(f"min_score={min_score} is no number", "ask:min_score=0") from None
+    return _asked(place, given)
+
+
+def hybrid(place: Place) -> AbstractContextManager[Answer]:
+    """Hybrid for every question. Raises Unavailable where there are no vectors."""
+    if "mode" not in Request.__slots__:
+        raise Unavailable("this version's ask has no hybrid search")
+    connection = open_index(place.home.index)
+    try:
+        if not any(vectors.count(connection, space) for space in vectors.spaces(connection)):
+            raise Unavailable("nothing is embedded: brain embed")
+    finally:
+        connection.close()
+    return _asked(place, {"mode": "hybrid", "min_score": 0.0})
+
+
+def reranked(place: Place) -> AbstractContextManager[Answer]:
+    """Hybrid, then reranked. Raises Unavailable where there is no reranker."""
+    if "rerank" not in Request.__slots__:
+        raise Unavailable("this version's ask has no reranker")
+    return _asked(place, {"mode": "hybrid", "min_score": 0.0, "rerank": True})
+
+
+@contextmanager
+def _asked(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
+    unknown = [name for name in given if name not in Request.__slots__]
+    if unknown:
+        raise Unavailable(f"this version's ask has no {' and no '.join(unknown)}")
+    folders = {name: folder.path for name, folder in place.config.collections.items()}
+    scope = [place.scope] if place.scope else ()
+    with Asker(place.home, place.config) as asker:
+
+        def answer(question: str, limit: int) -> list[str]:
+            hits = asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given))["hits"]
+            return [f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in hits]
+
+        yield answer
