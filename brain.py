@@ -20,6 +20,7 @@ COMMANDS = {
     "ask": "ask your memory a question",
     "recent": "what happened lately, newest first",
     "inbox": "note a decision, an idea, a preference",
+    "add": "add articles, papers, transcripts, notes",
     "hook": "what the installed hooks run; reads the hook's JSON on stdin",
     "hooks": "have Claude Code tell the brain of each finished turn",
     "why": "what was decided or rejected on a topic, and why",

@@ -1,0 +1,213 @@
+"""Articles and raw knowledge: files that a person adds, each a document of a collection such as ``kb-raw``.
+
+A file's identity is its address if it has one, else where it lies; a copy of the same bytes is the same article. The
+document's name keeps a slug of the first title and the identity's digest, so that adding again updates it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from os.path import abspath, basename, isdir, join
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core import clock, document, frontmatter
+from core.document import Timestamp, render
+from core.files import write_atomic
+from core.home import make_private
+from core.redaction import clean as redact
+from core.text import clean, one_line
+from ingest import addresses
+from ingest._article_read import Article, Unreadable
+from ingest._article_worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME = "article"
+ENDINGS = (
+    ".md",
+    ".markdown",
+    ".mdx",
+    ".qmd",
+    ".txt",
+    ".html",
+    ".htm",
+    ".xhtml",
+    ".pdf",
+    ".epub",
+    ".docx",
+    ".srt",
+    ".vtt",
+)
+MAX_BYTES = 128 * 1024 * 1024
+TIMEOUT_S = 120.0
+_MAX_FILES = 100_000
+_SLUG = 60
+_HEAD = 8192
+_TITLE = 200
+
+
+class Added(NamedTuple):
+    """What became of a file: ``status`` is added, updated or unchanged; ``path`` is the document's."""
+
+    status: str
+    path: str
+    title: str
+    kind: str
+
+
+def files(folder: str) -> Iterator[str]:
+    """The files below a folder that may be articles, by the ending of their names, in order; hidden ones left out."""
+    count = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.lower().endswith(ENDINGS) and not name.startswith("."):
+                count += 1
+                if count > _MAX_FILES:
+                    return
+                yield join(place, name)
+
+
+class Shelf:
+    """One collection's folder, to which files are added. ``with`` ends the process that reads them."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        make_private(folder)
+        self.redacted: dict[str, int] = {}
+        self._worker = Worker(TIMEOUT_S)
+        self._by_id: dict[str, str] = {}
+        self._by_digest: dict[str, str] = {}
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".md"):
+                self._learn(name)
+
+    def __enter__(self) -> Shelf:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.__exit__(None, None, None)
+
+    def add(self, path: str, *, called: str = "", title: str = "", url: str = "") -> Added:
+        """Make or bring up to date the document of one file; ``called``: its name where it lies under another.
+
+        ``title`` and ``url`` take the place of the file's own. Raises Unreadable, and OSError where the document
+        cannot be written.
+        """
+        path = abspath(path)
+        digest, mtime = _digest(path)
+        url = addresses.clean(url) if url else ""
+        name = called or basename(path)
+        # What was piped in has no place of its own: its bytes are all it is.
+        identity = f"url\0{url}" if url else f"text\0{digest}" if called else f"file\0{path}"
+        session = f"article-{hashlib.sha256(identity.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+        known = self._by_id.get(session) or self._by_digest.get(digest)
+        if known is not None and not url:
+            session = self._session(known) or session
+        if known is not None and known == self._by_digest.get(digest) and not title and not url:
+            # The same bytes: the document stays as it is, also where somebody has corrected it.
+            return Added("unchanged", join(self.folder, known), self._title(known), "")
+        article = self._worker.read(path, name, url)
+        meta, body = self._document(article, session, name, digest, mtime, title, url)
+        data = render(meta, body)
+        shown = str(meta["title"])
+        target = known or f"{_slug(shown)}-{session[-8:]}.md"
+        place = join(self.folder, target)
+        before = _bytes(place)
+        if before == data:
+            return Added("unchanged", place, shown, article.kind)
+        write_atomic(place, data)
+        self._by_digest = {held: one for held, one in self._by_digest.items() if one != target}
+        self._by_id[session] = self._by_digest[digest] = target
+        return Added("added" if before is None else "updated", place, shown, article.kind)
+
+    def _document(
+        self, article: Article, session: str, name: str, digest: str, mtime: int, title: str, url: str
+    ) -> tuple[dict[str, Any], str]:
+        own = article.fields
+        safe = self._safe
+        when = clock.parse_iso(str(own.get("date") or "")[:40])
+        stem = name.rpartition(".")[0] or name
+        called = safe(title) or safe(str(own.get("title") or "")) or safe(_first_line(article)) or safe(stem)
+        origin = url or addresses.clean(str(own.get("url") or ""))
+        meta: dict[str, Any] = {
+            "session_id": session,
+            "source": NAME,
+            "title": one_line(called, _TITLE) or "Untitled article",
+            "date": Timestamp(clock.iso(mtime if when is None else when)),
+            "date_source": "mtime" if when is None else None,
+            "author": one_line(safe(str(own.get("author") or "")), _TITLE),
+            "url": safe(origin) if origin.startswith(("http://", "https://")) else "",
+            "language": one_line(str(own.get("language") or ""), 20),
+            "kind": article.kind,
+            "pages": own.get("pages"),
+            "tags": [one_line(safe(str(tag)), 60) for tag in own.get("tags") or []],
+            "original": one_line(safe(name), _TITLE),
+            "sha256": digest,
+            "truncated": own.get("truncated"),
+        }
+        body = safe(article.body).strip("\n")
+        first = re.match(r"\s*#{1,2}\s+(.*)", body)
+        if first is None or one_line(first[1]) != meta["title"]:
+            body = f"# {meta['title']}\n\n{body}"
+        return meta, body
+
+    def _safe(self, text: str) -> str:
+        return redact(clean(text), self.redacted)
+
+    def _learn(self, name: str) -> None:
+        head = (_bytes(join(self.folder, name), _HEAD) or b"").decode("utf-8", "replace")
+        found = frontmatter.bounds(head)
+        fields = document.fields(head[found[0] : found[1]]) if found is not None else None
+        if fields and fields.get("source") == NAME:
+            self._by_id[str(fields.get("session_id"))] = name
+            self._by_digest[str(fields.get("sha256"))] = name
+
+    def _title(self, name: str) -> str:
+        head = (_bytes(join(self.folder, name), _HEAD) or b"").decode("utf-8", "replace")
+        found = frontmatter.bounds(head)
+        return str((document.fields(head[found[0] : found[1]]) or {}).get("title") or name) if found else name
+
+    def _session(self, name: str) -> str:
+        return next((session for session, known in self._by_id.items() if known == name), "")
+
+
+def _digest(path: str) -> tuple[str, int]:
+    """(SHA-256, mtime in seconds) of a regular file of bearable size. Raises Unreadable."""
+    try:
+        status = os.stat(path)
+        if isdir(path) or not stat.S_ISREG(status.st_mode):
+            raise Unreadable("not a regular file", "add a file or a folder")
+        if status.st_size > MAX_BYTES:
+            raise Unreadable(f"over {MAX_BYTES >> 20} MB", "split it, or convert it to text")
+        if not status.st_size:
+            raise Unreadable("empty", "is it the right file?")
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest(), int(status.st_mtime)
+    except OSError as error:
+        raise Unreadable(f"unreadable: {error.strerror}", "check its name and permissions") from None
+
+
+def _bytes(path: str, most: int = -1) -> bytes | None:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(most)
+    except OSError:
+        return None
+
+
+def _first_line(article: Article) -> str:
+    """The first line of a text, where it can be a title."""
+    if article.kind != "text":
+        return ""
+    first = next((line.strip() for line in article.body.splitlines() if line.strip()), "")
+    return first if len(first) <= 120 else ""
+
+
+def _slug(title: str) -> str:
+    plain = "-".join(re.findall(r"[a-z0-9]+", title.casefold()))
+    return plain[:_SLUG].strip("-") or "article"

@@ -1,0 +1,131 @@
+"""``brain add``: files into a collection of articles, and into the index at once."""
+
+from __future__ import annotations
+
+import os
+from os.path import basename, isdir, join, relpath
+
+import apsw
+
+from core.errors import BadInput
+from ingest._article_read import Unreadable
+from ingest.articles import MAX_BYTES, Added, Shelf, files
+from qmd.store import open_index, translate
+from qmd.update import register
+from qmd.writer import put
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, BinaryIO
+
+    from core.config import Config
+    from core.home import Home
+
+    Progress = Callable[[int, int, str], None]
+
+# What other commands write: a file put there would be theirs.
+_OTHERS = ("brain", "distilled", "chrome-history", "inbox", "code", "git")
+_BUSY_MS = 30_000
+_SHOWN = 50
+
+
+def add(
+    home: Home,
+    config: Config,
+    places: Sequence[str],
+    *,
+    collection: str,
+    title: str = "",
+    url: str = "",
+    stream: BinaryIO | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Add files, folders of them, and (``-``) what ``stream`` holds; returns the envelope of ``brain add --json``.
+
+    Raises BadInput for a place or collection that cannot be, and where nothing at all could be read; LockContention and
+    EngineMissing of the index. In a folder, what cannot be read is counted and listed, and the rest is added.
+    """
+    folder = _folder(home, config, collection)
+    chosen = list(_chosen(places))
+    if (title or url) and len(chosen) != 1:
+        raise BadInput("--title and --url are of one file", "add that file alone")
+    home.make()
+    report: dict[str, Any] = {"schema": 1, "ok": True, "collection": collection}
+    counts = {"added": 0, "updated": 0, "unchanged": 0, "failed": 0}
+    documents: list[dict[str, str]] = []
+    failures: list[dict[str, str]] = []
+    connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
+    try:
+        register(connection, config.collections.values())
+        with Shelf(folder) as shelf:
+            for number, place in enumerate(chosen, 1):
+                try:
+                    done = (
+                        _piped(home, shelf, stream, title, url)
+                        if place == "-"
+                        else shelf.add(place, title=title, url=url)
+                    )
+                except Unreadable as error:
+                    counts["failed"] += 1
+                    if len(failures) < _SHOWN:
+                        failures.append({"path": place, "reason": error.reason, "fix": error.fix})
+                    continue
+                counts[done.status] += 1
+                _index(connection, collection, folder, done)
+                if len(documents) < _SHOWN:
+                    uri = f"qmd://{collection}/{relpath(done.path, folder)}"
+                    documents.append({"status": done.status, "uri": uri, "path": done.path, "title": done.title})
+                if progress is not None:
+                    progress(number, len(chosen), basename(place))
+            report["redacted"] = dict(sorted(shelf.redacted.items()))
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    if failures and counts["failed"] == len(chosen):
+        first = failures[0]
+        raise BadInput(f"{first['path']}: {first['reason']}", first["fix"])
+    return {**report, **counts, "documents": documents, "failures": failures}
+
+
+def _folder(home: Home, config: Config, collection: str) -> str:
+    found = config.collections.get(collection)
+    known = ", ".join(name for name in config.collections if name not in _OTHERS)
+    if found is None:
+        raise BadInput(f"there is no collection {collection!r}", f"one of {known}; or add it to {config.path}")
+    if collection in _OTHERS:
+        raise BadInput(f"{collection} is written by another command", f"one of {known}")
+    if os.path.commonpath((home.root, found.path)) != home.root:
+        raise BadInput(
+            f"{found.path} is not the brain's to write", f"put the file there yourself, or use one of {known}"
+        )
+    return found.path
+
+
+def _chosen(places: Sequence[str]) -> Iterator[str]:
+    for place in places:
+        if place != "-" and isdir(place):
+            several = list(files(place))
+            if not several:
+                raise BadInput(f"nothing to add in {place}", "markdown, text, HTML, PDF, EPUB, DOCX, SRT or VTT")
+            yield from several
+        else:
+            yield place
+
+
+def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: str) -> Added:
+    """What a pipe holds, by way of a private file: it is read in another process."""
+    import tempfile
+
+    data = stream.read(MAX_BYTES + 1) if stream is not None else b""
+    with tempfile.TemporaryDirectory(prefix="piped-", dir=home.state) as folder:
+        path = join(folder, "piped")
+        with open(path, "wb") as target:
+            target.write(data)
+        return shelf.add(path, called=title or "piped text", title=title, url=url)
+
+
+def _index(connection: apsw.Connection, collection: str, folder: str, done: Added) -> None:
+    with open(done.path, "rb") as stream:
+        put(connection, collection, relpath(done.path, folder), stream.read(), os.fstat(stream.fileno()))

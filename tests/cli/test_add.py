@@ -1,0 +1,73 @@
+"""``brain add``: what is added is found at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from tests.ingest import articles_fixture as made
+
+Brain = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_folder_is_added_and_found_and_what_is_broken_is_listed(brain: Brain, home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.pdf").write_bytes(made.pdf())
+    (folder / "b.epub").write_bytes(made.epub())
+    (folder / "c.pdf").write_bytes(made.pdf(password="x"))
+    report = json.loads(brain("add", str(folder), "--json").stdout)
+    assert (report["ok"], report["added"], report["failed"]) == (True, 2, 1)
+    assert report["failures"][0]["reason"] == "encrypted"
+    answer = json.loads(brain("ask", "printed walrus", "--json").stdout)
+    assert answer["hits"][0]["uri"] == report["documents"][0]["uri"]
+    assert answer["hits"][0]["trust"] == "article"
+    assert json.loads(brain("add", str(folder), "--json").stdout)["unchanged"] == 2
+    assert brain("index", "--json").returncode == 0
+    assert len(list(Path(home.path("kb-raw")).glob("*.md"))) == 2
+
+
+def test_a_pipe_is_added_under_its_address(brain: Brain, home: Home) -> None:
+    done = brain("add", "-", "--url", "https://a.test/w", "-c", "kb-wiki", "--json", stdin=made.HTML)
+    report = json.loads(done.stdout)
+    assert report["documents"][0]["title"] == "The walrus paper"
+    again = brain("add", "-", "--url", "https://a.test/w", "-c", "kb-wiki", stdin=made.HTML.replace("ice", "rocks"))
+    assert again.stdout.startswith("updated: The walrus paper\n")
+    assert [path.parent.name for path in Path(home.root).rglob("*walrus*.md")] == ["kb-wiki"]
+    assert list(Path(home.state).glob("piped-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "nothing to add"),
+        (("missing.pdf",), "unreadable"),
+        (("locked.pdf",), "encrypted"),
+        (("-", "-"), "read once"),
+        (("a.md", "-c", "nowhere"), "there is no collection"),
+        (("a.md", "-c", "brain"), "another command"),
+        (("a.md", "-c", "outside"), "not the brain's to write"),
+        (("a.md", "b.md", "--title", "x"), "of one file"),
+        (("empty",), "nothing to add"),
+    ],
+)
+def test_what_cannot_be_added_ends_with_64_and_a_fix(
+    brain: Brain, home: Home, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "locked.pdf").write_bytes(made.pdf(password="x"))
+    (tmp_path / "empty").mkdir()
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("# x\n", encoding="utf-8")
+    Path(home.path("collections.yml")).write_text(
+        f"collections:\n  brain:\n  kb-raw:\n  outside: {{path: {tmp_path}}}\n", encoding="utf-8"
+    )
+    done = brain("add", *words, "--json", cwd=str(tmp_path))
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["error"]) == (64, "bad_input")
+    assert said in report["message"]
+    assert report["fix"]
