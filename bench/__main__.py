@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, engine, index, locomo
+from bench import ask, chrome, embed, engine, index, locomo
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = ("ask", "index", "qmd", "chrome", "locomo")
+SUITES = ("ask", "index", "qmd", "embed", "chrome", "locomo")
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -41,6 +41,8 @@ def main(argv: list[str] | None = None) -> int:
             index.measure(report, quick=arguments.quick)
         if "qmd" in suites:
             engine.measure(report, quick=arguments.quick)
+        if "embed" in suites:
+            embed.measure(report, quick=arguments.quick)
         if "chrome" in suites:
             chrome.measure(report, quick=arguments.quick)
         if "locomo" in suites:
