@@ -19,6 +19,23 @@ if TYPE_CHECKING:
 _REFRESH_WAIT_S = 10.0
 _BUILTIN = "builtin"
 
+
+def _mode(text: str) -> str:
+    if text not in ("auto", "lex", "vec", "hybrid", "time"):
+        raise ValueError("auto, lex, vec, hybrid or time")
+    return text
+
+
+def _score(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError("a number from 0 to 1")
+    return value
+
+
 COMMAND = Command(
     "ask",
     "ask your memory a question",
@@ -37,6 +54,8 @@ COMMAND = Command(
         Option("--since", metavar="DATE", help="only what ended on or after DATE (2026-05-01, 7d, yesterday)"),
         Option("--until", metavar="DATE", help="only what began by the end of DATE"),
         Option("--timeout", metavar="S", help="give up after S seconds, exit code 66 (10)", convert=seconds),
+        Option("--mode", metavar="MODE", help="auto, lex (words), vec (meaning), hybrid or time (auto)", convert=_mode),
+        Option("--min-score", metavar="X", help="what must speak for an answer, 0 to 1 (0.16)", convert=_score),
         Option("--strict", help='qmd\'s own query language: terms ANDed, "phrases", -exclusions'),
         Option("--literal", help="permit ; ` and $( in the question"),
         Option("--explain", help="add to each hit why it ranks where it does"),
@@ -156,6 +175,8 @@ def _request(args: Args) -> Request:
         literal=args.literal or args.batch is not None,
         explain=args.explain,
         timeout_s=args.timeout,
+        mode=args.mode,
+        min_score=args.min_score,
     )
 
 

@@ -5,7 +5,7 @@ The measurements behind the constants are in docs/retrieval.md.
 
 from __future__ import annotations
 
-from math import log
+from math import log, log10
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,3 +67,15 @@ def best_span(matches: Sequence[tuple[int, int]], weights: Sequence[float]) -> t
                 if score > best[0]:
                     best = (score, first, position)
     return best
+
+
+def evidence(share: float, passages: int, cosine: float | None, level: float | None) -> float:
+    """How much speaks for there being an answer at all, 0–1; questions about another corpus stay below 0.16.
+
+    ``share`` is the best document's part of what endless matches of every term would give; in more passages more match
+    by chance. ``cosine`` is the nearest chunk's, ``level`` what it is where there is no answer; None where not known.
+    """
+    sum_ = share - 0.05 * log10(max(1, passages) / 100)
+    if cosine is not None and level is not None:
+        sum_ += 0.5 * (cosine - level)
+    return min(1.0, max(0.0, sum_))

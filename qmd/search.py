@@ -20,6 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
+    from qmd.knn import Near, Nearest
+    from qmd.vectors import Space
+
     class Boost(Protocol):
         """What lifts documents by their date: periods to look at, and how well a document matches (0–1)."""
 
@@ -46,8 +49,24 @@ def document_count(connection: apsw.Connection) -> int:
     return int(row[0]) if row else 0
 
 
+class Meaning:
+    """A question's vector in a space, and what it counts (0–1) in each collection, ``default`` in the others."""
+
+    __slots__ = ("default", "space", "vector", "weights")
+
+    def __init__(self, space: Space, vector: bytes, weights: dict[str, float], default: float) -> None:
+        self.space = space
+        self.vector = vector
+        self.weights = weights
+        self.default = default
+
+
 class Searcher:
-    """Any number of searches over one connection."""
+    """Any number of searches over one connection.
+
+    Of the last search: ``share`` is what its best document has of what endless matches of every term would give,
+    ``passages`` how many there are to search, ``cosine`` the nearest chunk's (None where no vector took part).
+    """
 
     # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
     # a name of its own.
@@ -57,6 +76,9 @@ class Searcher:
         self.connection = connection
         self.analyzer = Analyzer(connection)
         self.rows: list[tuple[int, float, int, Any]] = []
+        self.share = 0.0
+        self.passages = 0
+        self.cosine: float | None = None
         Searcher._made += 1
         self.function = f"brain_positions_{Searcher._made}"
         connection.register_fts5_function(self.function, self._collect)
@@ -70,16 +92,19 @@ class Searcher:
         strict: bool = False,
         boost: Boost | None = None,
         drop: str = "",
+        meaning: Meaning | None = None,
     ) -> list[Hit]:
         """The best ``limit`` documents, best first; equal scores fall in the order they were indexed.
 
         ``strict`` is qmd's ANDed language. ``boost`` lifts documents by date; ``drop`` is the part of the question
-        that named the date, which is no term unless nothing else remains. Raises apsw.Error.
+        that named the date, which is no term unless nothing else remains. With ``meaning``, words and vectors are
+        blended; ``vec0`` must be loaded then. Raises apsw.Error.
         """
         if strict:
             return _strict(self.connection, question, limit, filters)
         ranking = _Search(self, filters, limit)
-        ranking.rank(question, boost, drop)
+        ranking.rank(question, boost, drop, meaning)
+        self.share, self.passages, self.cosine = ranking.share, ranking.passages, ranking.cosine
         return ranking.hits(limit)
 
     def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
@@ -129,25 +154,71 @@ class _Search:
         self._function = searcher.function
         self._filters = filters
         self._only_documents, self._only_passages, self._bindings = self._restriction()
+        self.share = 0.0
+        self.passages = 0
+        self.cosine: float | None = None
+        self._nearest: Nearest | None = None
+        self._blend: dict[int, float] | None = None
+        self._shown_by_meaning: dict[int, Near] = {}
 
-    def rank(self, question: str, boost: Boost | None, drop: str) -> None:
+    def rank(self, question: str, boost: Boost | None, drop: str, meaning: Meaning | None = None) -> None:
         """Nominate and score."""
         self._terms = self._analyzer.analyze(question, drop)
         if drop and self._terms.only_stop_words:
             self._terms = self._analyzer.analyze(question)  # the date was all there is to look for: its words, then
         self._score(self._dated(boost) if boost is not None else set())
+        top = max((candidate.lexical for candidate in self._scored.values()), default=0.0)
+        self.share = top / self._ceiling
+        if meaning is not None:
+            self._near(meaning)
         if boost is not None and self._scored:
-            self._lift(boost)
+            self._lift(boost, top)
+        if meaning is not None:
+            self._fuse(meaning, top)
 
-    def _lift(self, boost: Boost) -> None:
+    def _near(self, meaning: Meaning) -> None:
+        """The documents whose chunks are nearest; they take part whether or not a word of theirs matches."""
+        from qmd import knn
+
+        self._nearest = knn.nearest(
+            self._connection, meaning.space, meaning.vector, self._filters, restricted=bool(self._only_documents)
+        )
+        if self._nearest.documents:
+            self.cosine = self._nearest.top
+        for document in self._nearest.documents:
+            self._scored.setdefault(document, Scored())
+
+    def _fuse(self, meaning: Meaning, top: float) -> None:
+        from qmd.blend import blend
+
+        nearest = self._nearest
+        if nearest is None:
+            return
+        weights: dict[int, float] = {}
+        if any(weight != meaning.default for weight in meaning.weights.values()):
+            weights = {
+                document: meaning.weights.get(collection, meaning.default)
+                for document, collection in self._connection.execute(
+                    f"SELECT id, collection FROM documents WHERE id IN ({','.join(map(str, self._scored))})"
+                )
+            }
+        lexical = {document: scored.lexical + scored.date for document, scored in self._scored.items()}
+        self._blend = blend(lexical, top, nearest, weights, meaning.default)
+        for document, near in nearest.documents.items():
+            share = weights.get(document, meaning.default)
+            words = (1.0 - share) * lexical[document] / top if top else 0.0
+            if self._blend[document] > 2 * words:
+                self._shown_by_meaning[document] = near
+
+    def _lift(self, boost: Boost, top: float) -> None:
         """Add to what matches up to as much again as the best has, by how well its date matches."""
-        top = max(candidate.lexical for candidate in self._scored.values())
+        near = self._nearest.documents if self._nearest is not None else {}
         for document, date, ended in self._connection.execute(
             "SELECT document_id, date, ended FROM brain_facts WHERE dated = 1"
             f" AND document_id IN ({','.join(map(str, self._scored))})"
         ):
             candidate = self._scored[document]
-            if candidate.lexical > 0:
+            if candidate.lexical > 0 or document in near:
                 candidate.date = boost.match(date, ended) * top
 
     def hits(self, limit: int) -> list[Hit]:
@@ -167,7 +238,7 @@ class _Search:
                 )
             }
             found += [
-                Hit(rows[document], self._scored[document].total(self._ceiling), self._scored[document].parts())
+                Hit(rows[document], self._score_of(document), self._parts(document))
                 for document in window
                 if document in rows
             ]
@@ -200,7 +271,23 @@ class _Search:
             )
         return result
 
+    def _score_of(self, document: int) -> float:
+        if self._blend is not None:
+            return min(1.0, self._blend[document])
+        return self._scored[document].total(self._ceiling)
+
+    def _parts(self, document: int) -> dict[str, float]:
+        parts = self._scored[document].parts()
+        if self._blend is not None and self._nearest is not None:
+            near = self._nearest.documents.get(document)
+            parts["cosine"] = round(near.cosine if near is not None else self._nearest.floor, 3)
+            parts["blend"] = round(self._blend[document], 4)
+        return parts
+
     def _ranked(self) -> list[int]:
+        blend = self._blend
+        if blend is not None:
+            return sorted((each for each, score in blend.items() if score > 0), key=lambda each: (-blend[each], each))
         found = [document for document, candidate in self._scored.items() if candidate.lexical + candidate.date > 0]
         return sorted(found, key=lambda each: (-(self._scored[each].lexical + self._scored[each].date), each))
 
@@ -274,6 +361,7 @@ class _Search:
 
         rows = self._locate("brain_passages", match[0], passages)
         total = rows[0][2] if rows else 1
+        self.passages = total if rows else 0
         frequencies = [0.0] * len(terms.count)
         for term, frequency in zip(terms.term, known, strict=True):
             frequencies[term] += frequency
@@ -384,6 +472,16 @@ class _Search:
         if row is None:
             return
         text, content, packed = row
+        near = self._shown_by_meaning.get(hit.document_id)
+        if near is not None:
+            from qmd import knn
+
+            knn.place(self._connection, near)
+            inside = text[near.start : near.end]
+            hit.line, hit.snippet = snippet.around(
+                text, near.start, near.start + snippet.find_any(inside, self._terms.names)
+            )
+            return
         bounds = memoryview(packed).cast("I")
         if not bounds:
             hit.snippet = snippet.around(text, 0, 0)[1]

@@ -15,9 +15,10 @@ from core import clock
 from core.errors import NO_RESULTS, OK, BadInput, BrainError, EngineMissing, EngineTimeout, Internal
 from qmd import search, store
 from qmd.answers import Filters, Hit
-from qmd.terms import STOP
-from runtime import age, dates, freshness
+from qmd.scoring import evidence
+from runtime import age, freshness
 from runtime.hits import docid, resume, uri
+from runtime.plan import Plan
 from runtime.query import validate
 
 TYPE_CHECKING = False
@@ -27,16 +28,23 @@ if TYPE_CHECKING:
 
     from core.config import Collection, Config
     from core.home import Home
+    from qmd.static_query import Encoder
+    from runtime.meaning import Semantics
 
 DEFAULT_LIMIT = 5
 _DEFAULT_TIMEOUT_S = 10.0
+# What must speak for an answer (0–1), so that there is one; measured in docs/retrieval.md.
+DEFAULT_MIN_SCORE = 0.16
+# In fewer passages no word is common enough to tell: whatever matches is an answer.
+_FEW_PASSAGES = 50
 
 
 class Request:
     """What is asked besides the question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
 
     __slots__ = (
-        "collections", "explain", "limit", "literal", "project", "since", "source", "strict", "timeout_s", "until",
+        "collections", "explain", "limit", "literal", "min_score", "mode", "project", "since", "source", "strict",
+        "timeout_s", "until",
     )  # fmt: skip
 
     def __init__(self, **given: Any) -> None:
@@ -49,18 +57,26 @@ class Request:
         self.strict: bool = bool(given.get("strict"))
         self.literal: bool = bool(given.get("literal"))
         self.explain: bool = bool(given.get("explain"))
+        self.mode: str = given.get("mode") or "auto"
+        # None: the default, where there is enough to judge by.
+        self.min_score: float | None = given.get("min_score")
         self.timeout_s: float | None = given.get("timeout_s")
 
 
 class Asker:
     """An open memory: ``with Asker(home, config) as asker`` and any number of questions.
 
-    ``timeout_s`` is how long opening may take, and each question that names no time of its own.
+    ``timeout_s`` is how long opening may take, and each question that names no time of its own. ``encoder`` turns
+    questions into vectors of the configured provider's model; without one the fitted table does.
     """
 
-    __slots__ = ("_config", "_connection", "_freshness", "_home", "_searcher", "_timeout_s")
+    __slots__ = ("_config", "_connection", "_encoder", "_freshness", "_home", "_searcher", "_semantics", "_timeout_s")
 
-    def __init__(self, home: Home, config: Config, timeout_s: float | None = None) -> None:
+    def __init__(
+        self, home: Home, config: Config, timeout_s: float | None = None, encoder: Encoder | None = None
+    ) -> None:
+        self._encoder = encoder
+        self._semantics: Semantics | str | None = None
         self._timeout_s = timeout_s or float(config.section("ask").get("timeout_s") or _DEFAULT_TIMEOUT_S)
         self._home = home
         self._config = config
@@ -84,19 +100,21 @@ class Asker:
         started = time.perf_counter()
         question = validate(question, literal=request.literal)
         now = clock.now()
-        plan = _Plan(question, request, self._filters(request), now)
+        plan = Plan(question, request, self._filters(request), now, self._open_semantics)
         timeout = request.timeout_s or self._timeout_s
         # Waiting for a lock counts against the deadline too.
         self._connection.set_busy_timeout(self._busy_ms(timeout))
         try:
             # One transaction: what is nominated, scored and shown is one state of the index.
             with self._connection, store.Deadline(self._connection, timeout) as deadline:
+                fresh = self._freshness or freshness.Freshness(self._home, self._config, self._connection)
+                self._freshness = fresh
+                plan.choose(bool(fresh.embedded))
                 hits = plan.run(self._searcher)
                 if any("superseded_by" in hit.fields for hit in hits):
                     from runtime.supersede import arrange
 
                     hits = arrange(self._connection, hits)
-                fresh = self._freshness or freshness.Freshness(self._home, self._config, self._connection)
                 if deadline.passed():
                     raise apsw.InterruptError("the answer came after the deadline")
         except apsw.Error as error:
@@ -104,22 +122,48 @@ class Asker:
             if isinstance(failure, EngineTimeout):
                 failure.message = f"no answer within {timeout:g} s"
             raise failure from error
-        self._freshness = fresh
         if not hits and not fresh.complete:
             raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
+        reason = plan.reason(hits)
+        strength = self._evidence(plan)
+        least = DEFAULT_MIN_SCORE if request.min_score is None else request.min_score
+        if hits and strength is not None and strength < least and self._may_abstain(request):
+            reason += f"; nothing relevant: what matches is worth {strength:.2f}, less than {least:.2f} (--min-score)"
+            hits = []
+        if not hits:
+            reason += fresh.waiting()
         envelope: dict[str, Any] = {
             "schema": 1,
             "ok": True,
             "query": question,
-            "route": {"mode": plan.mode, "reason": plan.reason(hits)},
+            "route": {"mode": plan.mode, "reason": reason},
             "took_ms": 0.0,
             "freshness": fresh.envelope(),
+            "evidence": None if strength is None else round(strength, 3),
         }
         if not hits:
             envelope["error"] = "no_results"
         envelope["hits"] = [self._hit(rank, hit, now, request.explain) for rank, hit in enumerate(hits, 1)]
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
+
+    def _open_semantics(self) -> Semantics | str:
+        """What to ask by meaning with, or why there is nothing. Raises apsw.Error."""
+        if self._semantics is None:
+            from runtime import meaning
+
+            self._semantics = meaning.open_space(self._connection, self._config, self._encoder)
+        return self._semantics
+
+    def _evidence(self, plan: Plan) -> float | None:
+        if not plan.judged:
+            return None
+        found = self._searcher
+        return evidence(found.share, found.passages, found.cosine, plan.level)
+
+    def _may_abstain(self, request: Request) -> bool:
+        """Whether weak evidence is none: not of a handful of passages, unless a least score was asked for."""
+        return request.min_score is not None or self._searcher.passages >= _FEW_PASSAGES
 
     @staticmethod
     def _busy_ms(timeout_s: float) -> int:
@@ -174,74 +218,6 @@ class Asker:
         return result
 
 
-class _Plan:
-    """What a question asks for: a search, a search under a date, or a walk through the days that it names."""
-
-    __slots__ = ("_boost", "_filters", "_question", "_request", "_span", "mode")
-
-    def __init__(self, question: str, request: Request, filters: Filters, now: int) -> None:
-        self._question = question
-        self._request = request
-        self._filters = filters
-        boost: Any = None
-        span: Any = None
-        if not request.strict:
-            boost, span = date_boost(question, now)
-        self._boost = boost
-        self._span = span
-        self.mode = "strict" if request.strict else "lex"
-        if span is None:
-            return
-        given = filters.since is not None or filters.until is not None
-        if _asks_only_when(question, span.phrase):
-            self.mode = "time"
-        if not given and (span.mode == "bound" or self.mode == "time"):
-            filters.since, filters.until = span.since, span.until
-
-    def run(self, searcher: search.Searcher) -> list[Hit]:
-        """The hits. Raises apsw.Error."""
-        if self.mode == "time":
-            return searcher.newest(limit=self._request.limit, filters=self._filters)
-        return searcher.search(
-            self._question,
-            limit=self._request.limit,
-            filters=self._filters,
-            strict=self._request.strict,
-            boost=self._boost,
-            drop=self._span.phrase if self._span is not None else "",
-        )
-
-    def reason(self, hits: list[Hit]) -> str:
-        """Why the answer was looked for in this way, dates and filters included."""
-        reason = {
-            "strict": "--strict: every term must occur",
-            "lex": "lexical: terms ORed, documents and passages scored together",
-            "time": "chronological: the documents of the days named, newest first",
-        }[self.mode]
-        if self._span is not None:
-            reason += f"; {self._span.reason}"
-            if self._boost is not None and hits and self.mode == "lex" and not any(hit.parts["date"] for hit in hits):
-                reason += "; nothing that matches is from those days"
-        names = [f"{name} {value}" for name, _, value in self._filters.fields]
-        return reason + (f"; only {', '.join(names)}" if names else "")
-
-
-# Words of a question that asks for the record of some days and for nothing in particular.
-_RECORD = frozenset(
-    """happen happened happening work worked working do done doing change changed changes going go went session sessions
-    conversation conversations document documents note notes talk talked discuss discussed write wrote writing been
-    made make everything activity activities history log show list lately recently project projects thing things
-    today""".split()
-)
-
-
-def _asks_only_when(question: str, phrase: str) -> bool:
-    """Whether nothing is left to search for once the date is taken out ("what did I do yesterday?")."""
-    rest = question.replace(phrase, " ", 1).lower()
-    words = "".join(character if character.isalnum() else " " for character in rest).split()
-    return all(word in STOP or word in _RECORD for word in words)
-
-
 def batch(asker: Asker, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:
     """One envelope a question, failures included: nothing that one question does ends the others."""
     for question in questions:
@@ -268,18 +244,6 @@ def project_glob(pattern: str) -> str:
     if any(mark in pattern for mark in "*?["):
         return pattern
     return pattern if pattern.startswith("/") else f"*/{pattern}"
-
-
-def date_boost(question: str, now: int) -> tuple[Any, Any]:
-    """(boost, span): what the question's date lifts, and the date itself; (None, None) where it names none."""
-    if not dates.may_name_a_date(question):
-        return None, None
-    span = dates.find(question, now)
-    if span is None or span.mode == "bound":
-        return None, span
-    from runtime.boost import DateBoost
-
-    return DateBoost(span), span
 
 
 def default_filters(config: Config) -> Filters:

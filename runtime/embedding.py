@@ -11,6 +11,7 @@ import apsw
 
 from core import clock
 from core.errors import BadInput, EngineMissing
+from core.home import make_private
 from qmd.store import open_index, translate
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def embed(
                     deadline=deadline,
                     progress=progress,
                 )
+                table = _query_table(home, connection, source, report.space, deadline, progress)
             finally:
                 source.close()
         except apsw.Error as error:
@@ -92,7 +94,27 @@ def embed(
         "failures": [{"hash": digest, "reason": reason} for digest, reason in list(report.failed.items())[:_LISTED]],
         "pending": sum(waiting.values()),
         "pending_by_collection": waiting,
+        "query_table": table,
     }
+
+
+def _query_table(
+    home: Home, connection: apsw.Connection, source: Any, space: Any, deadline: float | None, progress: Progress | None
+) -> str:
+    """Make ready what cold questions are encoded by: ``fitted``, ``current``, ``later`` or ``none``."""
+    from qmd import static_fit, texture
+    from qmd.store import Transaction
+
+    with Transaction(connection):
+        texture.measure(connection)
+    if not static_fit.can(source):
+        return "none"
+    if not static_fit.due(connection, space):
+        return "current" if static_fit.exists(connection, space) else "none"
+    folder = join(home.state, "models")
+    make_private(folder)
+    quality = static_fit.fit(connection, space, source, folder, deadline, progress)
+    return "later" if quality is None else "fitted"
 
 
 def be_nice() -> None:

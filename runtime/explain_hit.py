@@ -12,9 +12,10 @@ from core import clock
 from core.errors import EngineMissing
 from qmd import search, store
 from qmd.answers import Explanation, Filters
-from runtime.ask import DEFAULT_LIMIT, Asker, Request, date_boost, default_filters
+from runtime.ask import DEFAULT_LIMIT, Asker, Request, default_filters
 from runtime.explain_transcript import SUFFIX, Fate, fate
 from runtime.hits import SCHEME, NotFound, Row, docid, resolve, uri
+from runtime.plan import date_boost
 from runtime.query import validate
 
 if TYPE_CHECKING:

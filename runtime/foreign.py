@@ -17,8 +17,9 @@ from qmd import store
 from qmd.answers import Hit
 from qmd.terms import STOP
 from runtime import freshness
-from runtime.ask import Asker, date_boost
+from runtime.ask import Asker
 from runtime.hits import SCHEME
+from runtime.plan import date_boost
 from runtime.query import validate
 
 TYPE_CHECKING = False
@@ -55,6 +56,8 @@ def refuse(request: Request) -> None:
         "--source": request.source,
         "--project": request.project,
         "--explain": request.explain,
+        "--min-score": request.min_score is not None,
+        f"--mode {request.mode}": request.mode not in ("auto", "lex"),
     }
     for flag, given in asked.items():
         if given:
@@ -114,6 +117,7 @@ class ForeignAsker(Asker):
             },
             "took_ms": 0.0,
             "freshness": fresh.envelope(),
+            "evidence": None,
         }
         if not found:
             envelope["error"] = "no_results"

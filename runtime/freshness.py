@@ -59,6 +59,15 @@ class Freshness:
             },
         }
 
+    def waiting(self) -> str:
+        """What an empty answer cannot speak for, as an end to its reason; "" where everything is indexed."""
+        said = ""
+        if self.pending:
+            said += f"; at least {self.pending} changed since the last index run and may hold it"
+        if self.embedded and self.embedded < self.documents:
+            said += f"; {self.documents - self.embedded} documents await their vectors"
+        return said
+
 
 def mark(connection: apsw.Connection, config: Config) -> None:
     """Note that a run over every configured collection has ended."""

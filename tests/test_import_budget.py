@@ -47,6 +47,7 @@ OURS = {
     "runtime.freshness",
     "runtime.days",
     "runtime.hits",
+    "runtime.plan",
     "runtime.query",
 }
 # fcntl is the lock of the telemetry row.

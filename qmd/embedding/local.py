@@ -107,7 +107,7 @@ class Local:
             for start in range(0, max(1, len(ids)), room):
                 parts.append(ids[start : start + room])
                 owners.append(row)
-        means = self._means(parts)
+        means = self._means(parts, self.batch)
         if len(parts) == len(found):
             return _unit(means)
         result: NDArray[np.float32] = np.zeros((len(found), self._dimensions), dtype=np.float32)
@@ -115,16 +115,26 @@ class Local:
             result[owner] += vector * np.float32(len(part) + _SPECIAL)
         return _unit(result)
 
+    @property
+    def tokenizer(self) -> Any:
+        """The model's own, which neither truncates nor pads."""
+        return self._tokenizer
+
+    def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """One row of length 1 for each short row of token ids: all go through the model in one call."""
+        self._load()
+        return _unit(self._means(rows, len(rows)))
+
     def close(self) -> None:
         """Let the model go."""
         self._session = None
 
-    def _means(self, parts: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    def _means(self, parts: Sequence[Sequence[int]], batch: int) -> NDArray[np.float32]:
         import numpy as np
 
         result: NDArray[np.float32] = np.empty((len(parts), self._dimensions), dtype=np.float32)
-        for first in range(0, len(parts), self.batch):
-            rows = [self._wrapped(part) for part in parts[first : first + self.batch]]
+        for first in range(0, len(parts), batch):
+            rows = [self._wrapped(part) for part in parts[first : first + batch]]
             longest = max(map(len, rows))
             ids = np.zeros((len(rows), longest), dtype=np.int64)
             mask = np.zeros((len(rows), longest), dtype=np.int64)

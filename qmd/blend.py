@@ -1,0 +1,44 @@
+"""Words and meaning in one order: a weighted sum of two scores, each stretched over its own candidates.
+
+Ranks alone (reciprocal rank fusion) throw away how far ahead the best is, and measured worse than words alone on
+conversations; docs/retrieval.md has the figures.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from qmd.knn import Nearest
+
+# How much meaning counts in prose, and in a collection that is mostly code: names of things are words in the former,
+# while code is asked for in other words than it is written in.
+PROSE = 0.3
+CODE = 0.7
+# A collection whose texts are code to this share is one of code.
+_CODE_SHARE = 0.5
+# What answers where and when: words and dates say it better than likeness does.
+PROVENANCE = 0.5
+
+
+def weight(code_share: float) -> float:
+    """The weight of meaning (0–1) in a collection of which ``code_share`` (0–1) is code."""
+    return CODE if code_share >= _CODE_SHARE else PROSE
+
+
+def blend(
+    lexical: dict[int, float], top: float, nearest: Nearest, weights: dict[int, float], default: float
+) -> dict[int, float]:
+    """A score for each document of either kind.
+
+    ``lexical`` are scores that matches of words and dates give, ``top`` the best that words alone give;
+    ``weights`` (0–1) is what meaning counts for a document, ``default`` where it has none.
+    """
+    width = nearest.top - nearest.floor
+    scores: dict[int, float] = {}
+    for document in lexical.keys() | nearest.documents.keys():
+        share = weights.get(document, default)
+        words = lexical.get(document, 0.0) / top if top else 0.0
+        near = nearest.documents.get(document)
+        meaning = (near.cosine - nearest.floor) / width if near is not None and width else 0.0
+        scores[document] = (1.0 - share) * words + share * meaning
+    return scores

@@ -1,0 +1,124 @@
+"""A question's vector from a cold process: the sum of a few rows of a table that was fitted to the model.
+
+docs/retrieval.md says how the table is made (``qmd/static_fit.py``) and what it is worth. Reading it needs neither
+numpy nor the model: a row a token, and the tokens are cut here (``qmd/wordpiece.py``).
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from qmd import wordpiece
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    from qmd.vectors import Space
+
+    class Encoder(Protocol):
+        """Turns a question into a vector of one space.
+
+        ``kind`` is ``static`` or ``model``; ``level`` is the cosine that questions reach even where there is no answer,
+        None where that is not known.
+        """
+
+        kind: str
+        level: float | None
+
+        def encode(self, question: str) -> bytes:
+            """int8, of length 127; empty where the question has nothing that the encoder knows."""
+            ...
+
+
+# Bump with whatever makes tables of before unusable.
+VERSION = 1
+# Of a table that says less about texts it has not seen, questions are not asked.
+LEAST_QUALITY = 0.5
+# Cosines that the best passage has for questions of another corpus (docs/retrieval.md).
+STATIC_LEVEL = 0.44
+MODEL_LEVEL = 0.24
+# Of a long question the first so many words are read.
+_WORDS = 96
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS brain_static_fits (
+  model INTEGER PRIMARY KEY,
+  version INTEGER NOT NULL,
+  fingerprint TEXT NOT NULL,
+  vectors INTEGER NOT NULL,
+  quality REAL NOT NULL,
+  as_of INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS brain_static (
+  model INTEGER NOT NULL,
+  token TEXT NOT NULL,
+  scale REAL NOT NULL,
+  vector BLOB NOT NULL,
+  PRIMARY KEY (model, token)
+) WITHOUT ROWID;
+"""
+
+
+class StaticQuery:
+    """The fitted table of one space; ``quality`` is its mean cosine with the model over texts it was not fitted to."""
+
+    __slots__ = ("_connection", "_dimensions", "_model", "kind", "level", "quality")
+
+    def __init__(self, connection: apsw.Connection, space: Space, quality: float) -> None:
+        self._connection = connection
+        self._model = space.id
+        self._dimensions = space.dimensions
+        self.quality = quality
+        self.kind = "static"
+        self.level: float | None = STATIC_LEVEL
+
+    def encode(self, question: str) -> bytes:
+        """The question's vector, int8, of length 127; empty where no token of it is in the table. Raises apsw.Error."""
+        rows: dict[str, tuple[float, Any] | None] = {}
+
+        def known(piece: str) -> bool:
+            if piece not in rows:
+                rows[piece] = self._row(piece)
+            return rows[piece] is not None
+
+        total = [0.0] * self._dimensions
+        found = False
+        for word in wordpiece.words(question)[:_WORDS]:
+            for piece in wordpiece.pieces(word, known):
+                row = rows[piece]
+                if row is not None:
+                    scale, vector = row
+                    total = [sum_ + scale * value for sum_, value in zip(total, vector, strict=True)]
+                    found = True
+        return unit(total) if found else b""
+
+    def _row(self, token: str) -> tuple[float, Any] | None:
+        row: Any = self._connection.execute(
+            "SELECT scale, vector FROM brain_static WHERE model = ? AND token = ?", (self._model, token)
+        ).fetchone()
+        return (row[0], memoryview(row[1]).cast("b")) if row else None
+
+
+def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
+    """The table of a space, or why there is none that could be used. Raises apsw.Error."""
+    try:
+        row: Any = connection.execute(
+            "SELECT version, fingerprint, quality FROM brain_static_fits WHERE model = ?", (space.id,)
+        ).fetchone()
+    except apsw.SQLError:
+        row = None
+    if row is None or row[0] != VERSION or row[1] != space.fingerprint:
+        return f"no query table is fitted to {space.name} yet"
+    if row[2] < LEAST_QUALITY:
+        return f"the query table of {space.name} is too weak yet ({row[2]:.2f})"
+    return StaticQuery(connection, space, row[2])
+
+
+def unit(vector: list[float]) -> bytes:
+    """``vector`` at length 127 as int8; empty where it has no length."""
+    length = sum(value * value for value in vector) ** 0.5
+    if not length:
+        return b""
+    scale = 127.0 / length
+    return bytes([round(value * scale) & 255 for value in vector])

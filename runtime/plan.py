@@ -1,0 +1,169 @@
+"""What a question asks for: words, meaning, or a walk through the days that it names; and why."""
+
+from __future__ import annotations
+
+from core.errors import BadInput
+from qmd.terms import STOP
+from runtime import dates
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from qmd.answers import Filters, Hit
+    from qmd.search import Meaning, Searcher
+    from runtime.ask import Request
+    from runtime.meaning import Semantics
+
+MODES = ("auto", "lex", "vec", "hybrid", "time")
+_LEXICAL = "lexical: terms ORed, documents and passages scored together"
+_BLENDED = "words and meaning blended"
+
+
+class Plan:
+    """What a question asks for. ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``.
+
+    ``open_semantics`` gives what to ask by meaning with, or says why there is nothing; it is called only where meaning
+    is wanted.
+    """
+
+    __slots__ = (
+        "_boost", "_filters", "_meaning", "_open_semantics", "_question", "_request", "_span", "_why", "level", "mode"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        question: str,
+        request: Request,
+        filters: Filters,
+        now: int,
+        open_semantics: Callable[[], Semantics | str],
+    ) -> None:
+        if request.mode not in MODES:
+            raise BadInput(f"there is no mode {request.mode!r}", f"one of: {', '.join(MODES)}")
+        if request.strict and request.mode not in ("auto", "lex"):
+            raise BadInput(f"--strict is words, --mode {request.mode} is not", "give one of them")
+        self._question = question
+        self._request = request
+        self._filters = filters
+        self._open_semantics = open_semantics
+        self._meaning: Meaning | None = None
+        self._boost: Any = None
+        self._span: Any = None
+        self.level: float | None = None
+        self.mode = "strict" if request.strict else "lex"
+        self._why = "--strict: every term must occur" if request.strict else _LEXICAL
+        if request.strict:
+            return
+        self._boost, span = date_boost(question, now)
+        self._span = span
+        given = filters.since is not None or filters.until is not None
+        if request.mode == "time" or (
+            request.mode == "auto" and span is not None and _asks_only_when(question, span.phrase)
+        ):
+            self.mode = "time"
+            self._why = "chronological: the newest documents first"
+            if span is not None or given:
+                self._why = "chronological: the documents of the days named, newest first"
+        if span is not None and not given and (span.mode == "bound" or self.mode == "time"):
+            filters.since, filters.until = span.since, span.until
+
+    def choose(self, embedded: bool) -> None:
+        """Decide between words and meaning, if anything is ``embedded``. Raises apsw.Error."""
+        wanted = self._request.mode
+        if self.mode != "lex":
+            return
+        if wanted == "lex":
+            self._why = f"--mode lex; {_LEXICAL}"
+            return
+        if not embedded:
+            self._why = f"{_LEXICAL}; nothing is embedded yet" + (
+                "" if wanted == "auto" else f", --mode {wanted} or not"
+            )
+            return
+        factor, why = 1.0, f"--mode {wanted}"
+        if wanted == "auto":
+            from qmd import blend
+            from runtime import route
+
+            kind, said = route.kind(self._question)
+            if kind == route.LITERAL:
+                self._why = f"literal ({said[:40]}): its words as they stand"
+                return
+            why = "conceptual"
+            if kind == route.PROVENANCE:
+                factor, why = blend.PROVENANCE, f"provenance ({said}): words, path and date above likeness"
+        semantics = self._open_semantics()
+        if isinstance(semantics, str):
+            self._why = f"{_LEXICAL}; not by meaning: {semantics}"
+            return
+        question = self._question
+        if self._span is not None:
+            question = question.replace(self._span.phrase, " ", 1).strip() or question
+        self._meaning = semantics.of(question, 0.0 if wanted == "vec" else factor)
+        if self._meaning is None:
+            self._why = f"{_LEXICAL}; not by meaning: no word of the question is known"
+            return
+        self.level = semantics.encoder.level
+        self.mode = "vec" if wanted == "vec" else "hybrid"
+        how = "a fitted table of tokens" if semantics.encoder.kind == "static" else "the model"
+        self._why = f"{why}; {'meaning alone' if wanted == 'vec' else _BLENDED}, the question encoded by {how}"
+
+    @property
+    def judged(self) -> bool:
+        """Whether what was found says how likely it is that there is an answer at all."""
+        return self.mode == "lex" or (self.mode in ("hybrid", "vec") and self.level is not None)
+
+    def run(self, searcher: Searcher) -> list[Hit]:
+        """The hits. Raises apsw.Error."""
+        if self.mode == "time":
+            return searcher.newest(limit=self._request.limit, filters=self._filters)
+        return searcher.search(
+            self._question,
+            limit=self._request.limit,
+            filters=self._filters,
+            strict=self._request.strict,
+            boost=self._boost,
+            drop=self._span.phrase if self._span is not None else "",
+            meaning=self._meaning,
+        )
+
+    def reason(self, hits: list[Hit]) -> str:
+        """Why the answer was looked for in this way, dates and filters included."""
+        reason = self._why
+        if self._span is not None:
+            reason += f"; {self._span.reason}"
+            dated = self.mode in ("lex", "hybrid")
+            if self._boost is not None and hits and dated and not any(hit.parts["date"] for hit in hits):
+                reason += "; nothing that matches is from those days"
+        names = [f"{name} {value}" for name, _, value in self._filters.fields]
+        return reason + (f"; only {', '.join(names)}" if names else "")
+
+
+# Words of a question that asks for the record of some days and for nothing in particular.
+_RECORD = frozenset(
+    """happen happened happening work worked working do done doing change changed changes going go went session sessions
+    conversation conversations document documents note notes talk talked discuss discussed write wrote writing been
+    made make everything activity activities history log show list lately recently project projects thing things
+    today""".split()
+)
+
+
+def _asks_only_when(question: str, phrase: str) -> bool:
+    """Whether nothing is left to search for once the date is taken out ("what did I do yesterday?")."""
+    rest = question.replace(phrase, " ", 1).lower()
+    words = "".join(character if character.isalnum() else " " for character in rest).split()
+    return all(word in STOP or word in _RECORD for word in words)
+
+
+def date_boost(question: str, now: int) -> tuple[Any, Any]:
+    """(boost, span): what the question's date lifts, and the date itself; (None, None) where it names none."""
+    if not dates.may_name_a_date(question):
+        return None, None
+    span = dates.find(question, now)
+    if span is None or span.mode == "bound":
+        return None, span
+    from runtime.boost import DateBoost
+
+    return DateBoost(span), span

@@ -1,0 +1,158 @@
+"""Which retrieval a question needs: the narrowest that answers it.
+
+Exact things (identifiers, paths, commands, errors, quotations) are looked up as words; whatever is put in a person's
+own words is searched by meaning as well; where, when and who lean on words, paths and dates. No model takes part, and a
+wrong guess costs little: the words count in each of them.
+"""
+
+from __future__ import annotations
+
+LITERAL = "literal"
+PROVENANCE = "provenance"
+CONCEPTUAL = "conceptual"
+
+_EXTENSIONS = frozenset(
+    """bash c cc cfg conf cpp cs css csv db env gitignore go h hpp html ini ipynb java jpg js json jsonl jsx kt lock log
+    lua md mjs php pdf png proto py rb rs sass scss sh so sql sqlite svg swift tar tex toml ts tsv tsx txt vue xml yaml
+    yml zip zsh""".split()
+)
+# What follows a program's name in a command, and seldom in a sentence.
+_COMMANDS = {
+    program: frozenset(words.split())
+    for program, words in (
+        ("git", "add bisect blame branch checkout cherry-pick clean clone commit diff fetch log merge pull push rebase "
+                "reflog remote reset restore revert show stash status switch tag worktree"),
+        ("npm", "audit ci exec i init install link publish run start test uninstall update"),
+        ("pnpm", "add dlx exec install run"), ("yarn", "add install run"), ("npx", "create-react-app"),
+        ("pip", "freeze install list show uninstall wheel"), ("pip3", "freeze install list uninstall"),
+        ("uv", "add lock pip run sync tool venv"), ("brew", "install services uninstall update upgrade"),
+        ("apt", "install remove update upgrade"), ("apt-get", "install remove update upgrade"),
+        ("cargo", "add bench build check clippy fmt install new run test"),
+        ("go", "build fmt generate get install mod run test vet"),
+        ("docker", "build compose exec images inspect logs ps pull push rm rmi run stop volume"),
+        ("kubectl", "apply config delete describe exec get logs rollout scale"),
+        ("terraform", "apply destroy import init plan"), ("helm", "install upgrade"),
+        ("systemctl", "daemon-reload disable enable restart start status stop"),
+        ("gh", "api auth issue pr release repo run"),
+        ("make", "all bench check clean install lint test venv"), ("sudo", "apt apt-get bash chmod chown rm systemctl"),
+    )
+}  # fmt: skip
+_QUOTES = {'"': '"', "“": "”", "«": "»", "`": "`"}
+_PROVENANCE_FIRST = frozenset("when where who whose".split())
+_PROVENANCE_AFTER = frozenset(
+    """article branch collection conversation date day directory document file folder machine note page path project
+    repo repository session source tool transcript week month year time""".split()
+)
+_ERRNO = frozenset("EACCES EAGAIN EBADF EBUSY EEXIST EINTR EINVAL EIO EISDIR EMFILE EPERM EPIPE EROFS".split())
+_ERRNO_FAMILIES = ("EADDR", "ECONN", "EHOST", "ENET", "ENO", "ENAMETOO", "ETIMED")
+_HEX = frozenset("0123456789abcdef")
+
+
+def kind(question: str) -> tuple[str, str]:
+    """(``literal``, ``provenance`` or ``conceptual``, the part of the question that says so, "" for the last)."""
+    exact = _exact(question)
+    if exact:
+        return LITERAL, exact
+    words = ["".join(c for c in word if c.isalnum()) for word in question.lower().split()]
+    words = [word for word in words if word]
+    for first, second in zip(words, [*words[1:], ""], strict=True):
+        if first in _PROVENANCE_FIRST:
+            return PROVENANCE, first
+        if first in ("which", "what") and second in _PROVENANCE_AFTER:
+            return PROVENANCE, f"{first} {second}"
+        if first not in ("so", "and", "but", "then", "in", "from", "on", "at", "to", "by", "during", "since", "until"):
+            break
+    return CONCEPTUAL, ""
+
+
+def _exact(question: str) -> str:
+    """The part of a question that is meant to the letter, "" where there is none."""
+    quoted = _quoted(question)
+    if quoted:
+        return quoted
+    words = question.split()
+    for word in words:
+        bare = (
+            word.strip(".,;:!?\"'()[]{}<>…“”‘’«»")
+            if not word.startswith(("-", ".", "/", "~"))
+            else word.rstrip(".,;:!?")
+        )
+        if _is_exact(bare) or word.rstrip(".,;:!?").endswith("()"):
+            return bare
+    if len(words) > 1 and words[1] in _COMMANDS.get(words[0], ()):
+        return f"{words[0]} {words[1]}"
+    return ""
+
+
+def _quoted(question: str) -> str:
+    for opening, closing in _QUOTES.items():
+        before, found, rest = question.partition(opening)
+        inside, closed, _ = rest.partition(closing)
+        if found and closed and inside.strip() and (not before or not before[-1].isalnum()):
+            return inside.strip()
+    return ""
+
+
+def _is_exact(word: str) -> bool:
+    """Whether a word is an identifier, a path, a flag, a hash or the name of an error."""
+    if len(word) < 2:
+        return False
+    if word.startswith("-"):
+        return word[1:2].isalpha() or (word.startswith("--") and word[2:3].isalpha())
+    if word.startswith(("/", "~/", "./", "../")) and any(c.isalpha() for c in word):
+        return True
+    if any(mark in word for mark in ("::", "->", "=>", "&&", "||", "()", "://", "${")):
+        return True
+    if "\\" in word or ("@" in word[1:-1] and "." in word):
+        return True
+    letters = [c for c in word if c.isalpha()]
+    if not letters:
+        return word.count(".") == 3 and word.replace(".", "").replace(":", "").isdigit()  # an address
+    if "_" in word.strip("_") or word.startswith("__"):
+        return True
+    if "=" in word[1:]:
+        return True
+    return _is_path(word) or _is_dotted(word) or _is_camel(word) or _is_error(word) or _is_hash(word)
+
+
+def _is_path(word: str) -> bool:
+    parts = word.split("/")
+    if len(parts) < 2:
+        return False
+    # "and/or" and "client/server" are prose; three parts, or a dot in the last, are a path.
+    return (len(parts) > 2 and all(parts[:-1])) or "." in parts[-1].strip(".")
+
+
+def _is_dotted(word: str) -> bool:
+    parts = word.lstrip(".").split(".")
+    if word.startswith(".") and parts[0].isalpha() and len(parts) == 1:
+        return word[1:].lower() in _EXTENSIONS or len(word) > 4
+    if len(parts) < 2:
+        return False
+    if parts[-1].lower() in _EXTENSIONS and parts[0]:
+        return True
+    return all(len(part) > 1 and part.isidentifier() for part in parts)
+
+
+def _is_camel(word: str) -> bool:
+    """``getUserName``; not ``iPhone``, ``YouTube`` or ``McDonald``."""
+    if not word.isalnum() or not word[0].islower() or not word[:2].islower():
+        return False
+    return (any(c.isupper() for c in word[2:-1]) and word[-1] != "s") or sum(c.isupper() for c in word[2:]) > 1
+
+
+def _is_error(word: str) -> bool:
+    """``TypeError``, ``ECONNREFUSED``, ``SIGKILL``."""
+    if not word.isalnum():
+        return False
+    if word.isupper():
+        return word in _ERRNO or word.startswith(_ERRNO_FAMILIES) or (word.startswith("SIG") and len(word) > 5)
+    named = word[0].isupper() and word.endswith(("Error", "Exception", "Warning"))
+    return named and len(word) > 6 and word not in ("Exception", "Warning")
+
+
+def _is_hash(word: str) -> bool:
+    digits = word.removeprefix("#").replace("-", "")
+    if not _HEX.issuperset(digits.lower()) or len(digits) < 6:
+        return False
+    return any(c.isdigit() for c in digits) and any(c.isalpha() for c in digits)

@@ -1,0 +1,116 @@
+"""A corpus of questions, each with the retrieval it needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.route import CONCEPTUAL, LITERAL, PROVENANCE, kind
+
+_LITERAL = """
+getUserName
+where is getUserName defined
+src/auth/token.py
+what changed in src/auth/token.py
+~/notes/today
+./run.sh
+--no-verify
+git commit --amend
+git rebase -i HEAD
+git stash pop
+npm install
+pip install
+docker compose up
+kubectl get pods
+cargo test
+systemctl restart
+"database is locked"
+why did "connection reset by peer" happen
+what does “no such table” mean
+ECONNREFUSED
+TypeError
+why did we get a ModuleNotFoundError
+SIGKILL
+ENOSPC
+ENOENT
+os.path.join
+config.yaml
+how do I configure pyproject.toml
+max_retries
+__init__
+std::vector
+a1b2c3d4
+#a1b2c3
+5f0c1a2b-1111-2222-3333-444455556666
+127.0.0.1
+https://example.org/page
+FOO=bar
+user@example.org
+C:\\temp
+open()
+DATABASE_URL
+`make lint`
+"""
+
+_PROVENANCE = """
+when did we drop the cache
+When did Caroline go to the support group?
+where did I put the invoice
+who asked for dark mode
+which session did we talk about retries in
+which file has the token refresh
+what day was the outage
+which project uses the queue
+in which conversation did we choose a name
+what year did we move
+Whose idea was the rewrite
+"""
+
+_CONCEPTUAL = """
+the session where we argued about caching but never said cache
+why did the permission hook fail
+what did I decide about the auth flow?
+how did we make startup faster
+What does Melanie do to relax?
+Would Caroline likely have Dr. Seuss books on her bookshelf?
+read/write splitting
+client and/or server rendering
+he's happy with Node
+iPhone battery drain
+YouTube playlist for running
+McDonald family dinner
+24/7 support
+10:30 meeting
+U.S. taxes
+e.g. a decision
+the e-mail about money
+state-of-the-art models
+python check file is readonly
+python3 encode decode bytes
+make the tests faster
+go home early
+find a good plan
+cat pictures
+CAP theorem
+NASA and EU grants
+EVERYTHING
+what went wrong, and what did we learn?
+Exception to the rule
+海象在哪里
+was the café naïve
+don't repeat "
+a
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (line, expected)
+        for block, expected in ((_LITERAL, LITERAL), (_PROVENANCE, PROVENANCE), (_CONCEPTUAL, CONCEPTUAL))
+        for line in block.strip().splitlines()
+    ],
+)
+def test_a_question_takes_its_route(question: str, expected: str) -> None:
+    found, said = kind(question)
+    assert found == expected
+    assert bool(said) == (expected != CONCEPTUAL)
