@@ -176,6 +176,8 @@ class Normaliser:
 
     def _finish_late(self) -> None:
         # An agent may start agents whose documents then say so: each round can only settle links one level deeper.
+        # A database holds many units: it is read once for all of those that are late.
+        last: Reading | None = None
         for _ in range(8):
             late = sorted(self._late, key=lambda unit: (is_agent(unit), unit))
             self._late.clear()
@@ -183,7 +185,9 @@ class Normaliser:
                 parts: list[tuple[Any, int]] = []
                 members = sorted(self._members.get(unit, ()))
                 for path in members:
-                    reading = self._source.read(path)
+                    many = len(self._owned.get(path, ())) > 1
+                    reading = last if many and last is not None and last.path == path else self._source.read(path)
+                    last = reading if many else last
                     part = reading.parts.get(unit)
                     if part is not None:
                         parts.append((part, reading.mtime_ns))

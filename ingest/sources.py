@@ -19,6 +19,12 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),),
     "pi": (("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)), ("PI_CODING_AGENT_SESSION_DIR", "", ())),
     "gemini": (("", "~/.gemini", ("tmp",)), ("", "~/.cache/.gemini", ("tmp",))),
+    "cursor": (
+        ("", "~/Library/Application Support", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
+        ("XDG_CONFIG_HOME", "~/.config", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
+        ("APPDATA", "", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
+        ("", "~/.cursor", ("projects", "chats")),
+    ),
     "opencode": (
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),
         ("OPENCODE_DB", "", ()),

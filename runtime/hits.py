@@ -25,10 +25,12 @@ _HEX = frozenset("0123456789abcdef")
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
 # Source → the command that its id completes.
+_CURSOR = "cursor-agent --resume"
 _RESUME = {
     "claude": "claude --resume",
     "codex": "codex resume",
     "gemini": "gemini --resume",
+    "cursor": _CURSOR,
     "opencode": "opencode --session",
     "pi": "pi --session",
     "copilot": "copilot --resume",
@@ -97,8 +99,8 @@ def resume(fields: dict[str, Any]) -> str | None:
     A subagent is resumed by its parent. An id that a shell would read as anything but one word gives None.
     """
     command = _RESUME.get(str(fields.get("source")))
-    if command is None:
-        return None
+    if command is None or (command == _CURSOR and fields.get("surface") != "agent"):
+        return None  # the editor's own conversations are taken up in the editor
     identity = str(fields.get("parent") or fields.get("session_id") or "")
     if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
         return None

@@ -147,6 +147,8 @@ def test_patterns_in_a_name_are_letters(shelf: Shelf) -> None:
         ({"source": "codex", "session_id": "5f0c"}, "codex resume 5f0c"),
         ({"source": "opencode", "session_id": "ses_1", "parent": "ses_0"}, "opencode --session ses_0"),
         ({"source": "note", "session_id": "5f0c"}, None),
+        ({"source": "cursor", "session_id": "5f0c"}, None),
+        ({"source": "cursor", "session_id": "5f0c", "surface": "agent"}, "cursor-agent --resume 5f0c"),
         ({"session_id": "5f0c"}, None),
         ({"source": "claude"}, None),
         ({"source": "claude", "session_id": "x; rm -rf ~"}, None),

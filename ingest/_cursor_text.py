@@ -1,0 +1,135 @@
+"""What Cursor puts around the words of a message, and the parts that its agents' messages consist of."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from core.text import clean, one_line
+from ingest.agentcalls import command_text
+from ingest.markup import between, cut_blocks
+from ingest.values import blocks, moment, string
+
+if TYPE_CHECKING:
+    from ingest.reading import Reading
+    from ingest.sessions import Session
+
+_ASIDES = (
+    "user_info",
+    "rules",
+    "user_rules",
+    "project_layout",
+    "git_status",
+    "attached_files",
+    "open_and_recently_viewed_files",
+    "recently_viewed_files",
+    "system_reminder",
+    "system-reminder",
+    "additional_data",
+    "agent_transcripts",
+    "agent_skills",
+    "mcp_file_system",
+    "manually_attached_skills",
+    "external_links",
+    "timestamp",
+    "cursor_commands",
+    "image_files",
+    "system_notification",
+    "task_notification",
+    "code_selection",
+    "terminal_files_information",
+    "linter_errors",
+)
+_DROPPED = ("image", "file", "redacted_reasoning", "redacted-reasoning", "tool-result", "source")
+
+
+def typed(text: str) -> str:
+    """What of a user's text a person typed; "" where the editor wrote all of it."""
+    text = clean(text)
+    if "<user_query>" in text:
+        found: list[str] = []
+        while "<user_query>" in text:
+            rest = text.partition("<user_query>")[2]
+            inner, _, text = rest.partition("</user_query>")
+            found.append(inner.strip())
+        return "\n\n".join(piece for piece in found if piece)
+    if "<" in text:
+        for tag in _ASIDES:
+            if "<" + tag in text:
+                text = cut_blocks(text, tag)
+    return text.strip()
+
+
+def workspace(text: str) -> str:
+    """The folder that a message's ``<user_info>`` names, or ""."""
+    return text.partition("Workspace Path: ")[2].partition("\n")[0].strip() if "<user_info>" in text else ""
+
+
+def stamp(text: str) -> str:
+    """The instant that a message's ``<timestamp>`` names (``Monday, Apr 27, 2026, 9:14 AM (UTC+2)``), or ""."""
+    said = between(text, "timestamp").strip()
+    if not said:
+        return ""
+    head, _, zone = said.partition(" (UTC")
+    hours, _, minutes = zone.rstrip(")").partition(":")
+    try:
+        offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0) * (-1 if hours.startswith("-") else 1))
+        found = datetime.strptime(head.strip(), "%A, %b %d, %Y, %I:%M %p").replace(tzinfo=timezone(offset))
+    except ValueError:
+        return moment(said)
+    return moment(found.timestamp())
+
+
+def message(session: Session, reading: Reading, role: str, content: Any, line: int, name: str = "") -> None:
+    """Put one message of an agent's transcript into the session; ``content`` is text or a list of parts."""
+    if role == "user":
+        _user(session, reading, content, line, name)
+    elif role in ("assistant", "tool"):
+        for block in blocks(content):
+            _part(session, reading, block, line, name)
+    elif role != "system":
+        reading.count(f"message role {one_line(role, 60)}", line)
+
+
+def _user(session: Session, reading: Reading, content: Any, line: int, name: str) -> None:
+    said: list[str] = []
+    at = ""
+    for block in blocks(content):
+        kind = block.get("type")
+        if kind == "text":
+            text = string(block.get("text"))
+            session.cwd = session.cwd or workspace(text)
+            at = at or stamp(text)
+            said.append(typed(text))
+        elif kind in ("tool_result", "tool-result"):
+            _outcome(session, block, name)
+        elif kind not in _DROPPED:
+            reading.count(f"user part {one_line(str(kind), 60)}", line)
+    session.seen(at)
+    session.prompt("\n\n".join(text for text in said if text), at, name)
+
+
+def _part(session: Session, reading: Reading, block: dict[str, Any], line: int, name: str) -> None:
+    kind = block.get("type")
+    if kind == "text":
+        text = string(block.get("text"))
+        if text.strip() != "[REDACTED]":
+            session.say(text, "", name)
+    elif kind in ("thinking", "reasoning"):
+        session.think(string(block.get("thinking")) or string(block.get("text")), "", name)
+    elif kind in ("tool_use", "tool_call", "tool-call"):
+        given = block.get("input", block.get("args", block.get("arguments")))
+        tool = string(block.get("name")) or string(block.get("toolName"))
+        session.call(tool, given, "", name, call=string(block.get("id")) or string(block.get("toolCallId")))
+    elif kind in ("tool_result", "tool-result"):
+        _outcome(session, block, name)
+    elif kind not in _DROPPED:
+        reading.count(f"assistant part {one_line(str(kind), 60)}", line)
+
+
+def _outcome(session: Session, block: dict[str, Any], name: str) -> None:
+    call = string(block.get("tool_use_id")) or string(block.get("toolCallId"))
+    if call and (block.get("is_error") is True or block.get("isError") is True):
+        result = block.get("content", block.get("result"))
+        text = "\n".join(string(part.get("text")) for part in blocks(result))
+        session.failed(call, text or command_text(result), "", name)

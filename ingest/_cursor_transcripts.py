@@ -1,0 +1,126 @@
+"""Transcripts of Cursor's agents: JSON Lines of ``{role, message}``, and before them a text for people to read.
+
+Neither has timestamps, but for what newer versions put into a person's messages.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import basename, dirname
+from typing import Any
+
+from core.document import Failure
+from core.text import one_line
+from ingest import records
+from ingest._cursor_text import message, typed
+from ingest.reading import BROKEN, Reading, lines, whole
+from ingest.sessions import Session
+from ingest.values import mapping, string
+
+NAME = "cursor"
+FOREIGN = "not a Cursor transcript"
+_FIELDS = frozenset(("role", "message", "timestamp", "id", "type", "status"))
+_DROPPED = frozenset(("turn_ended", "turn_started", "metadata"))
+_ROLES = {"user:": "user", "human:": "user", "assistant:": "assistant", "A:": "assistant", "system:": "system"}
+
+
+def read(path: str) -> Reading:
+    """Read one transcript. Never raises for what is in it: see ``Reading.failed``."""
+    return whole(path, _text, FOREIGN) if path.endswith(".txt") else lines(path, _records, FOREIGN)
+
+
+def _session(path: str) -> Session:
+    session = Session(one_line(_stem(path)), NAME)
+    session.extra["surface"] = "agent"
+    folders = path.split(os.sep)
+    if "agent-transcripts" in folders:
+        place = folders.index("agent-transcripts")
+        # The folder's name is the project's path with dashes for slashes: what it was cannot be told for certain.
+        session.extra["project_slug"] = one_line(folders[place - 1], 300)
+    if basename(dirname(path)) == "subagents":
+        session.parent = one_line(basename(dirname(dirname(path))), 500)
+    return session
+
+
+def _stem(path: str) -> str:
+    return os.fsencode(basename(path)).decode("utf-8", "replace").rpartition(".")[0]
+
+
+def _records(source: records.Records, reading: Reading) -> None:
+    session = _session(reading.path)
+    recognised = False
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+            continue
+        line, record = item
+        role, inner = record.get("role"), record.get("message")
+        if type(role) is not str:
+            kind = record.get("type")
+            if kind not in _DROPPED:
+                reading.count(f"record {one_line(kind, 60)}" if type(kind) is str else "record without role", line)
+            continue
+        recognised = recognised or type(inner) is dict
+        for name in sorted(record.keys() - _FIELDS):
+            reading.count(f"record: field {one_line(name, 60)}", line)
+        session.records += 1
+        try:
+            message(session, reading, role, mapping(inner).get("content") if type(inner) is dict else inner, line)
+        except BROKEN as error:
+            reading.broken(error, line)
+    if recognised:
+        reading.parts[session.unit] = session
+
+
+def _text(text: Any, reading: Reading) -> None:
+    session = _session(reading.path)
+    role = ""
+    held: list[str] = []
+    for line in f"{string(text)}\nuser:".split("\n"):
+        if line.rstrip() in _ROLES:
+            if role == "user":
+                session.prompt(typed("\n".join(held)))
+            elif role == "assistant":
+                _assistant(session, held)
+            role, held = _ROLES[line.rstrip()], []
+        else:
+            held.append(line)
+    session.records = len(session.uuids)
+    if session.uuids:
+        reading.parts[session.unit] = session
+
+
+def _assistant(session: Session, held: list[str]) -> None:
+    """The lines of an assistant's turn: text, ``[Thinking] …``, ``[Tool call] Name`` with arguments, results."""
+    kind, name = "text", ""
+    inner: list[str] = []
+    for line in [*held, "[Tool result] "]:
+        mark = next((mark for mark in ("[Thinking]", "[Tool call]", "[Tool result]") if line.startswith(mark)), "")
+        if not mark:
+            if kind == "[Tool call]" and line and not line.startswith(" "):
+                _put(session, kind, name, inner)
+                kind, inner = "text", []
+            inner.append(line)
+            continue
+        _put(session, kind, name, inner)
+        rest = line[len(mark) :].strip()
+        kind, name, inner = mark, rest, [rest] if mark == "[Thinking]" else []
+
+
+def _put(session: Session, kind: str, name: str, inner: list[str]) -> None:
+    text = "\n".join(inner)
+    if kind == "text":
+        session.say(text)
+    elif kind == "[Thinking]":
+        session.think(text)
+    elif kind == "[Tool call]":
+        given: dict[str, str] = {}
+        key = ""
+        for line in inner:
+            head, mark, rest = line.strip().partition(": ")
+            if mark and head.replace("_", "").isalnum() and line.startswith("  ") and not line.startswith("    "):
+                key = head
+                given[key] = rest
+            elif key:
+                given[key] += f"\n{line.strip()}"
+        session.call(name or "tool", given)

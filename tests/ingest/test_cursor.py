@@ -1,0 +1,189 @@
+"""Cursor: both generations of its database, its agent's database, and agents' transcripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.document import Document, split
+from core.home import Home
+from ingest import cursor
+from ingest.ledger import Ledger
+from ingest.run import run
+from tests.ingest.transcripts import corpus
+
+AT = 1_777_367_643_000
+Record = dict[str, Any]
+
+
+def database(path: Path, table: str, rows: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = apsw.Connection(str(path))
+    connection.execute(f"create table if not exists {table}(key text unique, value blob)")
+    for key, value in rows.items():
+        held = value if value is None or isinstance(value, str) else json.dumps(value).encode()
+        connection.execute(f"insert or replace into {table} values(?, ?)", (key, held))
+    connection.close()
+    return path
+
+
+def ingest(home: Home, folder: Path) -> Ledger:
+    return run(home, "cursor", [str(folder)], trust_stat=False)
+
+
+def document(home: Home, name: str) -> tuple[Record, str]:
+    return split(corpus(home)[f"cursor__{name}.md"].decode())
+
+
+def test_the_second_generation_is_put_together_from_its_rows(home: Home, tmp_path: Path) -> None:
+    tool = {"name": "run_terminal_cmd", "params": '{"command": "npm test"}', "status": "error", "error": "Exit code 1"}
+    rows = {
+        "composerData:c1": {
+            "name": "The race",
+            "createdAt": AT,
+            "workspaceIdentifier": {"uri": {"fsPath": "/home/me/api"}},
+            "fullConversationHeadersOnly": [{"bubbleId": "b2"}, {"bubbleId": "b1"}, {"bubbleId": "gone"}],
+        },
+        "composerData:empty": {"name": "Nothing said"},
+        "composerData:null": None,
+        "bubbleId:c1:b1": {"type": 2, "text": "Both read it.", "thinking": {"text": "Two readers."}, "createdAt": AT},
+        "bubbleId:c1:b2": {"type": 1, "text": "Why does it fail?", "createdAt": "2026-04-28T09:14:05.000Z"},
+        "bubbleId:c1:b3": {"type": 2, "text": "", "toolFormerData": tool, "createdAt": AT + 9000},
+        "bubbleId:c1:b4": None,
+        "bubbleId:c1:b5": "{torn",
+    }
+    database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    ledger = ingest(home, tmp_path)
+    assert (ledger.documents, ledger.failed_records, ledger.unknown) == (1, 1, {})
+    meta, body = document(home, "c1")
+    assert (meta["title"], meta["project"], meta["date"]) == ("The race", "/home/me/api", "2026-04-28T09:14:03Z")
+    assert body.index("Why does it fail?") < body.index("Both read it.")
+    assert "- run_terminal_cmd: npm test\n  ! Exit code 1\n" in body
+    assert "### reasoning\n\nTwo readers.\n" in body
+    assert ingest(home, tmp_path).unchanged == 1
+
+
+def test_the_first_generation_is_inline_in_the_workspaces_database(home: Home, tmp_path: Path) -> None:
+    talk = [{"type": 1, "bubbleId": "b1", "text": "Why?"}, {"type": 2, "bubbleId": "b2", "text": "So."}]
+    tab = {"tabId": "t1", "chatTitle": "A chat", "lastSendTime": AT, "bubbles": [
+        {"type": "user", "text": "How?"}, {"type": "ai", "rawText": "Thus.", "modelType": "gpt-4"}]}  # fmt: skip
+    rows = {
+        "composer.composerData": {"allComposers": [{"composerId": "c1", "createdAt": AT, "conversation": talk}]},
+        "workbench.panel.aichat.view.aichat.chatdata": {"tabs": [tab]},
+        "aiService.prompts": [{"text": "Why?"}, {"text": "Only a prompt"}, {"text": None}],
+    }
+    path = database(tmp_path / "workspaceStorage/abc/state.vscdb", "ItemTable", rows)
+    (path.parent / "workspace.json").write_text('{"folder": "file:///home/me/my%20api"}')
+    ledger = ingest(home, tmp_path)
+    assert (ledger.documents, ledger.failed_records) == (3, 0)
+    meta, body = document(home, "c1")
+    assert (meta["project"], "Why?\n\n## [2] assistant\n\nSo.\n" in body) == ("/home/me/my api", True)
+    meta, body = document(home, "t1")
+    assert (meta["title"], meta["models"], "Thus." in body) == ("A chat", ["gpt-4"], True)
+    assert "Only a prompt" in document(home, "prompts-abc")[1]
+    assert "Why?" not in document(home, "prompts-abc")[1]
+
+
+def test_a_workspace_of_the_second_generation_adds_nothing(home: Home, tmp_path: Path) -> None:
+    rows = {"composer.composerData": {"allComposers": [{"composerId": "c1"}]}, "aiService.prompts": [{"text": "Why?"}]}
+    database(tmp_path / "workspaceStorage/abc/state.vscdb", "ItemTable", rows)
+    assert ingest(home, tmp_path).skipped == {"no conversation in this database": 1}
+
+
+def test_the_agents_database_is_read_in_the_order_of_its_root(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "chats/h/a1/store.db"
+    path.parent.mkdir(parents=True)
+    connection = apsw.Connection(str(path))
+    connection.execute("create table blobs(id text, data blob); create table meta(key text, value text)").fetchall()
+    query = "<user_info>\nWorkspace Path: /home/me/api\n</user_info>\n<user_query>\nWhy?\n</user_query>"
+    said = [
+        {"role": "assistant", "content": [{"type": "text", "text": "So."}]},
+        {"role": "user", "content": [{"type": "text", "text": query}]},
+    ]
+    names = ["aa" * 32, "bb" * 32]
+    for name, message in zip(names, said, strict=True):
+        connection.execute("insert into blobs values(?, ?)", (name, json.dumps(message).encode()))
+    root = b"".join(b"\x0a\x20" + bytes.fromhex(name) for name in reversed(names))
+    connection.execute("insert into blobs values('root', ?)", (root,))
+    about = {"agentId": "a1", "latestRootBlobId": "root", "name": "The race", "createdAt": AT}
+    connection.execute("insert into meta values('0', ?)", (json.dumps(about).encode().hex(),))
+    connection.close()
+    ingest(home, tmp_path)
+    meta, body = document(home, "a1")
+    assert (meta["title"], meta["project"], meta["surface"]) == ("The race", "/home/me/api", "agent")
+    assert "Why?\n\n## [2] assistant\n\nSo.\n" in body
+
+
+def test_a_transcript_shows_what_was_typed_and_when(home: Home, tmp_path: Path) -> None:
+    query = "<timestamp>Monday, Apr 27, 2026, 9:14 AM (UTC+2)</timestamp>\n<user_query>\nWhy?\n</user_query>"
+    call = {"type": "tool_use", "name": "Shell", "input": {"command": "ls"}}
+    lines = [
+        {"role": "user", "message": {"content": [{"type": "text", "text": query}]}},
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": "[REDACTED]"}, call]}},
+        {"type": "turn_ended", "status": "success"},
+    ]
+    path = tmp_path / "projects/home-me-api/agent-transcripts/a1/a1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert ingest(home, tmp_path).unknown == {}
+    meta, body = document(home, "a1")
+    assert (meta["date"], meta["project_slug"]) == ("2026-04-27T07:14:00Z", "home-me-api")
+    assert body == "# Why?\n\n## [1] user · 2026-04-27 07:14\n\nWhy?\n\n## [2] assistant\n\n- Shell: ls\n"
+
+
+def test_a_text_transcript_is_read(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "projects/p/agent-transcripts/a1.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "user:\n<user_query>\nWhy?\n</user_query>\n\nassistant:\n[Thinking] Two readers.\nI look.\n"
+        "[Tool call] Shell\n  command: npm test\n  description: Test\n[Tool result] Shell\nsecret output\n\n"
+        "assistant:\nBoth read it.\n"
+    )
+    (tmp_path / "projects/p/notes.txt").write_text("user:\nnothing to do with it\n")
+    ledger = ingest(home, tmp_path)
+    assert (ledger.seen, ledger.ingested) == (1, 1)
+    body = document(home, "a1")[1]
+    assert "- Shell: npm test  # Test\n\nBoth read it.\n" in body
+    assert "secret output" not in body
+    assert "## [1] user\n\nWhy?\n" in body
+
+
+def test_a_subagents_transcript_names_its_parent(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "agent-transcripts/a1/subagents/b2.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"role": "user", "message": {"content": "Find it"}}) + "\n")
+    ingest(home, tmp_path)
+    assert document(home, "b2")[0]["parent"] == "a1"
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["type", "text", "thinking", "toolFormerData", "params", "name", "createdAt", "richText",
+                         "conversation", "bubbleId", "fullConversationHeadersOnly", "tokenCount", "error"]),
+        inner, max_size=5), max_leaves=20))  # fmt: skip
+def test_no_shape_of_a_row_stops_the_database(tmp_path_factory: pytest.TempPathFactory, odd: Any) -> None:
+    rows = {
+        "composerData:c0": odd,
+        "composerData:c1": {"fullConversationHeadersOnly": [{"bubbleId": "b1"}, odd]},
+        "bubbleId:c1:b1": {"type": 1, "text": "Still here"},
+        "bubbleId:c1:b2": odd,
+    }
+    path = database(tmp_path_factory.getbasetemp() / "state.vscdb", "cursorDiskKV", rows)
+    found = list(cursor.parse(str(path)))
+    assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
+
+
+def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
+    place = shared / "samples/cursor-synthetic"
+    first = ingest(home, place)
+    names = ("*.vscdb", "store.db", "*.jsonl", "*/agent-transcripts/*.txt")
+    assert first.seen == len({path for name in names for path in place.rglob(name)} | set(place.rglob("*store.db")))
+    assert first.ingested + sum(first.skipped.values()) == first.seen
+    assert (first.failed_files, first.failed_records) == (0, 0)
+    assert ingest(home, place).written == 0
