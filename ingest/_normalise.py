@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 _DOCUMENT = "document"
 _BATCH = 128
+# Files of many units (databases, histories) that are kept in memory while late units are composed.
+_HELD = 4
 _KEPT = "its document is kept"
 
 
@@ -176,8 +178,8 @@ class Normaliser:
 
     def _finish_late(self) -> None:
         # An agent may start agents whose documents then say so: each round can only settle links one level deeper.
-        # A database holds many units: it is read once for all of those that are late.
-        last: Reading | None = None
+        # A database holds many units: it is read once for all of those that are late, not once for each.
+        held: dict[str, Reading] = {}
         for _ in range(8):
             late = sorted(self._late, key=lambda unit: (is_agent(unit), unit))
             self._late.clear()
@@ -185,9 +187,9 @@ class Normaliser:
                 parts: list[tuple[Any, int]] = []
                 members = sorted(self._members.get(unit, ()))
                 for path in members:
-                    many = len(self._owned.get(path, ())) > 1
-                    reading = last if many and last is not None and last.path == path else self._source.read(path)
-                    last = reading if many else last
+                    reading = held.get(path) or self._source.read(path)
+                    if len(self._owned.get(path, ())) > 1 and len(held) < _HELD:
+                        held[path] = reading
                     part = reading.parts.get(unit)
                     if part is not None:
                         parts.append((part, reading.mtime_ns))

@@ -149,10 +149,10 @@ def _record(reading: Reading, recorder: Recorder) -> None:
         recorder.finish(*at)
 
 
-def whole(path: str, take: Callable[[Any, Reading], None], foreign: str) -> Reading:
+def whole(path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_bytes: bool = False) -> Reading:
     """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
 
-    Of a text, ``take`` gets the redacted text itself.
+    Of a text, ``take`` gets the redacted text itself; with ``as_bytes`` the file's bytes, to be redacted by ``take``.
     """
     reading = Reading(path)
     try:
@@ -165,7 +165,7 @@ def whole(path: str, take: Callable[[Any, Reading], None], foreign: str) -> Read
             else:
                 data, reading.digest = raw.whole()
                 reading.consumed = reading.size
-                _whole(data, reading, take, foreign)
+                _whole(data, reading, take, foreign, as_bytes)
                 keeping = rawfiles.keeping()
                 recorder = None if keeping is None or not reading.parts else keeping.recorder(path)
                 if recorder is not None:
@@ -176,8 +176,10 @@ def whole(path: str, take: Callable[[Any, Reading], None], foreign: str) -> Read
     return reading
 
 
-def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], None], foreign: str) -> None:
-    if reading.path.endswith(".txt"):
+def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], None], foreign: str, as_bytes: bool) -> None:
+    if as_bytes:
+        take(data, reading)
+    elif reading.path.endswith(".txt"):
         take(clean(data.decode("utf-8", "replace"), reading.redacted), reading)
     else:
         try:

@@ -29,6 +29,17 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),
         ("OPENCODE_DB", "", ()),
     ),
+    "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state",)),),
+    "amp": (
+        ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
+        ("XDG_CONFIG_HOME", "~/.config", ("Code/User/globalStorage/sourcegraph.amp/threads3",)),
+        ("", "~/Library/Application Support", ("Code/User/globalStorage/sourcegraph.amp/threads3",)),
+    ),
+    "shell": (
+        ("HISTFILE", "", ()),
+        ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history")),
+        ("XDG_DATA_HOME", "~/.local/share", ("fish/fish_history", "atuin/history.db")),
+    ),
     "openclaw": (
         ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),
         ("CLAWDBOT_STATE_DIR", "~/.clawdbot", ("agents", "sessions")),

@@ -1,0 +1,138 @@
+"""Amp's threads: one JSON document each, with Anthropic-like blocks; a tool's outcome is in the next message."""
+
+from __future__ import annotations
+
+from os.path import basename
+from typing import Any
+from urllib.parse import unquote
+
+from core.text import clean, one_line
+from ingest.markup import cut_blocks
+from ingest.reading import BROKEN, Reading, whole
+from ingest.sessions import Session
+from ingest.values import blocks, mapping, moment, string
+
+NAME = "amp"
+FOREIGN = "not an Amp thread"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_MESSAGE = _words(
+    """
+    role messageId content state usage meta userState agentMode id dtwMessageID timestamp parentToolUseId
+    parentToolUseID fileMentions discoveredGuidanceFiles turnElapsedMs readAt compactedHistoryMessageIndices
+    originalToolUseInput
+    """
+)
+_DROPPED = _words("image redacted_thinking manual_bash_invocation_result summary_marker")
+_REFUSED = ("rejected-by-user", "cancelled", "cancelled:user")
+
+
+def read(path: str) -> Reading:
+    """Read one thread. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    return whole(path, _take, FOREIGN)
+
+
+def _take(value: Any, reading: Reading) -> None:
+    thread = mapping(value)
+    messages = thread.get("messages")
+    if type(messages) is not list or not ("created" in thread or string(thread.get("id")).startswith("T-")):
+        return
+    unit = one_line(string(thread.get("id")), 4000) or one_line(basename(reading.path).removesuffix(".json"))
+    session = Session(unit, NAME)
+    session.seen(moment(thread.get("created")))
+    session.title = string(thread.get("title"))
+    session.parent = one_line(string(thread.get("mainThreadID")), 500)
+    session.forked_from = one_line(_origin(thread), 500)
+    mode = string(thread.get("agentMode"))
+    if mode:
+        session.extra["mode"] = one_line(mode, 40)
+    initial = mapping(mapping(thread.get("env")).get("initial"))
+    session.version = string(mapping(initial.get("platform")).get("clientVersion"))
+    trees = initial.get("trees")
+    tree = mapping(trees[0]) if type(trees) is list and trees else {}
+    uri = string(tree.get("uri"))
+    session.cwd = unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else ""
+    session.branch = string(mapping(tree.get("repository")).get("ref")).removeprefix("refs/heads/")
+    for number, message in enumerate(messages):
+        try:
+            _message(session, reading, mapping(message), f"m{number}")
+        except BROKEN as error:
+            reading.broken(error)
+    session.records = len(messages)
+    reading.parts[unit] = session
+
+
+def _origin(thread: dict[str, Any]) -> str:
+    """The thread that this one was forked or handed over from, or ""."""
+    for entry in thread.get("relationships") or ():
+        relation = mapping(entry)
+        if relation.get("type") in ("fork", "handoff") and relation.get("role") in (None, "parent", "child"):
+            return string(relation.get("threadID"))
+    return string(thread.get("originThreadID"))
+
+
+def _message(session: Session, reading: Reading, message: dict[str, Any], name: str) -> None:
+    for field in sorted(message.keys() - _MESSAGE):
+        reading.count(f"message: field {one_line(field, 60)}")
+    role, usage = message.get("role"), mapping(message.get("usage"))
+    at = moment(mapping(message.get("meta")).get("sentAt")) or moment(usage.get("timestamp"))
+    at = at or moment(message.get("timestamp"))
+    session.seen(at)
+    session.uuids.add(name)
+    model, tokens = string(usage.get("model")), usage.get("outputTokens")
+    if model:
+        session.models.add(model)
+    if type(tokens) is int and tokens:
+        session.tokens[name] = tokens
+    if role not in ("user", "assistant", "info"):
+        reading.count(f"message role {one_line(str(role), 60)}")
+    said: list[str] = []
+    for block in blocks(message.get("content")):
+        kind = string(block.get("type"))
+        if kind == "text" and role == "user":
+            said.append(_typed(string(block.get("text"))))
+        elif kind == "text" and role != "info":
+            session.say(string(block.get("text")), at, name)
+        elif kind == "thinking":
+            session.think(string(block.get("thinking")), at, name)
+        elif kind in ("tool_use", "server_tool_use"):
+            session.call(string(block.get("name")), block.get("input"), at, name, call=string(block.get("id")))
+        elif kind == "tool_result":
+            _outcome(session, block, at, name)
+        elif kind == "summary":
+            inner = block.get("summary")
+            session.compacted(string(mapping(inner).get("summary")) or string(inner), at, name)
+        elif kind == "manual_bash_invocation":
+            command = clean(string(mapping(block.get("args")).get("cmd"))).strip()
+            if command:
+                session.command(f"! {command}", at, name)
+        elif kind not in _DROPPED and kind != "text":
+            reading.count(f"block {one_line(kind, 60)}")
+    session.prompt("\n\n".join(text for text in said if text), at, name)
+    if mapping(message.get("state")).get("type") == "cancelled":
+        session.interrupted(at, f"{name} cancelled")
+
+
+def _outcome(session: Session, block: dict[str, Any], at: str, name: str) -> None:
+    call, run = string(block.get("toolUseID")) or string(block.get("tool_use_id")), mapping(block.get("run"))
+    status, result, error = string(run.get("status")), run.get("result"), run.get("error")
+    if status in _REFUSED or status.startswith("rejected"):
+        session.noted(call, "rejected by the user", at, name)
+    elif status == "error" or block.get("is_error") is True:
+        text = string(mapping(error).get("message")) or string(error) or string(result)
+        session.failed(call, text or string(block.get("content")) or "error", at, name)
+    elif type(mapping(result).get("exitCode")) is int and mapping(result)["exitCode"]:
+        code = mapping(result)["exitCode"]
+        session.failed(call, f"Exit code {code}\n{string(mapping(result).get('output'))}", at, name)
+
+
+def _typed(text: str) -> str:
+    text = clean(text)
+    for tag in ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles"):
+        if "<" + tag in text:
+            text = cut_blocks(text, tag)
+    return text.strip()

@@ -1,0 +1,254 @@
+"""Copilot CLI's sessions: a journal of events ``{type, data, id, parentId, timestamp}``.
+
+Seen on 0.0.3xx to 1.0.77 and in the vendor's published schema. Of what subagents did the calls stand in the session,
+where they were made.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import basename, dirname, join
+from typing import Any
+
+from core.document import Failure
+from core.text import clean, one_line
+from ingest import rawfiles, records
+from ingest.markup import cut_blocks
+from ingest.reading import BROKEN, Reading, lines
+from ingest.sessions import Session
+from ingest.values import mapping, moment, string
+
+NAME = "copilot"
+FOREIGN = "not a Copilot CLI session"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_EVENT = _words("type data id parentId timestamp ephemeral agentId")
+# Events that are read.
+_READ = _words(
+    """
+    session.start session.resume session.model_change session.title_changed session.compaction_complete
+    session.context_changed user.message assistant.message assistant.reasoning tool.execution_start
+    tool.execution_complete tool.user_requested subagent.started abort
+    """
+)
+# Housekeeping, and what other events hold as a whole.
+_DROPPED = _words(
+    """
+    session.info session.error session.warning session.idle session.shutdown session.truncation session.handoff
+    session.import_legacy session.usage_info session.usage_checkpoint session.auto_mode_resolved session.mode_changed
+    session.plan_changed session.workspace_file_changed session.snapshot_rewind session.compaction_start
+    session.task_complete session.background_tasks_changed session.tools_updated session.skills_loaded
+    session.remote_steerable_changed session.custom_agents_updated session.mcp_servers_loaded
+    session.mcp_server_status_changed session.extensions_loaded session.permissions_changed
+    assistant.turn_start assistant.turn_end assistant.intent assistant.usage assistant.message_delta
+    assistant.message_start assistant.reasoning_delta assistant.streaming_delta tool.execution_partial_result
+    tool.execution_progress subagent.completed subagent.failed subagent.selected subagent.deselected
+    system.message system.notification hook.start hook.end hook.progress skill.invoked pending_messages.modified
+    permission.requested permission.completed user_input.requested user_input.completed elicitation.requested
+    elicitation.completed external_tool.requested external_tool.completed command.queued command.execute
+    command.completed commands.changed exit_plan_mode.requested exit_plan_mode.completed capabilities.changed
+    """
+)
+_DATA = {
+    "session.start": _words(
+        """
+        sessionId version producer copilotVersion startTime selectedModel contextTier alreadyInUse remoteSteerable
+        context reasoningEffort summary
+        """
+    ),
+    "user.message": _words(
+        """
+        content transformedContent attachments delivery interactionId parentAgentTaskId source agentMode
+        supportedNativeDocumentMimeTypes nativeDocumentPathFallbackPaths
+        """
+    ),
+    "assistant.message": _words(
+        """
+        messageId content toolRequests interactionId turnId model phase outputTokens requestId clientRequestId
+        serviceRequestId apiCallId chunkIndex chunkCount encryptedContent reasoningOpaque reasoningText
+        parentToolCallId rte anthropicAdvisorBlocks anthropicAdvisorModel
+        """
+    ),
+    "tool.execution_complete": _words(
+        """
+        toolCallId success result error interactionId turnId model toolTelemetry parentToolCallId rte isUserRequested
+        toolDescription sandboxed
+        """
+    ),
+}
+_ASIDES = ("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context")
+
+
+def read(path: str) -> Reading:
+    """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    return lines(path, _take, FOREIGN)
+
+
+def _take(source: records.Records, reading: Reading) -> None:
+    events = _Events(reading)
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+            continue
+        try:
+            events.add(item[1], item[0])
+        except BROKEN as error:
+            reading.broken(error, item[0])
+    events.finish()
+
+
+class _Events:
+    """One session's events, in order."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._session = Session("", NAME)
+        self._recognised = False
+        self._asked: set[str] = set()
+        self._line = 0
+
+    def add(self, record: dict[str, Any], line: int) -> None:
+        """Take one event in."""
+        self._line = line
+        kind, data = record.get("type"), record.get("data")
+        if type(kind) is not str or type(data) is not dict:
+            self._unknown("record without type or data")
+            return
+        if kind not in _READ and kind not in _DROPPED:
+            self._unknown(f"event {one_line(kind, 60)}")
+            return
+        self._recognised = self._recognised or "parentId" in record or kind == "session.start"
+        for name in sorted(record.keys() - _EVENT):
+            self._unknown(f"event: field {one_line(name, 60)}")
+        fields = _DATA.get(kind)
+        if fields is not None and not data.keys() <= fields:
+            for name in sorted(data.keys() - fields):
+                self._unknown(f"{kind}: field {one_line(name, 60)}")
+        session, event = self._session, one_line(string(record.get("id")), 200)
+        session.records += 1
+        if event:
+            session.uuids.add(event)
+        if kind in _READ:
+            self._event(kind, data, event, moment(record.get("timestamp")))
+
+    def _event(self, kind: str, data: dict[str, Any], event: str, at: str) -> None:
+        session = self._session
+        if kind == "session.start":
+            session.unit = one_line(string(data.get("sessionId")), 4000) or session.unit
+            session.version = string(data.get("copilotVersion")) or session.version
+            session.seen(moment(data.get("startTime")) or at)
+            self._context(mapping(data.get("context")))
+        elif kind in ("session.resume", "session.context_changed"):
+            self._context(mapping(data.get("context")) or data)
+        elif kind == "session.title_changed":
+            session.title = string(data.get("title"))
+        elif kind == "session.compaction_complete":
+            session.seen(at)
+            session.compacted(string(data.get("summaryContent")) or string(data.get("summary")), at, event)
+        elif kind == "user.message":
+            session.seen(at)
+            said = _typed(string(data.get("content")))
+            if data.get("source") in (None, "", "user") and not data.get("parentAgentTaskId"):
+                session.prompt(said, at, event)
+        elif kind == "assistant.message":
+            session.seen(at)
+            self._message(data, event, at)
+        elif kind == "assistant.reasoning":
+            session.think(string(data.get("content")), at, event)
+        elif kind in ("tool.execution_start", "tool.user_requested"):
+            self._call(string(data.get("toolCallId")), string(data.get("toolName")), data.get("arguments"), event, at)
+        elif kind == "tool.execution_complete":
+            session.seen(at)
+            self._outcome(data, event, at)
+        elif kind == "subagent.started":
+            name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
+            session.noted(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
+        elif kind == "abort":
+            session.interrupted(at, event)
+
+    def _context(self, context: dict[str, Any]) -> None:
+        session = self._session
+        session.cwd = session.cwd or string(context.get("cwd"))
+        session.branch = string(context.get("branch")) or session.branch
+
+    def _message(self, data: dict[str, Any], event: str, at: str) -> None:
+        session = self._session
+        model, tokens = string(data.get("model")), data.get("outputTokens")
+        if model:
+            session.models.add(model)
+        if type(tokens) is int and tokens:
+            session.tokens[string(data.get("messageId")) or event] = tokens
+        session.think(string(data.get("reasoningText")), at, event)
+        if data.get("parentToolCallId"):
+            return  # a subagent's words to the agent that started it
+        if data.get("phase") == "commentary":
+            session.comment(string(data.get("content")), at, event)
+        else:
+            session.say(string(data.get("content")), at, event)
+        for entry in data.get("toolRequests") or ():
+            request = mapping(entry)
+            name = string(request.get("name"))
+            self._call(string(request.get("toolCallId")), name, request.get("arguments"), event, at)
+
+    def _call(self, call: str, name: str, given: Any, event: str, at: str) -> None:
+        """A call stands in the message that asks for it and again when it begins: the first is shown."""
+        if call and call in self._asked:
+            return
+        self._asked.add(call)
+        if name != "report_intent":
+            self._session.call(name, given, at, event, call=call)
+
+    def _outcome(self, data: dict[str, Any], event: str, at: str) -> None:
+        call, result, error = string(data.get("toolCallId")), mapping(data.get("result")), data.get("error")
+        if data.get("success") is False:
+            text = string(mapping(error).get("message")) or string(error)
+            text = text or string(result.get("content")) or string(result.get("detailedContent"))
+            if mapping(error).get("code") in ("denied", "rejected"):
+                self._session.noted(call, "rejected by the user", at, event)
+            else:
+                self._session.failed(call, text or "error", at, event)
+            return
+        content = string(result.get("content"))
+        head, mark, code = content.rstrip().rpartition("<exited with exit code ")
+        if mark and code.rstrip(">").isdigit() and int(code.rstrip(">")):
+            self._session.failed(call, f"Exit code {int(code.rstrip('>'))}\n{head}", at, event)
+
+    def finish(self) -> None:
+        """Hand the session over, where there is one."""
+        if not self._recognised:
+            return
+        session, path = self._session, self._reading.path
+        name = os.fsencode(basename(path)).decode("utf-8", "replace").removesuffix(".jsonl")
+        session.unit = session.unit or one_line(basename(dirname(path)) if name == "events" else name)
+        about = _workspace(join(dirname(path), "workspace.yaml")) if name == "events" else {}
+        session.title = session.title or string(about.get("name")) or string(about.get("summary"))
+        session.cwd = session.cwd or string(about.get("cwd"))
+        session.branch = session.branch or string(about.get("branch"))
+        self._reading.parts[session.unit] = session
+
+    def _unknown(self, what: str) -> None:
+        self._reading.count(what, self._line)
+
+
+def _typed(text: str) -> str:
+    text = clean(text)
+    if "<" in text:
+        for tag in _ASIDES:
+            if "<" + tag in text:
+                text = cut_blocks(text, tag)
+    return text.strip()
+
+
+def _workspace(path: str) -> dict[str, Any]:
+    """What the folder of a session says of it; empty where it says nothing."""
+    from core.document import fields
+
+    try:
+        text = rawfiles.load(path, 1 << 20).decode("utf-8", "replace")
+    except OSError:
+        return {}
+    return fields(text) or {}

@@ -1,0 +1,246 @@
+"""Shells' histories → the commands of a day (UTC), each with its time; Atuin also knows where, and how it ended.
+
+Formats: zsh with ``EXTENDED_HISTORY`` (zshoptions(1); the bytes are metafied), bash with ``HISTTIMEFORMAT`` (bash(1):
+a line ``#<seconds>`` before each command), fish (fish_history, a subset of YAML), Atuin (``history.db``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from os.path import basename
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.document import Timestamp
+from core.redaction import clean as redacted
+from core.text import clean, one_line
+from ingest import databases, markdown, toolcalls
+from ingest.reading import EMPTY, Reading, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import apsw
+
+NAME = "shell"
+FOREIGN = "not a shell's history"
+UNDATED = "undated"
+# A pause after which the next command begins another section.
+_PAUSE_S = 30 * 60
+_MAX_COMMAND = 20_000
+_FIRST, _LAST = 631_152_000, 4_102_444_800  # 1990 to 2100: other numbers are no times
+
+Entry = tuple[int, str, str, int]  # epoch seconds (0: unknown), command, directory, exit code
+
+
+class Day:
+    """What one file tells of one day; ``commands`` in the order of the file."""
+
+    __slots__ = ("commands", "digest", "records", "repeated", "unit", "uuids")
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.commands: list[Entry] = []
+        self.uuids: set[str] = set()
+        self.digest = ""
+        self.records = self.repeated = 0
+
+    def add(self, entry: Entry) -> None:
+        """Take a command in."""
+        self.records += 1
+        self.uuids.add(_identity(entry))
+        self.commands.append(entry)
+
+
+def read(path: str) -> Reading:
+    """Read one history. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    if path.endswith(databases.SUFFIXES):
+        return databases.read(path, _atuin)
+    return whole(path, _history, FOREIGN, as_bytes=True)
+
+
+def _history(data: bytes, reading: Reading) -> None:
+    kind = _kind(reading.path, data)
+    for entry in _entries(kind, data):
+        _take(reading, entry, kind)
+
+
+def _take(reading: Reading, entry: Entry, kind: str) -> None:
+    at, command, folder, code = entry
+    command = redacted(clean(command).strip(), reading.redacted)
+    if not command:
+        return
+    if not _FIRST < at < _LAST:
+        at = 0
+    unit = time.strftime("%Y-%m-%d", time.gmtime(at)) if at else f"{UNDATED}-{kind}"
+    day = reading.parts.get(unit)
+    if day is None:
+        day = reading.parts[unit] = Day(unit)
+    day.add((at, command[:_MAX_COMMAND], one_line(folder, 1000), code))
+
+
+def _kind(path: str, data: bytes) -> str:
+    name = basename(path)
+    for kind in ("fish", "zsh", "bash"):
+        if kind in name:
+            return kind
+    if data.startswith(b"- cmd: "):
+        return "fish"
+    return "zsh" if data.startswith(b": ") else "bash"
+
+
+def _entries(kind: str, data: bytes) -> Iterator[Entry]:
+    if kind == "fish":
+        yield from _fish(data.decode("utf-8", "replace"))
+    elif kind == "zsh":
+        yield from _zsh(_unmetafied(data).decode("utf-8", "replace"))
+    else:
+        yield from _bash(data.decode("utf-8", "replace"))
+
+
+def _unmetafied(data: bytes) -> bytes:
+    """Zsh writes each byte of its own range as 0x83 and the byte with bit 5 inverted (zsh: Src/utils.c, unmetafy)."""
+    if b"\x83" not in data:
+        return data
+    pieces = data.split(b"\x83")
+    return pieces[0] + b"".join(bytes((piece[0] ^ 0x20,)) + piece[1:] for piece in pieces[1:] if piece)
+
+
+def _zsh(text: str) -> Iterator[Entry]:
+    held: list[str] = []
+    for line in text.split("\n"):
+        held.append(line)
+        if line.endswith("\\") and not line.endswith("\\\\"):
+            continue
+        entry = "\n".join([*(part.removesuffix("\\") for part in held[:-1]), line])
+        held = []
+        head, mark, command = entry.partition(";")
+        stamp = head.removeprefix(": ").partition(":")[0].strip()
+        if entry.startswith(": ") and mark and stamp.isdigit():
+            yield int(stamp), command, "", 0
+        elif entry.strip():
+            yield 0, entry, "", 0
+
+
+def _bash(text: str) -> Iterator[Entry]:
+    at, held = 0, ""
+    for line in text.split("\n"):
+        if line.startswith("#") and line[1:].isdigit() and len(line) < 14:
+            if held:
+                yield at, held, "", 0
+            at, held = int(line[1:]), ""
+        elif at and held:
+            held += f"\n{line}"  # with timestamps, a command goes on to the next one
+        elif at:
+            held = line
+        elif line.strip():
+            yield 0, line, "", 0
+    if held:
+        yield at, held, "", 0
+
+
+def _fish(text: str) -> Iterator[Entry]:
+    at, held = 0, ""
+    for line in text.split("\n"):
+        if line.startswith("- cmd: "):
+            if held:
+                yield at, held, "", 0
+            at, held = 0, line[7:].replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
+        elif line.startswith("  when: ") and line[8:].strip().isdigit():
+            at = int(line[8:])
+    if held:
+        yield at, held, "", 0
+
+
+def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
+    columns = there.get("history", set())
+    if not {"timestamp", "command"} <= columns:
+        reading.skipped = FOREIGN
+        return
+    folder = "cwd" if "cwd" in columns else "''"
+    code = "exit" if "exit" in columns else "0"
+    where = "where deleted_at is null" if "deleted_at" in columns else ""
+    rows = connection.execute(
+        f"select timestamp, command, {folder}, {code} from history {where} order by timestamp, id"
+    )
+    for at, command, cwd, ended in rows:
+        if type(at) is int and type(command) is str:
+            entry = (at // 1_000_000_000, command, cwd if type(cwd) is str else "", ended if type(ended) is int else 0)
+            _take(reading, entry, "atuin")
+    if not reading.parts:
+        reading.skipped = EMPTY
+
+
+def _identity(entry: Entry) -> str:
+    return hashlib.blake2b(f"{entry[0]}\0{entry[1]}".encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
+    """(frontmatter, body) of one day from all the histories that know of it; copies of a command are one."""
+    known: dict[str, Entry] = {}
+    commands: list[Entry] = []
+    for part in sorted(parts, key=lambda part: (-len(part.uuids), part.digest)):
+        # What one history repeats was run again; what another one also has is the same.
+        fresh = [entry for entry in part.commands if _identity(entry) not in known]
+        for entry in part.commands:
+            same = _identity(entry)
+            # What one history knows of where a command ran, and how it ended, the others lack.
+            known[same] = max(known.get(same, entry), entry, key=lambda entry: (bool(entry[2]), entry[3], entry[2]))
+        commands += fresh
+    commands = [known[_identity(entry)] for entry in commands]
+    commands.sort(key=lambda entry: entry[0])
+    if not commands:
+        return "no command"
+    folders = [entry[2] for entry in commands if entry[2]]
+    first, last = commands[0][0], commands[-1][0]
+    heading = f"Shell commands of {unit}" if first else f"Shell commands without a time ({unit.rpartition('-')[2]})"
+    turns = list(_sections(commands))
+    meta: dict[str, object] = {
+        "session_id": unit,
+        "source": NAME,
+        "title": heading,
+        "date": Timestamp(clock.iso(first or mtime_ns // 1_000_000_000)),
+        "date_source": None if first else "mtime",
+        "ended": Timestamp(clock.iso(last)) if first else None,
+        "project": max(sorted(set(folders)), key=folders.count) if folders else None,
+        "turns": len(turns),
+        "commands": len(commands),
+    }
+    return meta, markdown.body(heading, list(turns))
+
+
+class _Section:
+    """Commands that follow each other closely: a turn, as ``ingest.markdown`` writes it."""
+
+    def __init__(self, at: int) -> None:
+        self.role = "command"
+        self.at = clock.iso(at) if at else ""
+        self.lines: list[str] = []
+
+    def blocks(self) -> list[tuple[bool, str]]:
+        return [(True, line) for line in self.lines]
+
+    def reasoning(self) -> list[str]:
+        return []
+
+
+def _sections(commands: list[Entry]) -> Iterator[Any]:
+    section: _Section | None = None
+    before, folder = 0, ""
+    for at, command, cwd, code in commands:
+        if section is None or at - before > _PAUSE_S:
+            if section is not None:
+                yield section
+            section, folder = _Section(at), ""
+        if cwd and cwd != folder:
+            section.lines.append(f"- in {cwd}")
+            folder = cwd
+        when = f"{clock.iso(at)[11:19]} " if at else ""
+        block = "\n" in command
+        section.lines.append(f"- {when}$\n{toolcalls.fenced(command, 'sh')}" if block else f"- {when}$ {command}")
+        if code:
+            section.lines[-1] += f"\n  ! Exit code {code}"
+        before = at
+    if section is not None:
+        yield section

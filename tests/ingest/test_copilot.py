@@ -1,0 +1,149 @@
+"""Copilot CLI and Amp: a journal of events, and one document a thread."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.document import Document, split
+from core.home import Home
+from ingest import amp, copilot
+from ingest.ledger import Ledger
+from ingest.run import run
+from tests.ingest.transcripts import corpus
+
+Record = dict[str, Any]
+START: Record = {"sessionId": "s1", "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.11",
+    "startTime": "2026-04-28T09:00:00.000Z", "context": {"cwd": "/home/me/api", "branch": "main"}}  # fmt: skip
+
+
+def events(path: Path, *pairs: tuple[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as stream:
+        for number, (kind, data) in enumerate((("session.start", START), *pairs)):
+            record = {"type": kind, "data": data, "id": f"e{number}", "parentId": f"e{number - 1}" if number else None}
+            stream.write(json.dumps({**record, "timestamp": f"2026-04-28T09:00:{number:02}.000Z"}) + "\n")
+    return path
+
+
+def ingest(home: Home, folder: Path, source: str = "copilot") -> Ledger:
+    return run(home, source, [str(folder)], trust_stat=False)
+
+
+def document(home: Home, name: str = "copilot__s1") -> tuple[Record, str]:
+    return split(corpus(home)[f"{name}.md"].decode())
+
+
+def test_a_journal_becomes_a_document_and_each_call_stands_once(home: Home, tmp_path: Path) -> None:
+    asked = {"toolCallId": "c1", "name": "bash", "arguments": {"command": "npm test"}, "type": "function"}
+    message = {"content": "I look.", "toolRequests": [asked], "model": "g", "outputTokens": 5, "reasoningText": "Hm."}
+    begun = {"toolCallId": "c1", "toolName": "bash", "arguments": {"command": "npm test"}}
+    ended = {"toolCallId": "c1", "success": True, "result": {"content": "FAIL\n<exited with exit code 1>"}}
+    path = tmp_path / "session-state/s1/events.jsonl"
+    events(
+        path,
+        ("user.message", {"content": "<current_datetime>now</current_datetime>\n\nWhy?", "transformedContent": "x"}),
+        ("assistant.turn_start", {"turnId": "0"}),
+        ("assistant.message", message),
+        ("tool.execution_start", begun),
+        ("tool.execution_complete", ended),
+        ("assistant.message", {"content": "So.", "toolRequests": []}),
+        ("session.omen", {"x": 1}),
+    )
+    (path.parent / "workspace.yaml").write_text("summary: The race\ncwd: /elsewhere\n")
+    ledger = ingest(home, tmp_path)
+    assert set(ledger.unknown) == {"event session.omen"}
+    meta, body = document(home)
+    assert (meta["title"], meta["project"], meta["git_branch"]) == ("The race", "/home/me/api", "main")
+    assert (meta["version"], meta["models"], meta["output_tokens"]) == ("1.0.11", ["g"], 5)
+    assert "· 2026-04-28 09:00\n\nWhy?\n" in body
+    assert "I look.\n\n- bash: npm test\n  ! Exit code 1\n  ! FAIL\n\nSo.\n\n### reasoning\n\nHm.\n" in body
+    assert ingest(home, tmp_path).written == 0
+
+
+def test_refusals_failures_and_subagents_are_told_apart(home: Home, tmp_path: Path) -> None:
+    def call(name: str) -> tuple[str, Any]:
+        return ("tool.execution_start", {"toolCallId": name, "toolName": name, "arguments": {"x": 1}})
+
+    def ended(name: str, **fields: Any) -> tuple[str, Any]:
+        return ("tool.execution_complete", {"toolCallId": name, "success": False, **fields})
+
+    events(
+        tmp_path / "s1.jsonl",
+        ("user.message", {"content": "Go", "parentAgentTaskId": None}),
+        call("a"),
+        ended("a", error={"message": "The user said no", "code": "denied"}),
+        call("b"),
+        ended("b", error={"message": "no such file", "code": "failure"}),
+        call("task"),
+        ("subagent.started", {"toolCallId": "task", "agentName": "explore"}),
+        ("user.message", {"content": "A task", "parentAgentTaskId": "t"}),
+    )
+    ingest(home, tmp_path)
+    body = document(home)[1]
+    assert "- a: x=1\n  rejected by the user\n- b: x=1\n  ! no such file\n" in body
+    assert "→ agent explore" in body
+    assert "A task" not in body
+
+
+def thread(path: Path, *messages: Record, **fields: Any) -> Path:
+    tree = {"uri": "file:///home/me/my%20api", "repository": {"ref": "refs/heads/main"}}
+    given: Record = {"v": 9, "id": "T-1", "created": 1_777_367_643_000, "title": "The race", "messages": list(messages)}
+    given["env"] = {"initial": {"trees": [tree], "platform": {"clientVersion": "0.1"}}}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**given, **fields}), encoding="utf-8")
+    return path
+
+
+def test_a_thread_becomes_a_document(home: Home, tmp_path: Path) -> None:
+    use = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"cmd": "npm test"}}
+    run_ = {"status": "done", "result": {"output": "FAIL", "exitCode": 1}}
+    thread(
+        tmp_path / "T-1.json",
+        {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "Why?"}],
+         "meta": {"sentAt": 1_777_367_650_000}},
+        {"role": "assistant", "messageId": 1, "content": [{"type": "thinking", "thinking": "Hm."}, use],
+         "usage": {"model": "claude", "outputTokens": 3}},
+        {"role": "user", "messageId": 2, "content": [{"type": "tool_result", "toolUseID": "c1", "run": run_}]},
+        {"role": "assistant", "messageId": 3, "content": [{"type": "text", "text": "So."}]},
+    )  # fmt: skip
+    ledger = ingest(home, tmp_path, "amp")
+    assert (ledger.unknown, ledger.ingested) == ({}, 1)
+    meta, body = document(home, "amp__T-1")
+    assert (meta["title"], meta["project"], meta["git_branch"]) == ("The race", "/home/me/my api", "main")
+    assert (meta["models"], meta["output_tokens"], meta["ended"]) == (["claude"], 3, "2026-04-28T09:14:10Z")
+    assert "Why?\n\n## [2] assistant\n\n- Bash: npm test\n  ! Exit code 1\n  ! FAIL\n\nSo.\n" in body
+
+
+def test_a_file_of_another_tool_is_no_thread(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "session.json").write_text(json.dumps({"sessionId": "x", "messages": []}))
+    (tmp_path / "torn.json").write_text('{"id": "T-2", "mess')
+    ledger = ingest(home, tmp_path, "amp")
+    assert (ledger.skipped, ledger.failed_files) == ({"not an Amp thread": 1}, 1)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["content", "toolRequests", "result", "error", "run", "status", "type", "text", "meta", "usage",
+                         "name", "arguments", "state", "context", "role"]), inner, max_size=5), max_leaves=20),
+    st.sampled_from(["user.message", "assistant.message", "tool.execution_complete", "session.resume"]))  # fmt: skip
+def test_no_shape_stops_a_file(tmp_path_factory: pytest.TempPathFactory, odd: Any, kind: str) -> None:
+    base = tmp_path_factory.getbasetemp()
+    last = ("user.message", {"content": "Still here"})
+    found = list(copilot.parse(str(events(base / "x/events.jsonl", (kind, odd), last))))
+    assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
+    said = {"role": "user", "content": [{"type": "text", "text": "Still here"}, odd]}
+    found = list(amp.parse(str(thread(base / "T-1.json", {"role": "assistant", "content": odd}, said, odd))))
+    assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
+
+
+def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
+    place = shared / "samples/other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents/copilot"
+    first = ingest(home, place)
+    assert first.seen == first.ingested == len(list(place.rglob("*.jsonl")))
+    assert (first.failed_records, ingest(home, place).written) == (0, 0)

@@ -1,0 +1,117 @@
+"""Shell history: one document a day, each command with its time, from all histories that know of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.document import split
+from core.home import Home
+from ingest import shell
+from ingest.ledger import Ledger
+from ingest.run import run
+from tests.ingest.transcripts import corpus
+
+AT = 1_777_367_643  # 2026-04-28T09:14:03Z
+
+
+def ingest(home: Home, folder: Path) -> Ledger:
+    return run(home, "shell", [str(folder)], trust_stat=False)
+
+
+def body(home: Home, day: str = "2026-04-28") -> str:
+    return split(corpus(home)[f"shell__{day}.md"].decode())[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "history"),
+    [
+        (
+            ".zsh_history",
+            f": {AT}:0;git status\n: {AT + 60}:3;for x in a b; do\\\necho $x\\\ndone\n: {AT + 9000}:0;ls -la\n",
+        ),
+        (".bash_history", f"#{AT}\ngit status\n#{AT + 60}\nfor x in a b; do\necho $x\ndone\n#{AT + 9000}\nls -la\n"),
+        (
+            "fish_history",
+            f"- cmd: git status\n  when: {AT}\n  paths:\n    - x\n- cmd: for x in a b; do\\necho $x\\ndone\n"
+            f"  when: {AT + 60}\n- cmd: ls -la\n  when: {AT + 9000}\n",
+        ),
+    ],
+)  # fmt: skip
+def test_each_shells_history_gives_the_same_day(home: Home, tmp_path: Path, name: str, history: str) -> None:
+    (tmp_path / name).write_text(history)
+    ledger = ingest(home, tmp_path)
+    assert (ledger.ingested, ledger.documents) == (1, 1)
+    meta = split(corpus(home)["shell__2026-04-28.md"].decode())[0]
+    assert (meta["title"], meta["date"], meta["commands"]) == (
+        "Shell commands of 2026-04-28",
+        "2026-04-28T09:14:03Z",
+        3,
+    )
+    assert body(home) == (
+        "# Shell commands of 2026-04-28\n\n## [1] command · 2026-04-28 09:14\n\n- 09:14:03 $ git status\n- 09:15:03 $\n"
+        "  ```sh\n  for x in a b; do\n  echo $x\n  done\n  ```\n\n## [2] command · 2026-04-28 11:44\n\n"
+        "- 11:44:03 $ ls -la\n"
+    )
+    assert ingest(home, tmp_path).unchanged == 1
+
+
+def test_days_are_united_from_all_histories_and_copies_are_one(home: Home, tmp_path: Path) -> None:
+    (tmp_path / ".zsh_history").write_text(f": {AT}:0;one\n: {AT + 5}:0;three\n")
+    (tmp_path / ".bash_history").write_text(f"#{AT}\none\n#{AT + 3}\ntwo\n")
+    ingest(home, tmp_path)
+    assert [line.split("$ ")[1] for line in body(home).split("\n") if "$ " in line] == ["one", "two", "three"]
+
+
+def test_what_a_shell_drops_from_its_history_stays(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / ".zsh_history"
+    path.write_text(f": {AT}:0;one\n: {AT + 5}:0;two\n: {AT + 90_000}:0;three\n")
+    ingest(home, tmp_path)
+    path.write_text(f": {AT + 5}:0;two\n: {AT + 90_000}:0;three\n: {AT + 90_001}:0;four\n")
+    ingest(home, tmp_path)
+    assert "$ one" in body(home)
+    assert "$ four" in body(home, "2026-04-29")
+
+
+def test_commands_without_a_time_are_one_document(home: Home, tmp_path: Path) -> None:
+    (tmp_path / ".bash_history").write_text("git status\nls\ngit status\n")
+    ingest(home, tmp_path)
+    meta = split(corpus(home)["shell__undated-bash.md"].decode())[0]
+    assert (meta["date_source"], meta["commands"]) == ("mtime", 3)
+
+
+def test_atuin_knows_where_and_how(home: Home, tmp_path: Path) -> None:
+    connection = apsw.Connection(str(tmp_path / "history.db"))
+    connection.execute("create table history(id text, timestamp int, exit int, command text, cwd text, deleted_at int)")
+    rows = [(AT, 0, "ls", "/home/me/api", None), (AT + 1, 2, "make", "/home/me/api", None), (AT + 2, 0, "gone", "/", 5)]
+    for at, code, command, folder, gone in rows:
+        row = (at * 1_000_000_000, code, command, folder, gone)
+        connection.execute("insert into history values('x', ?, ?, ?, ?, ?)", row)
+    connection.close()
+    (tmp_path / ".zsh_history").write_text(f": {AT}:0;ls\n")
+    ingest(home, tmp_path)
+    assert "- in /home/me/api\n- 09:14:03 $ ls\n- 09:14:04 $ make\n  ! Exit code 2\n" in body(home)
+    assert body(home).count("$ ls") == 1
+    assert split(corpus(home)["shell__2026-04-28.md"].decode())[0]["project"] == "/home/me/api"
+
+
+def test_secrets_are_replaced_and_zshs_own_bytes_read(home: Home, tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    metafied = bytes(part for byte in "grüße".encode() for part in ((0x83, byte ^ 0x20) if byte > 0x82 else (byte,)))
+    history = f": {AT}:0;export GITHUB_TOKEN={secret}\n".encode() + f": {AT + 1}:0;echo ".encode() + metafied + b"\n"
+    (tmp_path / ".zsh_history").write_bytes(history)
+    ledger = ingest(home, tmp_path)
+    assert secret not in body(home)
+    assert sum(ledger.redacted.values()) == 1
+    assert "$ echo grüße" in body(home)
+
+
+@given(st.binary(max_size=300), st.sampled_from([".zsh_history", ".bash_history", "fish_history"]))
+def test_no_bytes_stop_it(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
+    path = tmp_path_factory.getbasetemp() / name
+    path.write_bytes(data)
+    assert list(shell.parse(str(path))) or not data.strip()
