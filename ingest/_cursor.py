@@ -64,8 +64,7 @@ def _composers(connection: apsw.Connection, reading: Reading) -> None:
                 found = _json(text, reading, str(bubble))
                 if type(found) is dict:
                     bubbles[str(bubble)[len(first) :]] = found
-            talk.bubbles(bubbles)
-            talk.finish()
+            talk.finish(bubbles)
 
 
 class _Composer:
@@ -97,7 +96,8 @@ class _Composer:
         stored = {**mapping(self._data.get("conversationMap")), **found}
         ordered: list[str] = []
         by_own = {string(bubble.get("bubbleId")): name for name, bubble in stored.items() if type(bubble) is dict}
-        for header in self._data.get("fullConversationHeadersOnly") or ():
+        headers = self._data.get("fullConversationHeadersOnly")
+        for header in headers if type(headers) is list else ():
             name = string(mapping(header).get("bubbleId"))
             key = name if name in stored else by_own.get(name, "")
             if key and key not in ordered:
@@ -155,8 +155,14 @@ class _Composer:
         elif tool.get("status") == "cancelled":
             session.noted(call, "cancelled by the user", at, name)
 
-    def finish(self) -> None:
-        """Hand the conversation over, where there is one."""
+    def finish(self, stored: dict[str, Any]) -> None:
+        """Take in the bubbles that are stored by themselves, and hand the conversation over, where there is one."""
+        try:
+            self.bubbles(stored)
+        except BROKEN as error:
+            self._reading.broken(error)
+            for name in sorted(stored):
+                self.add(name, mapping(stored[name]))
         if self.session.uuids:
             self._reading.parts.setdefault(self.session.unit, self.session)
 
@@ -214,9 +220,7 @@ def _workspace(connection: apsw.Connection, reading: Reading) -> None:
         composer = mapping(data)
         if composer.get("conversation"):
             name = string(composer.get("composerId")) or f"{_hash(reading.path)}-{number}"
-            talk = _Composer(reading, name, composer, folder)
-            talk.bubbles({})
-            talk.finish()
+            _Composer(reading, name, composer, folder).finish({})
         else:
             heads += 1  # its bubbles are in the global database
     tabs = mapping(values.get(_CHATS)).get("tabs")
@@ -224,9 +228,7 @@ def _workspace(connection: apsw.Connection, reading: Reading) -> None:
         tab = mapping(data)
         name = string(tab.get("tabId")) or f"{_hash(reading.path)}-tab-{number}"
         inner = {"name": tab.get("chatTitle"), "conversation": tab.get("bubbles"), "createdAt": tab.get("lastSendTime")}
-        talk = _Composer(reading, name, inner, folder)
-        talk.bubbles({})
-        talk.finish()
+        _Composer(reading, name, inner, folder).finish({})
     if not heads:
         _prompts(values.get(_PROMPTS), reading, folder)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.document import Document, split
@@ -180,6 +180,7 @@ def test_a_title_that_nobody_gave_is_none(home: Home, tmp_path: Path) -> None:
     assert document(home)[0]["title"] == "Why does it fail?"
 
 
+@settings(max_examples=50)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from(["type", "text", "state", "input", "status", "error", "metadata", "exit", "time", "start"]),
