@@ -28,6 +28,7 @@ COMMANDS = {
     "show": "print a hit's document or passage",
     "trace": "where an answer came from, and what has changed since",
     "export": "write hits or a collection out",
+    "forget": "remove documents and all that was made of them, for good",
     "mcp": "the memory as tools, for an MCP client",
     "skills": "teach agents when to recall and when to note",
     "eval": "measure how good the answers are",

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 
 from core.home import Home, make_private
+from core.tombstones import Tombstones
+from ingest.zones import day_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -86,6 +88,7 @@ class Archive:
 
     def __init__(self, home: Home) -> None:
         make_private(home.state)
+        self._forgotten = {day_number(day) for day in Tombstones(home).of("chrome")}
         mask = os.umask(0o077)
         try:
             self._connection = apsw.Connection(join(home.state, FILE))
@@ -256,6 +259,8 @@ class Archive:
             )
             for visit in batch
         ]
+        if self._forgotten:
+            rows = [row for row in rows if row[-1] not in self._forgotten]
         days.update(int(day) for (day,) in self._connection.executemany(_UNITE, rows))
         if note:
             self._connection.executemany("insert or ignore into here values(?, ?)", [row[:2] for row in rows])

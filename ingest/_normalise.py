@@ -140,6 +140,7 @@ class Normaliser:
         parts: dict[str, list[tuple[Any, int]]] = {}
         for path in paths:
             reading: Reading = self._source.read(path)
+            self._keeping.withhold(reading)
             self._ledger.bytes += reading.consumed
             before = self._owned.get(path, set())
             if reading.parts:
@@ -188,6 +189,7 @@ class Normaliser:
                 members = sorted(self._members.get(unit, ()))
                 for path in members:
                     reading = held.get(path) or self._source.read(path)
+                    self._keeping.withhold(reading)
                     if len(self._owned.get(path, ())) > 1 and len(held) < _HELD:
                         held[path] = reading
                     part = reading.parts.get(unit)

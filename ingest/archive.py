@@ -372,6 +372,37 @@ def read(home: Home, source: str) -> dict[str, Entry]:
         connection.close()
 
 
+def versions(home: Home, source: str) -> list[Entry]:
+    """Every version of every archived file of a source; empty where there is no archive."""
+    path = home.path(FOLDER, CATALOGUE)
+    if not os.path.exists(path):
+        return []
+    connection = _open(path)
+    try:
+        return list(entries(connection, source))
+    finally:
+        connection.close()
+
+
+def remove(home: Home, source: str, paths: Iterable[str]) -> None:
+    """Take files out, every version of them, and the objects that nothing names then. Raises OSError and apsw.Error."""
+    path = home.path(FOLDER, CATALOGUE)
+    if not os.path.exists(path):
+        return
+    connection = _open(path)
+    try:
+        held = [entry for each in paths for entry in entries(connection, source, each)]
+        with connection:
+            connection.executemany(
+                "delete from files where source = ? and path = ?",
+                [(source, os.fsencode(entry.path)) for entry in held],
+            )
+        unlink_unnamed(connection, home.path(FOLDER), {name for entry in held for name, _ in entry.segments})
+        connection.execute("vacuum")
+    finally:
+        connection.close()
+
+
 def size(home: Home) -> tuple[int, int]:
     """(objects, bytes they take) of the archive."""
     count = total = 0

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from core.errors import BrainError
 from core.home import Home
+from core.tombstones import Tombstones
 
 if TYPE_CHECKING:
     from typing import Any
 
     from ingest.archive import Archive, Entry, Recorder
     from ingest.files import SourceFile
+    from ingest.reading import Reading
 
+FORGOTTEN = "forgotten"
 DEFAULT_GB = 20.0
 _CATALOGUE = ("raw", "catalogue.sqlite")
 _OFF = "off"
@@ -42,7 +45,7 @@ class Policy:
 class Keeping:
     """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
 
-    __slots__ = ("_archive", "_entries", "_home", "_policy", "_source", "from_archive")
+    __slots__ = ("_archive", "_entries", "_forgotten", "_home", "_policy", "_source", "from_archive")
 
     def __init__(self, home: Home, source: str, *, from_archive: bool = False) -> None:
         self._home = home
@@ -50,6 +53,7 @@ class Keeping:
         self._policy = Policy(home)
         self._archive: Archive | None = None
         self._entries: dict[str, Entry] = {}
+        self._forgotten = Tombstones(home)
         self.from_archive = from_archive
 
     @property
@@ -89,6 +93,20 @@ class Keeping:
         """(the archive's folder, the entry) where the file is to be read from the archive."""
         entry = self._entries.get(path) if self.from_archive else None
         return None if entry is None else (self._home.path(_CATALOGUE[0]), entry)
+
+    def withhold(self, reading: Reading) -> bool:
+        """Take out of a reading what was forgotten; returns whether there was any."""
+        if not len(self._forgotten):
+            return False
+        gone = [unit for unit in reading.parts if self._forgotten.covers(self._source, unit)]
+        for unit in gone:
+            del reading.parts[unit]
+        if gone and not reading.parts:
+            reading.skipped = FORGOTTEN
+            reading.unknown.clear()
+            reading.failures.clear()
+            reading.failed_reasons.clear()
+        return bool(gone)
 
     def commit(self) -> None:
         """Make durable what was recorded. Raises OSError and apsw.Error."""

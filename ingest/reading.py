@@ -122,6 +122,8 @@ def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: 
                 if raw.entry is not None:
                     reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
                 judge(reading, source, foreign)
+                if keeping is not None and keeping.withhold(reading):
+                    recorder = None  # whole files go, never parts of them
                 if recorder is not None and reading.parts:
                     _record(reading, recorder)
     except OSError as error:
@@ -167,7 +169,8 @@ def whole(path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_b
                 reading.consumed = reading.size
                 _whole(data, reading, take, foreign, as_bytes)
                 keeping = rawfiles.keeping()
-                recorder = None if keeping is None or not reading.parts else keeping.recorder(path)
+                withheld = keeping is not None and keeping.withhold(reading)
+                recorder = None if keeping is None or withheld or not reading.parts else keeping.recorder(path)
                 if recorder is not None:
                     recorder.whole(data if recorder.keeps_raw else clean_document(data, {}))
                     recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)

@@ -69,6 +69,10 @@ def index(
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
+        if os.path.exists(join(home.state, "forgetting.json")):
+            from runtime.forget import resume
+
+            resume(home)
         if rebuild:
             _clear_unreadable(home.index)
         connection = _open(home, None if wait_s is None else int(wait_s * 1000))

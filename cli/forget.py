@@ -1,0 +1,173 @@
+"""``brain forget``: documents gone for good, with all that was made of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from cli.context import Context, warn, write
+from cli.spec import Args, Command, Option
+from core import clock, config
+from core.errors import NO_RESULTS, OK, REFUSED, BadInput, Refused
+
+COMMAND = Command(
+    "forget",
+    "remove documents and all that was made of them, for good",
+    description=(
+        "Remove whole documents: the markdown, what index, caches, queue and archive hold of them, and what was made\n"
+        "from them. A tombstone without content keeps them from coming back. Shows what will go, and\n"
+        "asks. Afterwards the bytes of every file below the home are searched for what must not be there.\n"
+        "Exit code 67 means: nothing was selected; 71: something of it is still there, and where."
+    ),
+    words="HIT",
+    words_help="a uri, docid, path or session id",
+    options=(
+        Option("--project", metavar="GLOB", help="sessions of projects whose path matches"),
+        Option("--since", metavar="WHEN", help="documents that ended then or later (7d, 2026-05-01, monday)"),
+        Option("--until", metavar="WHEN", help="documents that began by the end of then"),
+        Option("--match", metavar="TEXT", help="documents with TEXT in them or in their raw files, in any case"),
+        Option("--dry-run", help="only show what would go"),
+        Option("--yes", help="do not ask"),
+        Option("--unforget", help="lift the tombstones of HITs; without any, list what is forgotten"),
+    ),
+    examples=(
+        'brain forget "#a1b2c3"',
+        'brain forget --match "some phrase" --dry-run',
+        "brain forget --project ~/clients/acme --yes",
+        "brain forget --unforget 5f0c2a1e-0000-4000-8000-00000000000a",
+    ),
+)
+_SHOWN = 20
+
+
+def run(args: Args, context: Context) -> int:
+    """Forget what the words and options select."""
+    if args.unforget:
+        return _unforget(args, context)
+    from runtime import forget
+
+    settings = config.load(context.home)
+    found = forget.plan(context.home, settings, _selection(args), args.match or "")
+    context.fields.update(n_documents=len(found.rows), dry_run=bool(args.dry_run))
+    if args.dry_run:
+        _show(args, context, found, None)
+        return OK if found.rows or found.marks else NO_RESULTS
+    if not found.rows and not found.marks:
+        left = forget.sweep(context.home, args.match) if args.match else []
+        if not left:
+            _show(args, context, found, None, swept=True)
+            return NO_RESULTS
+        _show(args, context, found, forget.Outcome(0, left, []))
+        return REFUSED
+    if not args.yes:
+        _ask(args, found)
+    outcome = forget.carry_out(context.home, found)
+    _show(args, context, found, outcome)
+    return REFUSED if outcome.left or found.outside else OK
+
+
+def _selection(args: Args) -> Any:
+    from runtime.ask import project_glob
+    from runtime.dates import parse_day
+    from runtime.export import Selection
+
+    filters = [name for name in ("project", "since", "until") if getattr(args, name)]
+    if sum((bool(args.words), bool(filters), bool(args.match))) != 1:
+        raise BadInput(
+            "name documents, or select them by --project/--since/--until, or by --match", COMMAND.examples[0]
+        )
+    if args.match is not None and len(args.match.strip()) < 3:
+        raise BadInput("--match needs at least three characters", COMMAND.examples[1])
+    now = clock.now()
+    return Selection(
+        references=args.words,
+        project=project_glob(args.project) if args.project else "",
+        since=parse_day(args.since, now, end=False) if args.since else None,
+        until=parse_day(args.until, now, end=True) if args.until else None,
+    )
+
+
+def _ask(args: Args, found: Any) -> None:
+    if args.json or not sys.stdin.isatty():
+        raise Refused("what is forgotten is gone for good: say so", "look first with --dry-run, then add --yes")
+    write("\n".join(_lines(found)) + "\n")
+    sys.stderr.write(f"forget {len(found.rows)} documents for good? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Refused("nothing was forgotten", "answer y, or add --yes")
+
+
+def _lines(found: Any) -> list[str]:
+    from core.text import printable
+    from runtime.hits import uri
+
+    lines = [
+        printable(f"{uri(row.collection, row.path)}  {clock.iso(row.date)[:10]}  {row.title}")
+        for row in found.rows[:_SHOWN]
+    ]
+    if len(found.rows) > _SHOWN:
+        lines.append(f"and {len(found.rows) - _SHOWN} more: --json lists all")
+    hidden = len(found.marks) - len({row.path for row in found.rows})
+    if hidden > 0:
+        lines.append(f"and {hidden} raw files of which there is no document")
+    if found.shared:
+        lines.append(f"{found.shared} other sessions lie in the same raw files; their documents stay")
+    lines += [printable(f"not the brain's to delete: {each}") for each in found.outside]
+    return lines
+
+
+def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool = False) -> None:
+    from runtime.hits import uri
+
+    if args.json:
+        answer: dict[str, object] = {
+            "schema": 1,
+            "ok": outcome is None or not outcome.left,
+            "dry_run": bool(args.dry_run),
+            "documents": [
+                {"uri": uri(row.collection, row.path), "title": row.title, "date": clock.iso(row.date)}
+                for row in found.rows
+            ],
+            "outside": found.outside,
+            "shared": found.shared,
+            "forgotten": outcome.documents if outcome is not None else 0,
+            "left": outcome.left if outcome is not None else [],
+            "beyond": outcome.beyond if outcome is not None else [],
+        }
+        if not found.rows and not found.marks:
+            answer["error"] = "no_results"
+        elif outcome is not None and (outcome.left or found.outside):
+            answer.update(error="refused", ok=False)
+        context.emit(answer)
+        return
+    if outcome is None:
+        if found.rows or found.marks:
+            write("\n".join(_lines(found)) + "\n")
+        else:
+            warn("brain: nothing was selected" + (", and nothing else holds it" if swept else ""))
+        return
+    write(f"{outcome.documents} documents forgotten\n")
+    for each in found.outside:
+        warn(f"brain: not the brain's to delete: {each}")
+    for each in outcome.left:
+        warn(f"brain: still holds some of it: {each}")
+    for each in outcome.beyond:
+        write(f"- {each}\n")
+
+
+def _unforget(args: Args, context: Context) -> int:
+    from runtime import forget
+
+    if not args.words:
+        held = forget.forgotten(context.home)
+        if args.json:
+            context.emit({"schema": 1, "ok": True, "forgotten": [{"source": s, "unit": u} for s, u in held]})
+        else:
+            write("".join(f"{source}  {unit.replace(chr(9), ' ')}\n" for source, unit in held))
+        return OK
+    lifted = forget.unforget(context.home, args.words)
+    if args.json:
+        context.emit({"schema": 1, "ok": True, "lifted": [{"source": s, "unit": u} for s, u in lifted]})
+    else:
+        write(f"{len(lifted)} lifted; brain index reads what is still there\n")
+    return OK

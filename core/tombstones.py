@@ -1,0 +1,66 @@
+"""What was forgotten and must not come back: ``state/tombstones.json``, identities and nothing of any content.
+
+An identity is a source and a unit of it: a session's id (its agents are meant too), ``<session>\\t<agent>`` for one
+agent, a day for a browser. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
+"""
+
+from __future__ import annotations
+
+import json
+from os.path import join
+from typing import TYPE_CHECKING
+
+from core import clock
+from core.files import read_or_none, write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.home import Home
+
+FILE = "tombstones.json"
+
+Tombstone = tuple[str, str]
+
+
+class Tombstones:
+    """A set of (source, unit) → the time at which it was forgotten, ISO 8601."""
+
+    __slots__ = ("_held", "_home")
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._held: dict[Tombstone, str] = {}
+        data = read_or_none(join(home.state, FILE))
+        if data:
+            for source, unit, at in json.loads(data)["forgotten"]:
+                self._held[(str(source), str(unit))] = str(at)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def covers(self, source: str, unit: str) -> bool:
+        """Whether a unit was forgotten, by itself or with its session."""
+        return (source, unit) in self._held or (source, unit.partition("\t")[0]) in self._held
+
+    def of(self, source: str) -> set[str]:
+        """The units of one source."""
+        return {unit for held, unit in self._held if held == source}
+
+    def add(self, marks: Iterable[Tombstone]) -> None:
+        """Add some, durably. Raises OSError."""
+        now = clock.iso(clock.now())
+        for mark in marks:
+            self._held.setdefault(mark, now)
+        self._write()
+
+    def lift(self, marks: Iterable[Tombstone]) -> int:
+        """Remove some; returns how many there were. Raises OSError."""
+        gone = [mark for mark in marks if self._held.pop(mark, None) is not None]
+        if gone:
+            self._write()
+        return len(gone)
+
+    def _write(self) -> None:
+        rows = [[source, unit, at] for (source, unit), at in sorted(self._held.items())]
+        write_atomic(join(self._home.state, FILE), json.dumps({"schema": 1, "forgotten": rows}, indent=0).encode())

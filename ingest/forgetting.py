@@ -1,0 +1,179 @@
+"""Units of recall out of what ``ingest`` keeps: the state of the sources, the archive, the visits of browsers."""
+
+from __future__ import annotations
+
+import os
+from os.path import basename, join
+from typing import TYPE_CHECKING
+
+import apsw
+
+from ingest.keeping import FORGOTTEN
+from ingest.names import stem
+from ingest.state import FILE, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from core.home import Home
+
+
+class Held:
+    """What is known of the units to forget: ``files``, raw paths; ``shared``, units that lie in the same files."""
+
+    __slots__ = ("files", "shared", "units")
+
+    def __init__(self) -> None:
+        self.units: set[str] = set()
+        self.files: set[str] = set()
+        self.shared: set[str] = set()
+
+
+def look(home: Home, source: str, marks: Collection[str]) -> Held:
+    """What the state and the archive hold of the units that ``marks`` (sessions, or single agents) cover."""
+    held = Held()
+    state = State(home)
+    try:
+        for unit, paths in state.members(source).items():
+            if _covered(unit, marks):
+                held.units.add(unit)
+                held.files |= paths
+        held.units.update(unit for unit in state.units(source) if _covered(unit, marks))
+        for unit, paths in state.members(source).items():
+            if unit not in held.units and not held.files.isdisjoint(paths):
+                held.shared.add(unit)
+    finally:
+        state.close()
+    # The archive outlives the state: its files are then known by their names.
+    from ingest import archive
+
+    stems = {stem(mark) for mark in marks}
+    for path in archive.read(home, source):
+        if basename(path).split(".")[0] in stems:
+            held.files.add(path)
+    return held
+
+
+def unit_of(home: Home, source: str, name: str) -> str | None:
+    """The unit whose document is called ``name`` (a file name), None where the state knows none."""
+    if not os.path.exists(join(home.state, FILE)):
+        return None
+    state = State(home)
+    try:
+        return next((unit for unit, row in state.units(source).items() if row.name == name), None)
+    finally:
+        state.close()
+
+
+def erase(home: Home, source: str, held: Held) -> None:
+    """Take the units out of the state, and their files out of the archive. Raises OSError and apsw.Error."""
+    _from_state(home, source, held)
+    _from_archive(home, source, held.files)
+
+
+def archived_with(home: Home, test: Callable[[bytes], bool]) -> dict[str, set[str]]:
+    """Source → archived files, whatever their version, of which a line passes ``test``. Reads the whole archive."""
+    from ingest import archive
+
+    found: dict[str, set[str]] = {}
+    folder = home.path(archive.FOLDER)
+    for source in archive.sources(home):
+        verdicts: dict[str, bool] = {}
+        for entry in archive.versions(home, source):
+            for segment in entry.segments:
+                if segment[0] not in verdicts:
+                    try:
+                        verdicts[segment[0]] = test(archive.content(folder, segment))
+                    except OSError:
+                        verdicts[segment[0]] = False  # damaged: `explain` says so
+                if verdicts[segment[0]]:
+                    found.setdefault(source, set()).add(entry.path)
+    return found
+
+
+def units_in(home: Home, source: str, paths: Iterable[str]) -> set[str]:
+    """The units that lie in these raw files, as far as the state knows; a file it does not know gives its own name."""
+    wanted = set(paths)
+    found: set[str] = set()
+    known: set[str] = set()
+    state = State(home)
+    try:
+        for unit, held in state.members(source).items():
+            if not wanted.isdisjoint(held):
+                found.add(unit)
+                known |= held
+    finally:
+        state.close()
+    return found | {basename(path).split(".")[0] for path in wanted - known}
+
+
+def _covered(unit: str, marks: Collection[str]) -> bool:
+    return unit in marks or unit.partition("\t")[0] in marks
+
+
+def _from_state(home: Home, source: str, held: Held) -> None:
+    path = join(home.state, FILE)
+    if not os.path.exists(path):
+        return
+    connection = apsw.Connection(path)
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        with connection:
+            for table in ("units", "members", "links"):
+                connection.executemany(
+                    f"delete from {table} where source = ? and unit = ?", [(source, unit) for unit in held.units]
+                )
+            # Read by nobody any more, and not to be taken for new: what it had to say is withheld.
+            connection.executemany(
+                "update files set status = 'skipped', reason = ?, notes = null where source = ? and path = ?"
+                " and not exists (select 1 from members m where m.source = files.source and m.path = files.path)",
+                [(FORGOTTEN, source, os.fsencode(each)) for each in held.files],
+            )
+        connection.execute("vacuum")
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    finally:
+        connection.close()
+
+
+def _from_archive(home: Home, source: str, paths: Iterable[str]) -> None:
+    from ingest import archive
+
+    archive.remove(home, source, paths)
+    folder = home.path(archive.FOLDER)
+    if not os.path.isdir(folder):
+        return
+    named = {
+        name for each in archive.sources(home) for entry in archive.versions(home, each) for name, _ in entry.segments
+    }
+    for place in list(archive.objects(folder)):
+        if basename(place).removesuffix(".zst") not in named:
+            os.unlink(place)
+
+
+def forget_days(home: Home, days: Iterable[str]) -> None:
+    """Take days (``YYYY-MM-DD``) of browsing out of the visits that are kept. Raises apsw.Error."""
+    from ingest import _chrome_archive
+    from ingest.zones import day_number
+
+    if not os.path.exists(join(home.state, _chrome_archive.FILE)):
+        return
+    visits = _chrome_archive.Archive(home)
+    try:
+        visits.remove_days([day_number(day) for day in days])
+    finally:
+        visits.close()
+
+
+def read_again(home: Home, names: Iterable[str]) -> None:
+    """Have the files of these sources that were passed over as forgotten read by the next run."""
+    if not os.path.exists(join(home.state, FILE)):
+        return
+    connection = apsw.Connection(join(home.state, FILE))
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.executemany(
+            "update files set size = -1 where source = ? and reason = ?", [(name, FORGOTTEN) for name in names]
+        )
+    finally:
+        connection.close()

@@ -1,0 +1,340 @@
+"""``brain forget``: whole documents and all that was made of them, gone; and nothing brings them back.
+
+Tombstones are written first, then a note of what is to be done (``state/forgetting.json``, names and no text), then it
+is done, and the note is taken away: a run that is killed is finished by the next one, or by ``brain index``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from os.path import basename, dirname, join
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core.errors import BadInput
+from core.files import read_or_none, sync_folder, write_atomic
+from core.locks import FileLock
+from core.tombstones import Tombstones
+from ingest import forgetting, sources
+from ingest.names import stem
+from qmd.store import open_index, translate
+from runtime import export, hits, leftovers
+
+if TYPE_CHECKING:
+    from core.config import Config
+    from core.home import Home
+
+JOB = "forgetting.json"
+_LOCK_WAIT_S = 60.0
+_BUSY_MS = 30_000
+_CHROME = "chrome"
+
+
+class Plan:
+    """What is to be forgotten.
+
+    ``rows``: documents, those derived from others among them; ``outside``: uris of documents whose files are not the
+    brain's to delete; ``marks``: (source, unit) of the tombstones; ``originals``: raw files that still lie where their
+    tools put them; ``shared``: how many other sessions lie in the same raw files, which leave the archive with them.
+    ``probes``: texts that must not be found afterwards, lower case.
+    """
+
+    __slots__ = ("marks", "originals", "outside", "probes", "rows", "shared")
+
+    def __init__(self) -> None:
+        self.rows: list[hits.Row] = []
+        self.outside: list[str] = []
+        self.marks: list[tuple[str, str]] = []
+        self.originals: list[str] = []
+        self.shared = 0
+        self.probes: list[bytes] = []
+
+
+class Outcome:
+    """What was done: ``documents`` removed, ``left``: places that still hold some of it, ``beyond``: where to look."""
+
+    __slots__ = ("beyond", "documents", "left")
+
+    def __init__(self, documents: int, left: list[str], beyond: list[str]) -> None:
+        self.documents = documents
+        self.left = left
+        self.beyond = beyond
+
+
+def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") -> Plan:
+    """Find what is to be forgotten: the selected documents, or those with ``match`` in them or in their raw files.
+
+    Text is compared without regard to case. Raises BadInput, EngineMissing, and NotFound for an unknown reference.
+    """
+    found = Plan()
+    connection = open_index(home.index)
+    try:
+        everything = {row.id: row for row in export.select(connection, config, export.Selection())}
+        if match:
+            picked = _matching(home, connection, list(everything.values()), match)
+            found.probes = leftovers.spellings(match)
+        else:
+            picked = _selected(connection, config, chosen, everything)
+        rows = _with_relatives(picked, list(everything.values()))
+        for row in rows:
+            if row.file is None or not _is_ours(home, row.file):
+                found.outside.append(hits.uri(row.collection, row.path))
+            else:
+                found.rows.append(row)
+        if not match:
+            found.probes = _telling(connection, found.rows, everything.values())
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    marks = _marks(home, found.rows)
+    if match:
+        unseen = _marks_in_archive(home, found.probes) - marks.keys()
+        _add(home, config, found, unseen)
+        marks |= dict.fromkeys(sorted(unseen)) | _marks(home, found.rows)
+    found.marks = list(marks)
+    for source in {source for source, _ in found.marks if source != _CHROME}:
+        held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
+        found.originals += sorted(path for path in held.files if os.path.exists(path))
+        found.shared += len(held.shared)
+    return found
+
+
+def carry_out(home: Home, found: Plan) -> Outcome:
+    """Forget. Raises LockContention, OSError, EngineMissing; what was begun is finished by the next run."""
+    with _alone(home):
+        Tombstones(home).add(found.marks)
+        job = {
+            "schema": 1,
+            "documents": [[row.collection, row.path] for row in found.rows],
+            "files": [row.file for row in found.rows],
+            "marks": found.marks,
+        }
+        write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
+        _finish(home, job, found.probes)
+    left = leftovers.find(home, found.probes)
+    return Outcome(len(found.rows), left, leftovers.beyond(home, found.originals))
+
+
+def resume(home: Home) -> bool:
+    """Finish what a killed run had begun; returns whether there was anything. The caller holds the index's lock."""
+    with _sources_locked(home):
+        return _resume(home)
+
+
+def sweep(home: Home, match: str) -> list[str]:
+    """Take a text out of what no document accounts for (logs, caches, free pages); returns where it still is."""
+    probes = leftovers.spellings(match)
+    with _alone(home):
+        leftovers.scrub(home, [], probes, [])
+        _erase(home, [])
+    return leftovers.find(home, probes)
+
+
+def forgotten(home: Home) -> list[tuple[str, str]]:
+    """(source, unit) of everything that is forgotten, sorted."""
+    held = Tombstones(home)
+    return sorted((source, unit) for source in sources.names() for unit in held.of(source))
+
+
+def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
+    """Lift tombstones, so that the next ``brain index`` reads what is still there; returns which.
+
+    A reference is a session's id, an agent's, a day, or the uri that the document had. Raises BadInput for one that
+    names nothing forgotten.
+    """
+    lifted: list[tuple[str, str]] = []
+    with _alone(home):
+        held = Tombstones(home)
+        there = forgotten(home)
+        for reference in references:
+            name = basename(reference.removeprefix("#")).removesuffix(".md")
+            marks = [mark for mark in there if name in (mark[1], stem(mark[1]), mark[1].partition("\t")[2])]
+            if not marks:
+                raise BadInput(f"{reference!r} is not forgotten", "brain forget --unforget lists what is")
+            lifted += marks
+        held.lift(lifted)
+        forgetting.read_again(home, {source for source, _ in lifted})
+    return lifted
+
+
+def _selected(
+    connection: apsw.Connection, config: Config, chosen: export.Selection, everything: dict[int, hits.Row]
+) -> list[hits.Row]:
+    if not chosen.references:
+        return export.select(connection, config, chosen)
+    picked: dict[int, hits.Row] = {}
+    for reference in chosen.references:
+        session = [row for row in everything.values() if row.fields.get("session_id") == reference]
+        for row in session or [hits.resolve(connection, config, reference)]:
+            picked[row.id] = row
+    return list(picked.values())
+
+
+def _matching(home: Home, connection: apsw.Connection, rows: Iterable[hits.Row], match: str) -> list[hits.Row]:
+    wanted = match.lower()
+    raw = leftovers.spellings(match)
+    picked: list[hits.Row] = []
+    for row in rows:
+        text: Any = connection.execute("select doc from content where hash = ?", (row.hash,)).get
+        held = wanted in str(text or "").lower() or wanted in f"{row.title}\n{row.path}".lower()
+        if not held and row.file is not None and _is_ours(home, row.file):
+            with contextlib.suppress(OSError):
+                held = _holds((read_or_none(row.file) or b"").lower(), raw)
+        if held:
+            picked.append(row)
+    return picked
+
+
+def _with_relatives(picked: list[hits.Row], everything: list[hits.Row]) -> list[hits.Row]:
+    """With each session its agents, with each document what was distilled from it, and with that its origin."""
+    chosen = {row.id: row for row in picked}
+    for row in everything:
+        parent = row.fields.get("parent")
+        if parent and any(
+            parent == each.fields.get("session_id") and row.fields.get("source") == each.fields.get("source")
+            for each in picked
+        ):
+            chosen[row.id] = row
+    # A distillate has the name of what it was made from: docs/documents.md.
+    made = {row.path for row in chosen.values() if _is_session(row) or _is_distilled(row)}
+    for row in everything:
+        if row.path in made and (_is_distilled(row) or _is_session(row)):
+            chosen[row.id] = row
+    return sorted(chosen.values(), key=lambda row: (row.collection, row.path))
+
+
+def _is_distilled(row: hits.Row) -> bool:
+    return row.collection == "distilled"
+
+
+def _is_session(row: hits.Row) -> bool:
+    return row.fields.get("source") in sources.names() and not _is_distilled(row)
+
+
+def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
+    """The tombstone of a document that a source would make again; None for one that nothing makes."""
+    source = str(row.fields.get("source") or "")
+    if source not in sources.names() or _is_distilled(row):
+        return None
+    if source == _CHROME:
+        return source, basename(row.path).removesuffix(".md")
+    unit = forgetting.unit_of(home, source, row.path)
+    if unit is None:
+        session, agent = row.fields.get("parent"), row.fields.get("agent_id")
+        unit = f"{session}\t{agent}" if session and agent else str(row.fields.get("session_id") or "")
+    return (source, unit) if unit else None
+
+
+def _marks(home: Home, rows: Iterable[hits.Row]) -> dict[tuple[str, str], None]:
+    return dict.fromkeys(mark for row in rows if (mark := _mark(home, row)) is not None)
+
+
+def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:
+    """The units whose raw files hold one of ``needles``, also where their documents leave that out."""
+    found = forgetting.archived_with(home, lambda data: _holds(data.lower(), needles))
+    return {(source, unit) for source, paths in found.items() for unit in forgetting.units_in(home, source, paths)}
+
+
+def _add(home: Home, config: Config, found: Plan, unseen: set[tuple[str, str]]) -> None:
+    """Add the documents of these units, and their relatives, to the plan."""
+    if not unseen:
+        return
+    connection = open_index(home.index)
+    try:
+        everything = export.select(connection, config, export.Selection())
+    finally:
+        connection.close()
+    there = {row.id for row in found.rows}
+    picked = [row for row in everything if _is_session(row) and _mark(home, row) in unseen]
+    for row in _with_relatives(picked, everything):
+        if row.id not in there and row.file is not None and _is_ours(home, row.file):
+            found.rows.append(row)
+
+
+def _telling(connection: apsw.Connection, rows: list[hits.Row], everything: Iterable[hits.Row]) -> list[bytes]:
+    """Lines of the documents that stand in no other one: what verification looks for."""
+    going = {row.hash for row in rows}
+    lines: dict[str, None] = {}
+    for row in rows:
+        text: Any = connection.execute("select doc from content where hash = ?", (row.hash,)).get
+        body = sorted({line.strip() for line in str(text or "").splitlines()}, key=len, reverse=True)
+        lines.update(dict.fromkeys(line.lower() for line in body[:3] if 24 <= len(line) <= 2000))
+    staying = {row.hash for row in everything} - going
+    for digest in staying:
+        if not lines:
+            break
+        text = str(connection.execute("select doc from content where hash = ?", (digest,)).get or "").lower()
+        lines = {line: None for line in lines if line not in text}
+    return [line.encode("utf-8", "replace") for line in lines]
+
+
+def _holds(data: bytes, needles: list[bytes]) -> bool:
+    return any(needle in data for needle in needles)
+
+
+def _is_ours(home: Home, path: str) -> bool:
+    real = os.path.realpath(path)
+    return any(real.startswith(join(os.path.realpath(root), "")) for root in (home.root, home.inbox))
+
+
+def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
+    """Every step may have been done before, in part or whole."""
+    documents = [(str(collection), str(path)) for collection, path in job["documents"]]
+    marks = [(str(source), str(unit)) for source, unit in job["marks"]]
+    for path in job["files"]:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+            sync_folder(dirname(path))
+    for source in {source for source, _ in marks}:
+        units = {unit for each, unit in marks if each == source}
+        if source == _CHROME:
+            forgetting.forget_days(home, units)
+        else:
+            forgetting.erase(home, source, forgetting.look(home, source, units))
+    _erase(home, documents)
+    leftovers.scrub(home, documents, probes, [unit for _, unit in marks])
+    os.unlink(join(home.state, JOB))
+
+
+def _resume(home: Home) -> bool:
+    data = read_or_none(join(home.state, JOB))
+    if data is None:
+        return False
+    _finish(home, json.loads(data), [])
+    return True
+
+
+def _erase(home: Home, documents: list[tuple[str, str]]) -> None:
+    from qmd.erase import erase
+
+    if not os.path.exists(home.index):
+        return
+    connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
+    try:
+        erase(connection, documents)
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """Nobody indexes and nothing is read meanwhile."""
+    home.make()
+    with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S), _sources_locked(home):
+        _resume(home)
+        yield
+
+
+@contextlib.contextmanager
+def _sources_locked(home: Home) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for name in sources.names():
+            stack.enter_context(FileLock(join(home.state, f"ingest-{name}.lock"), _LOCK_WAIT_S))
+        yield

@@ -1,0 +1,184 @@
+"""What a forgotten text may have left behind: looked for in the bytes of every file below the home."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import subprocess
+from os.path import dirname, join, relpath
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.home import Home
+
+_DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock")
+_CHUNK = 8 * 1024 * 1024
+# An id that is shorter may stand anywhere.
+_SHORT = 7
+_KEPT = ("tombstones.json", "forgetting.json")
+
+
+def spellings(text: str) -> list[bytes]:
+    """How ``text`` may stand in files: as it is, and in JSON's two spellings; lower case."""
+    found = [text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]]
+    return list(dict.fromkeys(each.lower().encode("utf-8", "surrogatepass") for each in found))
+
+
+def find(home: Home, probes: list[bytes]) -> list[str]:
+    """Paths below the home, relative to it, that hold one of ``probes`` (lower case): raw bytes, archives unpacked."""
+    if not probes:
+        return []
+    found: list[str] = []
+    for path in _files(home):
+        with contextlib.suppress(OSError):
+            if _contains(path, probes):
+                found.append(relpath(path, home.root))
+    return found
+
+
+def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> None:
+    """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError."""
+    uris = {f"qmd://{collection}/{path}" for collection, path in documents}
+    names = {(collection, path) for collection, path in documents}
+    telling = [
+        *probes,
+        *(unit.partition("\t")[0].lower().encode("utf-8", "replace") for unit in units if len(unit) > 7),
+    ]
+    for top in (home.state, home.logs):
+        for path in _below(top):
+            name = os.path.basename(path)
+            if name.endswith(_DATABASES) or name in _KEPT:
+                continue
+            if name.endswith(".jsonl"):
+                _rows(path, uris, names, probes)
+                continue
+            inside = relpath(path, home.state).split(os.sep)[0]
+            wanted = telling if inside in ("eval", "hooks") else probes
+            with contextlib.suppress(FileNotFoundError):
+                if wanted and _contains(path, wanted):
+                    os.unlink(path)
+
+
+def beyond(home: Home, originals: list[str]) -> list[str]:
+    """What may hold the text where the brain does not reach, as sentences."""
+    said: list[str] = []
+    if originals:
+        some = "s" * (len(originals) != 1)
+        said.append(
+            f"{len(originals)} raw file{some} of the tool itself still lie{'' if some else 's'} on disk; the brain will"
+            " not read them again, and deletes nothing of other programs"
+        )
+    remotes = _git(home)
+    if remotes is not None:
+        said.append("the home lies in a git repository: its commits and reflogs hold what was committed")
+        said += [f"the git remote {name} may hold what was pushed" for name in remotes]
+    said.append("older backups and synchronised copies of the home, and your shell's history, are not reached")
+    return said
+
+
+def _rows(path: str, uris: set[str], names: set[tuple[str, str]], probes: list[bytes]) -> None:
+    """Rewrite one ledger of JSON lines in place, under the lock that its writers take."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    with open(descriptor, "r+b") as stream:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        before = stream.read()
+        kept: list[bytes] = []
+        for line in before.splitlines(keepends=True):
+            if probes and any(probe in line.lower() for probe in probes):
+                continue
+            kept.append(_row(line, uris, names))
+        after = b"".join(kept)
+        if after != before:
+            stream.seek(0)
+            stream.write(after)
+            stream.truncate()
+            os.fsync(descriptor)
+
+
+def _row(line: bytes, uris: set[str], names: set[tuple[str, str]]) -> bytes:
+    try:
+        row: Any = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(row, dict):
+        return line
+    if (row.get("collection"), row.get("path")) in names:
+        return b""
+    changed = False
+    for key, value in row.items():
+        if isinstance(value, list) and any(isinstance(each, str) and each in uris for each in value):
+            row[key] = [each for each in value if each not in uris]
+            changed = True
+        elif isinstance(value, str) and value in uris:
+            row[key] = ""
+            changed = True
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" if changed else line
+
+
+def _files(home: Home) -> Iterator[str]:
+    yield from _below(home.root)
+    if not home.inbox.startswith(join(home.root, "")):
+        yield from _below(home.inbox)
+
+
+def _below(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = join(place, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path
+
+
+def _contains(path: str, probes: list[bytes]) -> bool:
+    longest = max(map(len, probes))
+    tail = b""
+    for block in _blocks(path):
+        data = tail + block.lower()
+        if any(probe in data for probe in probes):
+            return True
+        tail = data[-longest:]
+    return False
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as stream:
+        source: Any = stream
+        if path.endswith(".zst"):
+            import zstandard
+
+            source = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+        try:
+            while block := source.read(_CHUNK):
+                yield block
+        except Exception as error:
+            if isinstance(error, OSError):
+                raise
+            raise OSError(f"damaged: {path}") from error  # zstd's own error
+
+
+def _git(home: Home) -> list[str] | None:
+    """The remotes of the repository that the home lies in, None where it lies in none."""
+    place = home.root
+    while not os.path.exists(join(place, ".git")):
+        if dirname(place) == place:
+            return None
+        place = dirname(place)
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", "-C", place, "remote"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return done.stdout.split()

@@ -1,0 +1,70 @@
+"""``brain forget``, the program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from tests.runtime.index_fixture import Shelf
+
+Brain = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def shelf(home: Home) -> Shelf:
+    shelf = Shelf(home)
+    shelf.put("brain", "s1.md", "The amaranth cipher lies here.", session_id="s1", source="claude", date=1_777_000_000)
+    shelf.put("brain", "s2.md", "Something else.", session_id="s2", source="claude", date=1_777_000_000)
+    return shelf
+
+
+def test_a_phrase_is_found_nowhere_below_the_home_afterwards(shelf: Shelf, brain: Brain) -> None:
+    done = brain("forget", "--match", "amaranth cipher", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = subprocess.run(["grep", "-r", "amaranth cipher", shelf.home.root], capture_output=True, check=False)
+    assert found.returncode == 1
+    assert "older backups" in done.stdout
+
+
+def test_nothing_goes_without_being_told_so(shelf: Shelf, brain: Brain) -> None:
+    done = brain("forget", "s1")
+    assert done.returncode == 71
+    assert "--dry-run" in done.stderr
+    shown = brain("forget", "s1", "--dry-run")
+    assert shown.returncode == 0
+    assert "qmd://brain/s1.md" in shown.stdout
+    assert Path(shelf.home.path("brain", "s1.md")).exists()
+
+
+def test_json_is_one_object(shelf: Shelf, brain: Brain) -> None:
+    dry = json.loads(brain("forget", "--match", "amaranth", "--dry-run", "--json").stdout)
+    assert [each["uri"] for each in dry["documents"]] == ["qmd://brain/s1.md"]
+    done = json.loads(brain("forget", "--match", "amaranth", "--yes", "--json").stdout)
+    assert (done["ok"], done["forgotten"], done["left"]) == (True, 1, [])
+    held = json.loads(brain("forget", "--unforget", "--json").stdout)
+    assert held["forgotten"] == [{"source": "claude", "unit": "s1"}]
+    lifted = json.loads(brain("forget", "--unforget", "s1", "--json").stdout)
+    assert lifted["lifted"] == [{"source": "claude", "unit": "s1"}]
+
+
+def test_nothing_selected_is_an_answer(shelf: Shelf, brain: Brain) -> None:
+    done = brain("forget", "--match", "no such words", "--yes", "--json")
+    assert done.returncode == 67
+    assert json.loads(done.stdout)["error"] == "no_results"
+    assert brain("forget", "--project", "*/nowhere", "--yes").returncode == 67
+
+
+@pytest.mark.parametrize("words", [(), ("s1", "--match", "amaranth"), ("--match", "x")])
+def test_a_selection_is_one_thing(shelf: Shelf, brain: Brain, words: tuple[str, ...]) -> None:
+    assert brain("forget", *words, "--yes").returncode == 64
+
+
+def test_the_text_is_in_no_log(shelf: Shelf, brain: Brain) -> None:
+    brain("forget", "--match", "amaranth cipher", "--dry-run")
+    brain("forget", "--match", "amaranth cipher", "--yes")
+    assert "amaranth" not in Path(shelf.home.usage).read_text(encoding="utf-8")
