@@ -32,6 +32,7 @@ COMMAND = Command(
         Option("--new", help="trust size, mtime and inode: an unchanged stat is an unchanged file"),
         Option("--queue", help="append what changed to the distillation queue"),
         Option("--from-archive", help="make the documents anew from the archive, not from the tools' files"),
+        Option("--dry-run", help="say what would be read and written, and write nothing"),
         Option("--rebuild", help="normalise and index everything anew"),
     ),
     examples=(
@@ -39,6 +40,7 @@ COMMAND = Command(
         "brain index --new --queue",
         "brain index --source claude --from ~/old-machine/.claude --json",
         "brain index --source chrome",
+        "brain index --source codex --dry-run",
     ),
 )
 
@@ -49,6 +51,8 @@ def run(args: Args, context: Context) -> int:
     from runtime.indexing import index
 
     roots = [os.path.abspath(os.path.expanduser(root)) for root in getattr(args, "from")]
+    if args.dry_run:
+        return _rehearse(args, context, roots)
     with Bar() as bar:
         report = index(
             context.home,
@@ -69,6 +73,43 @@ def run(args: Args, context: Context) -> int:
         from core.text import printable
 
         write("\n".join(_lines(report, printable)) + "\n")
+    return OK
+
+
+def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
+    from cli.progress import Bar
+    from runtime.rehearsing import dry_run
+
+    with Bar() as bar:
+        report = dry_run(
+            context.home,
+            source=args.source,
+            roots=roots or None,
+            trust_stat=args.new,
+            rebuild=args.rebuild,
+            progress=bar,
+        )
+    if args.json:
+        context.emit(report)
+        return OK
+    from core.text import printable
+
+    lines: list[str] = []
+    for name, ledger in report["sources"].items():
+        would = ledger["would"]
+        lines.append(
+            f"{name}: {ledger['seen']} files seen, {would['read']} would be read ({would['bytes'] / 1e6:.1f} MB):"
+            f" {would['new']} documents new, {would['changed']} that may change"
+        )
+        lines += [f"  skipped: {count} × {reason}" for reason, count in ledger["skipped"].items()]
+        lines += [
+            f"  fails: {printable(failure['path'])}: {failure['reason']}" for failure in ledger["failed"][:_SHOWN]
+        ]
+        lines += [
+            f"  unknown record: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()
+        ]
+        lines += [f"  reads {printable(path)}" for path in would["files"][:_SHOWN]]
+    write("\n".join([*lines, "nothing was written"]) + "\n")
     return OK
 
 

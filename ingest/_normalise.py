@@ -156,6 +156,8 @@ class Normaliser:
                 self._ledger.kept += 1
                 if reading.skipped:
                     reading.skipped = f"{reading.skipped}, {_KEPT}"
+            if reading.unknown:
+                reading.versions = sorted({getattr(part, "version", "") for part in reading.parts.values()} - {""})
             reading.parts.clear()
             self._waiting.append(reading)
             self._done += 1
@@ -269,7 +271,7 @@ class Normaliser:
             reading.digest,
             status,
             reason,
-            _notes(reading),
+            notes(reading),
         )
         self._rows.append(row)
         self._ledger.account(row, fresh=True)
@@ -328,15 +330,17 @@ def _no_links(_unit: str, _parts: list[Any]) -> dict[str, str]:
     return {}
 
 
-def _notes(reading: Reading) -> str | None:
-    notes: dict[str, object] = {}
+def notes(reading: Reading) -> str | None:
+    """A file's part of the ledger, as JSON; None where it has nothing to say."""
+    said: dict[str, object] = {}
     if reading.unknown:
-        notes["unknown"] = reading.unknown
+        said["unknown"] = reading.unknown
+        said["versions"] = reading.versions
     if reading.recovered:
-        notes["recovered"] = reading.recovered
+        said["recovered"] = reading.recovered
     if reading.redacted:
-        notes["redacted"] = reading.redacted
+        said["redacted"] = reading.redacted
     if reading.failed_reasons and reading.failed is None:
-        notes["failed"] = reading.failed_reasons
-        notes["failures"] = [(failure.reason, failure.detail[:200], failure.line) for failure in reading.failures]
-    return json.dumps(notes) if notes else None
+        said["failed"] = reading.failed_reasons
+        said["failures"] = [(failure.reason, failure.detail[:200], failure.line) for failure in reading.failures]
+    return json.dumps(said) if said else None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ingest.state import FileRow
 
 _MAX_FAILURES = 50
+_MAX_VERSIONS = 20
 
 # Where a run looked: the folders that the source has on this machine and in the configuration, or others given to it.
 OWN, GIVEN, ARCHIVE = "own folders", "--from", "archive"
@@ -109,6 +110,10 @@ class Ledger:
         for what, (count, line) in notes.get("unknown", {}).items():
             entry = self.unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
             entry["count"] = int(str(entry["count"])) + count
+            seen = entry.get("versions")
+            found = {*(seen if isinstance(seen, list) else ()), *notes.get("versions", ())}
+            if found:
+                entry["versions"] = sorted(found)[:_MAX_VERSIONS]
         for reason, count in notes.get("recovered", {}).items():
             self.recovered[reason] = self.recovered.get(reason, 0) + count
         for kind, count in notes.get("redacted", {}).items():

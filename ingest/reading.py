@@ -31,7 +31,8 @@ class Reading:
     A part is what ``ingest.turns.PartLike`` says, with the fields that its source's ``compose`` wants. ``size``,
     ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe the prefix that
     was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what was not
-    understood to (count, first line); ``failures`` holds the first of ``failed_reasons``.
+    understood to (count, first line), in files of these ``versions`` of the tool; ``failures`` holds the first of
+    ``failed_reasons``.
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Reading:
         "size",
         "skipped",
         "unknown",
+        "versions",
     )
 
     def __init__(self, path: str) -> None:
@@ -59,6 +61,7 @@ class Reading:
         self.failed: Failure | None = None
         self.skipped = ""
         self.unknown: dict[str, tuple[int, int]] = {}
+        self.versions: list[str] = []
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
         self.consumed = self.size = self.mtime_ns = self.inode = 0

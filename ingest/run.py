@@ -63,8 +63,8 @@ def run(
             home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, on_written=on_written
         )
         return own
-    standing = _standing(source, home)
-    places = [abspath(root) for root in roots] if roots else standing
+    own_places = standing(source, home)
+    places = [abspath(root) for root in roots] if roots else own_places
     started_ns = time.time_ns()
     ledger = Ledger(source_name, ARCHIVE if from_archive else GIVEN if roots else OWN)
     keeping = Keeping(home, source_name, from_archive=from_archive)
@@ -76,8 +76,8 @@ def run(
             known = state.files(source_name)
             readable = [file for file in files if not file.skip]
             new = readable if rebuild or from_archive else source.pending(files, known, trust_stat=trust_stat)
-            _account_for_the_rest(files, new, known, ledger)
-            rows = [] if from_archive else _vanished(files, known, places, ledger)
+            account_for_the_rest(files, new, known, ledger)
+            rows = [] if from_archive else vanished(files, known, places, ledger)
             if rows:
                 state.save(source_name, files=rows)
             if new or _damaged(home, source.COLLECTION, state, source_name, trust_stat):
@@ -95,8 +95,8 @@ def run(
             state.close()
         ledger.finished = int(time.time())
         ledger.write(home)
-        if not from_archive and (not roots or (standing and set(standing) <= set(places))):
-            pulse.write(home, source_name, standing, files, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
+        if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
+            pulse.write(home, source_name, own_places, files, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
     return ledger
 
 
@@ -111,13 +111,13 @@ def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
     for name in sources.present(home) if source_name is None else (source_name,):
         source = sources.module(name)
         known = known_files(home, name)
-        new = source.pending(source.discover(_standing(source, home)), known, trust_stat=True)
+        new = source.pending(source.discover(standing(source, home)), known, trust_stat=True)
         # An unreadable file is tried again by every run; it waits only if it is not what it was.
         found[name] = sum(not _same(file, known.get(file.path)) for file in new)
     return found
 
 
-def _standing(source: ModuleType, home: Home) -> list[str]:
+def standing(source: ModuleType, home: Home) -> list[str]:
     """The folders that the source has of its own."""
     try:
         roots: list[str] = source.default_roots(home)
@@ -132,9 +132,10 @@ def _same(file: SourceFile, known: FileRow | None) -> bool:
     return (file.size, file.mtime_ns, file.inode) == (known.size, known.mtime_ns, known.inode)
 
 
-def _account_for_the_rest(
+def account_for_the_rest(
     files: list[SourceFile], new: list[SourceFile], known: dict[str, FileRow], ledger: Ledger
 ) -> None:
+    """Count the files that will not be read, by what is known of them."""
     ahead = {file.path for file in new}
     ledger.seen = len(files)
     for file in files:
@@ -146,7 +147,7 @@ def _account_for_the_rest(
             ledger.account(known[file.path], fresh=False)
 
 
-def _vanished(files: list[SourceFile], known: dict[str, FileRow], places: list[str], ledger: Ledger) -> list[FileRow]:
+def vanished(files: list[SourceFile], known: dict[str, FileRow], places: list[str], ledger: Ledger) -> list[FileRow]:
     """Count the files below the roots that are gone; returns the rows of those gone since the last run."""
     found = {file.path for file in files}
     below = tuple(join(place, "") for place in places)

@@ -287,6 +287,25 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
         connection.close()
 
 
+def known_units(home: Home, source: str) -> dict[str, UnitRow]:
+    """``State.units`` for those who only look: nothing is made or written. Raises apsw.Error like ``known``."""
+    path = join(home.state, FILE)
+    if not os.path.exists(path):
+        return {}
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        return _units(connection, source) if connection.pragma("user_version") else {}
+    finally:
+        connection.close()
+
+
+def _units(connection: apsw.Connection, source: str) -> dict[str, UnitRow]:
+    query = "select unit, name, hash, records, link, truncated from units where source = ?"
+    return {row[0]: UnitRow(*row) for row in connection.execute(query, (source,))}
+
+
 def _files(connection: apsw.Connection, source: str, path: str = "") -> dict[str, FileRow]:
     decode = os.fsdecode
     rows = connection.execute(

@@ -65,7 +65,7 @@ def index(
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
     """
     started = time.perf_counter()
-    chosen = _archived(home, source, roots) if from_archive else _sources(home, source, roots)
+    names = _archived(home, source, roots) if from_archive else chosen(home, source, roots)
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
@@ -90,7 +90,7 @@ def index(
                 "from_archive": from_archive,
                 "progress": progress,
             }
-            ledgers, queued = _ingest(home, connection, chosen, reading, enqueue)
+            ledgers, queued = _ingest(home, connection, names, reading, enqueue)
             changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
             freshness.mark(connection, config)
             if rebuild:
@@ -175,7 +175,8 @@ def index_file(home: Home, config: Config, collection: str, path: str) -> None:
         connection.close()
 
 
-def _sources(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
+def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
+    """The sources that a run is for: the one that is named, else those that have files here. Raises BadInput."""
     if source is not None and source not in sources.names():
         raise BadInput(f"unknown source {source!r}", f"sources of this version: {', '.join(sources.names())}")
     for root in roots or ():
@@ -241,7 +242,7 @@ def _clear_unreadable(path: str) -> None:
 def _ingest(
     home: Home,
     connection: apsw.Connection,
-    chosen: Sequence[str],
+    names: Sequence[str],
     reading: dict[str, Any],
     enqueue: bool,
 ) -> tuple[dict[str, Ledger], int]:
@@ -260,7 +261,7 @@ def _ingest(
                 waiting.add(collection, relative)
             indexer.put(collection, relative, data, status)
 
-        for name in chosen:
+        for name in names:
             try:
                 ledgers[name] = ingest.run.run(home, name, on_written=on_written, **reading)
             except apsw.Error as error:

@@ -1,0 +1,84 @@
+"""What a run would do, without doing it: files are looked at and read, and nothing is written anywhere.
+
+Copies of one session are not put together: a document counts as one that may change where any file of it would be read.
+"""
+
+from __future__ import annotations
+
+from os.path import abspath
+from typing import TYPE_CHECKING, Any
+
+from ingest import run, sources
+from ingest.ledger import GIVEN, OWN, Ledger
+from ingest.state import FileRow, known, known_units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.home import Home
+
+_SHOWN = 50
+
+
+def rehearse(
+    home: Home,
+    source_name: str,
+    roots: Sequence[str] | None = None,
+    *,
+    trust_stat: bool,
+    rebuild: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> dict[str, Any]:
+    """The account that a run over one source would give, and ``would``: files and bytes that it would read, documents
+    that would be new or may change, the names of the first 50 of them, and the files that make them.
+
+    Raises BadInput for an unknown source, apsw.Error where what is known cannot be read.
+    """
+    source = sources.module(source_name)
+    places = [abspath(root) for root in roots] if roots else run.standing(source, home)
+    files = source.discover(places)
+    rows = known(home, source_name)
+    readable = [file for file in files if not file.skip]
+    new = readable if rebuild else source.pending(files, rows, trust_stat=trust_stat)
+    ledger = Ledger(source_name, GIVEN if roots else OWN)
+    run.account_for_the_rest(files, new, rows, ledger)
+    run.vanished(files, rows, places, ledger)
+    units = known_units(home, source_name)
+    fresh: set[str] = set()
+    changed: set[str] = set()
+    paths: list[str] = []
+    # A source with a run of its own makes no units of its files: that they would be read is all that can be said.
+    for number, file in enumerate(new if hasattr(source, "read") else (), 1):
+        reading = source.read(file.path)
+        ledger.bytes += reading.consumed
+        for unit in reading.parts:
+            (changed if unit in units else fresh).add(unit)
+        if reading.parts and len(paths) < _SHOWN:
+            paths.append(file.path)
+        ledger.account(_row(reading), fresh=True)
+        if progress is not None:
+            progress(number, len(new), file.path)
+    ledger.documents = len(units.keys() | fresh)
+    would = {
+        "read": len(new),
+        "bytes": sum(file.size for file in new),
+        "new": len(fresh),
+        "changed": len(changed),
+        "units": sorted(unit.replace("\t", "/") for unit in fresh | changed)[:_SHOWN],
+        "files": paths,
+    }
+    return {**ledger.as_dict(), "would": would}
+
+
+def _row(reading: Any) -> FileRow:
+    from ingest._normalise import notes
+
+    if reading.unknown:
+        reading.versions = sorted({getattr(part, "version", "") for part in reading.parts.values()} - {""})
+    status, reason = ("ingested", "") if reading.parts else ("skipped", reading.skipped or "no conversation")
+    if reading.failed is not None:
+        status, reason = "failed", f"{reading.failed.reason}: {reading.failed.detail}"
+    size, consumed = reading.size, reading.consumed
+    return FileRow(
+        reading.path, size, reading.mtime_ns, reading.inode, consumed, reading.digest, status, reason, notes(reading)
+    )
