@@ -72,6 +72,11 @@ def _run(name: str, argv: list[str]) -> int:
             context = None  # nothing was used: no telemetry row
             code = errors.OK
         else:
+            if context.surface != "terminal":
+                from runtime import withhold
+
+                if context.surface in withhold.AGENTS and name in withhold.SHOWING:
+                    withhold.require(context.home)
             code = command.run(args, context)
     except errors.BrainError as error:
         code = _report(error, argv)

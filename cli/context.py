@@ -28,9 +28,9 @@ class Context:
 
     def emit(self, value: object) -> None:
         """Print ``value`` as one line of JSON."""
-        from core import jsonio
+        from core import jsonio, redaction
 
-        write(jsonio.dumps(value) + "\n")
+        write(jsonio.dumps(redaction.shown_value(value)) + "\n")
 
     @property
     def rich(self) -> bool:

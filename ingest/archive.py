@@ -156,15 +156,19 @@ class Archive:
                 self._dropped.update(name for name, _ in before.segments)
         self._entries[entry.path] = self._changed[entry.path] = entry
 
-    def commit(self) -> None:
-        """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
-        if not self._changed and not self._superseded:
-            return
+    def sync(self) -> None:
+        """Bring the objects that were put to the disk."""
         for target in self._folders:
             _sync(target)
         for folder in {dirname(target) for target in self._folders}:
             sync_folder(folder)
         self._folders.clear()
+
+    def commit(self) -> None:
+        """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
+        if not self._changed and not self._superseded:
+            return
+        self.sync()
         with self._connection:
             for entry in self._superseded:
                 row = self._connection.execute(
@@ -400,6 +404,46 @@ def remove(home: Home, source: str, paths: Iterable[str]) -> None:
         unlink_unnamed(connection, home.path(FOLDER), {name for entry in held for name, _ in entry.segments})
         connection.execute("vacuum")
     finally:
+        connection.close()
+
+
+def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
+    """Store anew, with this version's redaction, what went through an older one, whatever its version.
+
+    ``counts`` (kind → replaced) is added to. Raises OSError and apsw.Error.
+    """
+    from core.redaction import clean, clean_record
+
+    def cleaned(line: bytes) -> bytes:
+        before = sum(counts.values())
+        try:
+            record = clean_record(line, json.loads(line), counts)
+        except (ValueError, RecursionError):
+            text = line.decode("utf-8", "surrogateescape")
+            return clean(text, counts).encode("utf-8", "surrogateescape")
+        return line if sum(counts.values()) == before else json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+    connection = _open(home.path(FOLDER, CATALOGUE))
+    archive = Archive(home, source)
+    try:
+        old = [entry for entry in entries(connection, source) if entry.policy != REDACTION]
+        for entry in old:
+            whole = hashlib.sha256()
+            segments: list[Segment] = []
+            length = 0
+            for segment in entry.segments:
+                data = b"".join(map(cleaned, io.BytesIO(content(archive.folder, segment))))
+                whole.update(data)
+                length += len(data)
+                segments.append(archive.put(data))
+            dropped = {name for name, _ in entry.segments} - {name for name, _ in segments}
+            entry.segments, entry.length, entry.sha, entry.policy = segments, length, whole.hexdigest(), REDACTION
+            archive.sync()
+            with connection:
+                _write(connection, source, [entry])
+            unlink_unnamed(connection, archive.folder, dropped)
+    finally:
+        archive.close()
         connection.close()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import apsw
 
-from core.version import INDEX
+from core.version import INDEX, REDACTION
 
 # The structure that qmd 2.8.3 creates, as read from an index it wrote.
 _QMD = """
@@ -129,6 +129,9 @@ def ensure(connection: apsw.Connection) -> None:
                     connection.execute(f"DROP TABLE IF EXISTS {table}")
             connection.execute(_OURS)
             connection.execute("INSERT OR REPLACE INTO brain_state VALUES('index_version', ?)", (INDEX,))
+            if version is None:
+                # An empty index holds nothing that an older redaction let pass.
+                connection.execute("INSERT OR REPLACE INTO brain_state VALUES('redaction', ?)", (REDACTION,))
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

@@ -11,7 +11,7 @@ from os.path import join
 
 import apsw
 
-from core import clock
+from core import clock, redaction
 from core.errors import NO_RESULTS, OK, BadInput, BrainError, EngineMissing, EngineTimeout, Internal
 from qmd import search, store
 from qmd.answers import Filters, Hit
@@ -194,9 +194,9 @@ class Asker:
             "collection": hit.collection,
             "source": hit.field("source"),
             "type": hit.field("type"),
-            "title": hit.title,
+            "title": redaction.shown(hit.title),
             "line": hit.line,
-            "snippet": hit.snippet,
+            "snippet": redaction.shown(hit.snippet),
             "date": clock.iso(hit.date),
             "age_days": days,
             "age": label,

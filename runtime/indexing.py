@@ -13,11 +13,12 @@ from core import clock
 from core.errors import BadInput, Internal
 from core.files import sweep_temporaries
 from core.locks import FileLock
+from core.version import REDACTION
 from ingest import sources
 from ingest.state import FILE as SOURCES_FILE
 from qmd.store import open_index, translate
 from qmd.update import register, update
-from runtime import freshness
+from runtime import freshness, withhold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def index(
             from runtime.forget import resume
 
             resume(home)
+        rescanned = _rescan(home, config)
         if rebuild:
             _clear_unreadable(home.index)
         connection = _open(home, None if wait_s is None else int(wait_s * 1000))
@@ -93,6 +95,7 @@ def index(
             ledgers, queued = _ingest(home, connection, names, reading, enqueue)
             changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
             freshness.mark(connection, config)
+            withhold.mark(connection)
             if rebuild:
                 connection.execute("COMMIT")
             connection.execute("PRAGMA optimize")
@@ -100,7 +103,10 @@ def index(
             raise translate(error, home.index) from error
         finally:
             connection.close()
-    return _envelope(ledgers, changes, queued, started)
+    envelope = _envelope(ledgers, changes, queued, started)
+    if rescanned:
+        envelope["rescanned"] = rescanned
+    return envelope
 
 
 def index_transcript(home: Home, source: str, path: str, *, wait_s: float) -> str:
@@ -188,6 +194,19 @@ def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple
         return (source,)
     # A folder that is given without a source is Claude Code's, as it has always been.
     return (_GIVEN,) if roots else sources.present(home)
+
+
+def _rescan(home: Home, config: Config) -> dict[str, int] | None:
+    """Apply a redaction policy that the corpus has not been through; a stat and a read where it has."""
+    try:
+        with open(join(home.state, "redaction"), "rb") as stream:
+            if stream.read().strip() == str(REDACTION).encode():
+                return None
+    except FileNotFoundError:
+        pass
+    from runtime.rescan import rescan
+
+    return rescan(home, config)
 
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ OURS = {
     "core.errors",
     "core.home",
     "core.jsonio",
+    "core.redaction",
+    "core.redaction.hint",
     "core.telemetry",
     "core.version",
     "ingest",

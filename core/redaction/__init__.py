@@ -68,6 +68,17 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
     return raw if sum(counts.values()) == before else json.dumps(value, separators=(",", ":")).encode()
 
 
+def shown_value(value: Any) -> Any:
+    """``value`` (JSON-like) as it may be shown: every string in it as ``shown`` gives it, keys left as they are."""
+    if type(value) is str:
+        return shown(value)
+    if type(value) is dict:
+        return {key: shown_value(item) for key, item in value.items()}
+    if type(value) is list or type(value) is tuple:
+        return [shown_value(item) for item in value]
+    return value
+
+
 def shown(text: str) -> str:
     """``text`` as it may be shown: like ``redact``, but cheap to load where there is nothing to look for."""
     from core.redaction.hint import may_hold

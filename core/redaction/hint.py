@@ -49,9 +49,10 @@ def may_hold(text: str) -> bool:
     folded = text.lower()
     if ("login" in folded and "passw" in folded) or "<private>" in folded or "identified" in folded:
         return True
-    for word in text.replace('"', " ").replace("'", " ").split():
+    marks = [mark for mark in _TOKENS if mark in text]
+    for word in text.replace('"', " ").replace("'", " ").split() if marks else ():
         # No token is shorter, and most words are: what is left is worth a closer look.
-        if len(word) > _LONG and any(mark in word for mark in _TOKENS) and any(map(str.isdigit, word)):
+        if len(word) > _LONG and any(mark in word for mark in marks) and any(map(str.isdigit, word)):
             return True
     return any(_is_given(folded, name) for name in _NAMES if name in folded)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from core import clock, telemetry
+from core import clock, redaction, telemetry
 from core.config import load
 from core.errors import BadInput, BrainError, Internal
 from qmd.store import open_index, translate
+from runtime import withhold
 from runtime.dates import parse_day
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class Calls:
         fields: dict[str, Any] = {}
         code = 0
         try:
-            envelope = _RUN[name](self, given, fields)
+            withhold.require(self._home)
+            envelope: dict[str, Any] = redaction.shown_value(_RUN[name](self, given, fields))
             code = 67 if envelope.get("error") == "no_results" else 0
         except BrainError as error:
             code = error.code

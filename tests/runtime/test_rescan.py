@@ -1,0 +1,135 @@
+"""A new redaction policy reaches what an older one let pass, and agents wait until it has."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core import config, redaction
+from core.document import Timestamp, render, split
+from core.home import Home
+from ingest import archive
+from ingest import state as state_module
+from runtime import inbox, rescan, withhold
+from runtime.indexing import index
+from tests.ingest.transcripts import SESSION, Script, save, text
+
+Brain = Callable[..., subprocess.CompletedProcess[str]]
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def older(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From here on nothing is redacted, as under a policy that knew no token; called, the present one holds."""
+
+    def as_before(module: object, name: str, value: object) -> None:
+        monkeypatch.setattr(module, name, value)
+
+    from ingest import records
+
+    kept = (redaction.clean_record, redaction.shown)
+    as_before(records, "clean_record", lambda raw, value, counts: value)
+    as_before(redaction, "shown", lambda text: text)
+    numbers = [(module, module.REDACTION) for module in (archive, rescan, withhold, state_module)]
+    for module, _ in numbers:
+        as_before(module, "REDACTION", 0)
+    from runtime import indexing
+
+    as_before(indexing, "REDACTION", 0)
+
+    def now() -> None:
+        as_before(records, "clean_record", kept[0])
+        as_before(redaction, "shown", kept[1])
+        for module, number in numbers:
+            as_before(module, "REDACTION", number)
+        as_before(indexing, "REDACTION", numbers[0][1])
+
+    return now
+
+
+def held(home: Home) -> bytes:
+    import zstandard
+
+    found: list[bytes] = []
+    for path in Path(home.root).rglob("*"):
+        if path.is_file() and "index.sqlite" not in path.name:
+            data = path.read_bytes()
+            found.append(zstandard.ZstdDecompressor().decompress(data) if path.suffix == ".zst" else data)
+    return b"\0".join(found)
+
+
+def test_documents_notes_and_archive_are_gone_through_once(
+    home: Home, claude_root: Path, older: Callable[[], None]
+) -> None:
+    place = claude_root / "projects" / "x"
+    script = Script()
+    save(place / f"{SESSION}.jsonl", script.user(f"use {TOKEN}"), script.assistant(text("I shall.")))
+    index(home, config.load(home))
+    inbox.write(home, f"remember {TOKEN}", title=f"about {TOKEN}")
+    shutil.rmtree(place)  # the tool has deleted it: only the document and the archive are left
+    assert held(home).count(TOKEN.encode()) >= 4
+    older()
+    report = index(home, config.load(home))
+    assert report["rescanned"]["github"] >= 4
+    assert TOKEN.encode() not in held(home)
+    assert "rescanned" not in index(home, config.load(home))
+    before = Path(home.path("brain", f"{SESSION}.md")).read_bytes()
+    index(home, config.load(home), from_archive=True)
+    assert Path(home.path("brain", f"{SESSION}.md")).read_bytes() == before
+
+
+def test_the_memory_is_withheld_from_agents_until_then(home: Home, brain: Brain) -> None:
+    inbox.write(home, "The heron flies at dawn.")
+    assert brain("index", "--new").returncode == 0
+    for surface in ("claude-code", "mcp", "terminal"):
+        assert brain("ask", "heron", env={"BRAIN_SURFACE": surface}).returncode == 0
+    import apsw
+
+    connection = apsw.Connection(home.index)
+    connection.execute("update brain_state set value = 0 where key = 'redaction'")
+    connection.close()
+    for surface in ("claude-code", "mcp", "hook"):
+        done = brain("ask", "heron", "--json", env={"BRAIN_SURFACE": surface})
+        assert (done.returncode, json.loads(done.stdout)["error"]) == (71, "refused")
+    assert brain("ask", "heron").returncode == 0
+    assert brain("index", "--new").returncode == 0
+    assert brain("ask", "heron", env={"BRAIN_SURFACE": "mcp"}).returncode == 0
+
+
+def test_a_field_is_replaced_without_breaking_the_frontmatter() -> None:
+    meta = {"session_id": "s", "title": TOKEN, "date": Timestamp("2026-04-28T09:14:03Z"), "tags": [TOKEN, "b"]}
+    counts: dict[str, int] = {}
+    cleaned = rescan.document(render(meta, f"# {TOKEN}\n\ntext"), counts)
+    assert counts == {"github": 3}
+    fields, body = split(cleaned.decode())
+    assert fields == {
+        "session_id": "s",
+        "title": "[redacted:github]",
+        "date": "2026-04-28T09:14:03Z",
+        "tags": ["[redacted:github]", "b"],
+    }
+    assert b"\ndate: 2026-04-28T09:14:03Z\n" in cleaned
+    assert body == "# [redacted:github]\n\ntext\n"
+
+
+def test_a_document_without_secrets_keeps_its_bytes() -> None:
+    data = b"---\ntitle:   odd   spacing\ndate: 2026-04-28\n---\n\n\n# x\r\n"
+    assert rescan.document(data, {}) == data
+    assert rescan.document(b"\xff\xfe", {}) == b"\xff\xfe"
+
+
+def test_an_answer_is_redacted_whatever_the_index_holds(home: Home, brain: Brain, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text(f"# Heron keys\n\nThe heron uses {TOKEN} at dawn.\n", encoding="utf-8")
+    Path(home.path("collections.yml")).write_text(f"collections: {{notes: {{path: {notes}}}}}\n", encoding="utf-8")
+    assert brain("index").returncode == 0
+    for words in (("ask", "heron"), ("ask", "heron", "--json"), ("show", "a.md", "--json"), ("recent", "--json")):
+        assert TOKEN not in brain(*words).stdout
+    assert "[redacted:github]" in brain("ask", "heron").stdout
+    assert TOKEN in (notes / "a.md").read_text(encoding="utf-8")
