@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, embed, engine, index, locomo
+from bench import ask, chrome, embed, engine, index, locomo, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = ("ask", "index", "qmd", "embed", "chrome", "locomo")
+SUITES = ("ask", "index", "qmd", "embed", "chrome", "sources", "locomo")
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -45,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
             embed.measure(report, quick=arguments.quick)
         if "chrome" in suites:
             chrome.measure(report, quick=arguments.quick)
+        if "sources" in suites:
+            sources.measure(report, quick=arguments.quick)
         if "locomo" in suites:
             locomo.measure(report)
     except Failed as failure:
