@@ -31,6 +31,8 @@ COMMANDS = {
     "forget": "remove documents and all that was made of them, for good",
     "mcp": "the memory as tools, for an MCP client",
     "skills": "teach agents when to recall and when to note",
+    "doctor": "check that everything works, and mend what can be mended",
+    "stats": "how the memory is used: by whom, how fast, how often in vain",
     "eval": "measure how good the answers are",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }

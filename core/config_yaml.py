@@ -46,6 +46,7 @@ _SECTIONS = (
     "embedding",
     "ask",
     "telemetry",
+    "doctor",
     "global_context",
     "models",
     "editor_uri",
@@ -78,16 +79,35 @@ def parse(path: str) -> dict[str, Any]:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
         _check_collection(path, name, entry)
-    for section in ("sources", "embedding", "ask", "telemetry"):
+    for section in ("sources", "embedding", "ask", "telemetry", "doctor"):
         if not isinstance(data.get(section) or {}, dict):
             raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
     for name, entry in (data.get("sources") or {}).items():
         _check_source(path, name, entry)
     _check_ask(path, data.get("ask") or {})
+    _check_doctor(path, data.get("doctor") or {})
     _check_archive(path, data.get("archive") or {})
     check_embedding(path, data.get("embedding") or {})
     plain: dict[str, Any] = _plain(data)
     return plain
+
+
+_DOCTOR = frozenset(
+    """free_bytes process_hours pending_share lexical_hours semantic_days wal_bytes recent_share silent_days "
+    "distill_days
+    hook_days""".split()
+)
+
+
+def _check_doctor(path: str, section: dict[str, Any]) -> None:
+    for key, value in section.items():
+        if key == "log":
+            if not isinstance(value, str):
+                raise BadInput(f"{path}: doctor.log must be a path", f"edit {path}")
+        elif key not in _DOCTOR:
+            raise BadInput(f"{path}: unknown key doctor.{key}", f"known keys: {', '.join(sorted(_DOCTOR))}, log")
+        elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise BadInput(f"{path}: doctor.{key} must be a number", f"edit {path}")
 
 
 def _check_source(path: str, name: object, entry: object) -> None:

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from pathlib import Path
 
 import pytest
 
+from ops.citations import citations, defined, wrong
+
 ROOT = Path(__file__).resolve().parent.parent
 MAP = (ROOT / "MAP.md").read_text(encoding="utf-8")
-CITATIONS = sorted(set(re.findall(r"`([^`\s]+?)::([^`]+)`", MAP)))
+CITATIONS = citations(MAP)
 ROOMS = ("core", "ingest", "qmd", "runtime", "cli", "ops", "evals")
 PLACES = ("tests", "bench", "demo", "skills", "launchd", "logs")
 
 
-def defined(path: Path) -> set[str]:
-    """The names a module defines at its top level, and ``Class.member`` for what its classes define."""
-    names: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        names |= _names(node)
-        if isinstance(node, ast.ClassDef):
-            names |= {f"{node.name}.{name}" for inner in node.body for name in _names(inner)}
-    return names
-
-
-def _names(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Assign):
-        return {target.id for target in node.targets if isinstance(target, ast.Name)}
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        return {node.target.id}
-    return set()
-
-
 @pytest.mark.parametrize(("path", "symbol"), CITATIONS, ids=lambda value: value)
 def test_a_citation_resolves(path: str, symbol: str) -> None:
-    cited = ROOT / path
-    assert cited.is_file(), f"MAP.md cites {path}, which does not exist"
-    if cited.suffix == ".py":
-        assert symbol in defined(cited), f"MAP.md cites {path}::{symbol}, which is not defined there"
-    else:
-        assert symbol in cited.read_text(encoding="utf-8"), f"MAP.md cites {path}::{symbol}: no such text"
+    assert wrong(ROOT, path, symbol) == ""
 
 
 def test_every_claim_cites_something() -> None:

@@ -1,0 +1,1 @@
+"""What the doctor looks at: one module a kind of thing, one function a check, none of which may stop another."""

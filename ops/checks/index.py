@@ -1,0 +1,234 @@
+"""The index: whole, of one mind with the markdown on disk, and fresh."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core.errors import BrainError
+from ops.finding import Finding, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_REBUILD = "brain index --rebuild"
+_WAL_BYTES = 256_000_000
+_PENDING_SHARE = 0.05
+_STALE_HOURS = 24.0
+_SEMANTIC_DAYS = 3.0
+
+
+def integrity(patient: Patient) -> Iterator[Finding]:
+    """SQLite and FTS5 say that the index is whole; with ``--deep``, page by page and row by row."""
+    if not patient.has_index:
+        yield Finding(
+            "index-missing", "error", f"there is no index at {patient.home.index}", "brain index", _index(patient)
+        )
+        return
+    try:
+        pragma = "integrity_check" if patient.deep else "quick_check"
+        said = [str(row[0]) for row in patient.index.execute(f"PRAGMA {pragma}(5)")]
+    except (BrainError, apsw.Error) as error:
+        yield Finding("index-damaged", "error", str(error), _REBUILD, _rebuild(patient))
+        return
+    if said != ["ok"]:
+        yield Finding("index-damaged", "error", f"{pragma}: {said[0]}", _REBUILD, _rebuild(patient))
+
+
+def full_text(patient: Patient) -> Iterator[Finding]:
+    """Every active document stands in the full-text index, and nothing else does."""
+    for name, query, what in _COUNTS:
+        found = _count(patient, query)
+        if found:
+            yield Finding(f"index-{name}", "error", f"{found} {what}", _REBUILD, _rebuild(patient))
+
+
+_COUNTS = (
+    (
+        "content",
+        "SELECT count(*) FROM documents d LEFT JOIN content c ON c.hash = d.hash WHERE d.active = 1 AND c.hash IS NULL",
+        "documents have no text in the index",
+    ),
+    (
+        "fts",
+        "SELECT count(*) FROM documents d LEFT JOIN documents_fts_docsize s ON s.id = d.id"
+        " WHERE d.active = 1 AND s.id IS NULL",
+        "documents are missing from the full-text index",
+    ),
+    (
+        "facts",
+        "SELECT count(*) FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
+        " WHERE d.active = 1 AND (f.document_id IS NULL OR f.hash <> d.hash)",
+        "documents have no facts (dates, fields)",
+    ),
+    (
+        "passages",
+        "SELECT count(*) FROM documents d LEFT JOIN brain_contents b ON b.hash = d.hash"
+        " WHERE d.active = 1 AND b.hash IS NULL",
+        "documents are not cut into passages",
+    ),
+)
+
+
+def disk_and_index(patient: Patient) -> Iterator[Finding]:
+    """What lies on disk is what the index has."""
+    for entry in patient.report.get("collections", ()):
+        if not isinstance(entry, dict) or "error" in entry:
+            continue
+        pending, documents = entry.get("pending") or 0, entry.get("documents") or 0
+        if pending and pending > max(20, documents * patient.threshold("pending_share", _PENDING_SHARE)):
+            yield Finding(
+                f"lexical-stale:{entry['name']}",
+                "warning",
+                f"{pending} files of {entry['name']} wait to be indexed ({documents} are)",
+                "brain index --new",
+                _index(patient),
+            )
+        if entry.get("unreadable"):
+            yield Finding(
+                f"unreadable:{entry['name']}",
+                "warning",
+                f"{entry['unreadable']} files of {entry['name']} cannot be read",
+                f"ls -lR {entry['path']}",
+            )
+
+
+def lexical(patient: Patient) -> Iterator[Finding]:
+    """An index run has ended lately, where something waits."""
+    waiting = patient.report["transcripts"].get("waiting") or 0
+    as_of = patient.report["index"].get("as_of")
+    if not waiting or not as_of:
+        return
+    from core.clock import parse_iso
+
+    hours = (patient.now - (parse_iso(as_of) or patient.now)) / 3600
+    if hours > patient.threshold("lexical_hours", _STALE_HOURS):
+        yield Finding(
+            "lexical-stale",
+            "warning",
+            f"{waiting} transcripts wait, and the last index run was {hours:.0f} hours ago",
+            "brain index --new",
+            _index(patient),
+        )
+
+
+def vectors(patient: Patient) -> Iterator[Finding]:
+    """Vectors belong to documents, and are not too far behind them."""
+    found = patient.report.get("semantic") or {}
+    if "error" in found:
+        yield Finding("vectors", "error", str(found["error"]), "brain embed -f")
+        return
+    from qmd import vectors as stored
+
+    try:
+        if not patient.has_index or not stored.exist(patient.index):
+            return
+        stored.load(patient.index)
+        for space in stored.spaces(patient.index):
+            patient.index.execute(f'SELECT rowid FROM "{space.table}" LIMIT 1').fetchall()  # noqa: S608
+            row = patient.index.execute(f'SELECT count(*) FROM "{space.table}_rowids"').fetchone()  # noqa: S608
+            there, wanted = int(row[0]) if row else 0, stored.count(patient.index, space)
+            if there < wanted:
+                said = f"{wanted - there} of {wanted} vectors of {space.provider}/{space.model} are gone"
+                yield Finding("vectors", "error", said, "brain embed -f")
+    except (BrainError, apsw.Error) as error:
+        yield Finding("vectors", "error", f"the vectors cannot be read: {error}", "brain embed -f")
+        return
+    pending, as_of = found.get("pending") or 0, found.get("as_of")
+    if not pending or not as_of:
+        return
+    from core.clock import parse_iso
+
+    days = (patient.now - (parse_iso(as_of) or patient.now)) / 86_400
+    if days > patient.threshold("semantic_days", _SEMANTIC_DAYS):
+        yield Finding(
+            "semantic-stale", "warning", f"{pending} documents wait to be embedded, for {days:.0f} days", "brain embed"
+        )
+
+
+def log_size(patient: Patient) -> Iterator[Finding]:
+    """The write-ahead log does not grow without end."""
+    path = f"{patient.home.index}-wal"
+    try:
+        size = os.stat(path).st_size
+    except OSError:
+        return
+    if size > patient.threshold("wal_bytes", _WAL_BYTES):
+        yield Finding(
+            "wal", "warning", f"{path} has {size / 1e6:,.0f} MB", "brain doctor --fix", lambda: _checkpoint(patient)
+        )
+
+
+def contamination(patient: Patient) -> Iterator[Finding]:
+    """No one class of documents crowds the others out of what is recent."""
+    if not patient.has_index:
+        return
+    since = int(patient.now) - 7 * 86_400
+    try:
+        rows: list[Any] = patient.index.execute(
+            "SELECT d.collection, count(*) FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+            " WHERE d.active = 1 AND f.ended >= ? AND f.fields ->> '$.synthetic' IS NOT TRUE GROUP BY 1 ORDER BY 2 "
+            "DESC",
+            (since,),
+        ).fetchall()
+    except (BrainError, apsw.Error):
+        return  # said by the check of its integrity
+    total = sum(count for _, count in rows)
+    if total >= 20 and len(rows) > 1 and rows[0][1] / total > patient.threshold("recent_share", 0.8):
+        share = round(100 * rows[0][1] / total)
+        yield Finding(
+            "recent-contaminated",
+            "notice",
+            f"{share} % of what is recent is of {rows[0][0]}",
+            f"set a quota for {rows[0][0]} in collections.yml",
+        )
+
+
+def _count(patient: Patient, query: str) -> int:
+    if not patient.has_index:
+        return 0
+    try:
+        row = patient.index.execute(query).fetchone()
+    except (BrainError, apsw.Error):
+        return 0  # said by the check of its integrity
+    return int(row[0]) if row else 0
+
+
+def _index(patient: Patient) -> Any:
+    def mend() -> str:
+        from core.config import load
+        from runtime.indexing import index
+
+        report = index(patient.home, load(patient.home), trust_stat=True)
+        return f"indexed in {report['took_ms'] / 1000:.1f} s"
+
+    return mend
+
+
+def _rebuild(patient: Patient) -> Any:
+    def mend() -> str:
+        from core.config import load
+        from runtime.indexing import index
+
+        patient.close()
+        patient.__dict__.pop("index", None)
+        report = index(patient.home, load(patient.home), trust_stat=True, rebuild=True)
+        return f"the index was made anew from the markdown in {report['took_ms'] / 1000:.1f} s"
+
+    return mend
+
+
+def _checkpoint(patient: Patient) -> str:
+    from qmd.store import open_index
+
+    connection = open_index(patient.home.index, write=True)
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.close()
+    return "the write-ahead log was written back"
+
+
+CHECKS = (integrity, full_text, disk_and_index, lexical, vectors, log_size, contamination)

@@ -1,0 +1,138 @@
+"""What comes in: no source gone silent, nothing unknown, nothing about to be deleted unread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core.errors import BrainError
+from ops.finding import Finding, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SILENT_DAYS = 6.0
+_FEWEST = 10
+_QUEUE_DAYS = 6.0
+
+
+def failures(patient: Patient) -> Iterator[Finding]:
+    """What could not be read is known, and is not much."""
+    for name, ledger in _ledgers(patient):
+        failed = int(ledger.get("failed_files") or 0)
+        if failed:
+            yield Finding(
+                f"source-failed:{name}",
+                "warning",
+                f"{failed} files of {name} could not be read",
+                "brain explain --json",
+            )
+
+
+def drift(patient: Patient) -> Iterator[Finding]:
+    """No record of a kind that this version does not know."""
+    for name, ledger in _ledgers(patient):
+        unknown = ledger.get("unknown")
+        if isinstance(unknown, dict) and unknown:
+            kinds = ", ".join(list(unknown)[:5])
+            yield Finding(
+                f"drift:{name}",
+                "warning",
+                f"{name} writes records of {len(unknown)} kinds that this version does not know: {kinds}",
+                "upgrade brain; brain explain --json shows examples",
+            )
+
+
+def silence(patient: Patient) -> Iterator[Finding]:
+    """A source that used to bring something in still does."""
+    if not patient.has_index:
+        return
+    try:
+        rows: list[Any] = patient.index.execute(
+            "SELECT f.fields ->> '$.source', count(*), max(f.ended), min(f.date) FROM brain_facts f"
+            " JOIN documents d ON d.id = f.document_id WHERE d.active = 1 AND f.dated GROUP BY 1"
+        ).fetchall()
+    except (BrainError, apsw.Error):
+        return  # said by the check of the index
+    limit = patient.threshold("silent_days", _SILENT_DAYS)
+    newest = max((ended for _, _, ended, _ in rows), default=0)
+    for source, count, ended, first in rows:
+        days = (patient.now - ended) / 86_400
+        # Silence is relative: a source that comes every other week is not silent after six days, and neither is one
+        # while its user does not work at all.
+        usual = (ended - first) / 86_400 / max(1, count - 1)
+        if (
+            source
+            and source != "note"
+            and count >= _FEWEST
+            and days > max(limit, 4 * usual)
+            and newest - ended > 86_400
+        ):
+            yield Finding(
+                f"silence:{source}",
+                "notice",
+                f"nothing of {source} for {days:.0f} days; it used to come every {usual:.1f} days",
+                f"brain index --source {source}" if source != "article" else "brain add FILE",
+            )
+
+
+def expiry(patient: Patient) -> Iterator[Finding]:
+    """No transcript is about to be deleted by its vendor before it was archived."""
+    found = patient.report.get("expiry")
+    if not isinstance(found, dict):
+        return
+    if "error" in found:
+        yield Finding("expiry", "warning", str(found["error"]), str(found.get("fix") or "brain index"))
+    elif found.get("expiring"):
+        yield Finding(
+            "expiry",
+            "warning",
+            f"{found['expiring']} transcripts are not archived and will be deleted within {found.get('days')} days",
+            "brain index --new",
+        )
+
+
+def queue(patient: Patient) -> Iterator[Finding]:
+    """Distillation is not far behind."""
+    from core.clock import parse_iso
+    from runtime.pending_queue import read
+
+    waiting = read(patient.home)
+    if not waiting:
+        return
+    oldest = min((parse_iso(str(row.get("ts"))) or patient.now for row in waiting), default=patient.now)
+    days = (patient.now - oldest) / 86_400
+    if days > patient.threshold("distill_days", _QUEUE_DAYS):
+        yield Finding(
+            "distill-lag",
+            "notice",
+            f"{len(waiting)} sessions wait to be distilled, the oldest for {days:.0f} days",
+            "brain distill --from-pending",
+        )
+
+
+def missed(patient: Patient) -> Iterator[Finding]:
+    """No hook noted a transcript that nobody indexed."""
+    from runtime import due, hooks
+
+    notes = due.missed(patient.home, patient.now)
+    if notes:
+        yield Finding(
+            "hook-missed",
+            "warning",
+            f"{len(notes)} transcripts that hooks were told of are not indexed, such as {notes[0]['path']}",
+            "brain hook drain",
+            lambda: f"indexed {hooks.drain(patient.home)} of {len(notes)}",
+        )
+
+
+def _ledgers(patient: Patient) -> Iterator[tuple[str, dict[str, Any]]]:
+    ledgers = patient.report.get("ledger")
+    if isinstance(ledgers, dict) and "error" not in ledgers:
+        for name, ledger in ledgers.items():
+            if isinstance(ledger, dict):
+                yield name, ledger
+
+
+CHECKS = (failures, drift, silence, expiry, queue, missed)

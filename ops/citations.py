@@ -1,0 +1,44 @@
+"""MAP.md's citations: each ``path::symbol`` leads to something that is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+_CITATION = re.compile(r"`([^`\s]+?)::([^`]+)`")
+
+
+def citations(text: str) -> list[tuple[str, str]]:
+    """(path, symbol) of each citation, sorted, each once."""
+    return sorted(set(_CITATION.findall(text)))
+
+
+def wrong(root: Path, path: str, symbol: str) -> str:
+    """Why a citation does not resolve below ``root``, "" where it does."""
+    cited = root / path
+    if not cited.is_file():
+        return f"{path} does not exist"
+    if cited.suffix == ".py":
+        return "" if symbol in defined(cited) else f"{path} does not define {symbol}"
+    return "" if symbol in cited.read_text(encoding="utf-8") else f"{path} has no text {symbol!r}"
+
+
+def defined(path: Path) -> set[str]:
+    """The names a module defines at its top level, and ``Class.member`` for what its classes define."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names |= _names(node)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{name}" for inner in node.body for name in _names(inner)}
+    return names
+
+
+def _names(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Assign):
+        return {target.id for target in node.targets if isinstance(target, ast.Name)}
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return {node.target.id}
+    return set()

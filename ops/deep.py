@@ -1,0 +1,80 @@
+"""The doctor's long look (``--deep``): documents against the archive they came from, answers against the answers "
+"known."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from core.errors import BrainError
+from ops.finding import Finding, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SAMPLE = 25
+_LOST = 0.1
+
+
+def archive_makes_the_corpus(patient: Patient) -> Iterator[Finding]:
+    """A sample of documents, made again from the archive, has the same bytes."""
+    from ops.deep_sample import remade
+
+    for name, path, reason in remade(patient.home, _SAMPLE, patient.now):
+        yield Finding(
+            f"archive:{name}",
+            "warning",
+            f"{path} is not what the archive makes: {reason}",
+            f"brain index --source {name}",
+        )
+
+
+def full_text_is_sound(patient: Patient) -> Iterator[Finding]:
+    """FTS5's own check of its tables, which writes nothing but needs to be allowed to."""
+    import apsw
+
+    from qmd.store import open_index, translate
+
+    if not patient.has_index:
+        return
+    try:
+        connection = open_index(patient.home.index, write=True)
+    except BrainError as error:
+        yield Finding("fts-unchecked", "notice", error.message, error.fix)
+        return
+    try:
+        for table in ("documents_fts", "brain_passages"):
+            try:
+                connection.execute(f"INSERT INTO {table}({table}) VALUES('integrity-check')").fetchall()
+            except apsw.Error as error:
+                said = translate(error, patient.home.index).message
+                yield Finding(f"fts-damaged:{table}", "error", f"{table}: {said}", "brain index --rebuild")
+    finally:
+        connection.close()
+
+
+def answers_hold(patient: Patient) -> Iterator[Finding]:
+    """The personal question set finds what it found before."""
+    from evals import personal
+
+    if not os.path.exists(personal.path(patient.home)):
+        return
+    from runtime.ask import Asker, Request
+
+    dataset, _ = personal.load(patient.home)
+    asked = missed = 0
+    with Asker(patient.home, patient.config) as asker:
+        for question in dataset.questions[:_SAMPLE]:
+            hits = asker.ask(question.text, Request(limit=10, literal=True))["hits"]
+            asked += 1
+            missed += not {hit["uri"] for hit in hits} & set(question.relevant)
+    if asked and missed / asked > 0.5 + _LOST:
+        yield Finding(
+            "recall",
+            "warning",
+            f"{missed} of {asked} personal questions no longer find their document",
+            "brain eval run",
+        )
+
+
+CHECKS = (full_text_is_sound, archive_makes_the_corpus, answers_hold)

@@ -1,0 +1,194 @@
+"""The doctor: every check runs whatever the others find, and what it finds is said where somebody will see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from os.path import join
+from typing import TYPE_CHECKING, Any
+
+from core import clock, telemetry
+from core.errors import BrainError
+from core.files import read_or_none, write_atomic
+from core.text import one_line
+from ops import notify
+from ops.checks import documents, engine, index, machine, sources, surfaces
+from ops.checks import telemetry as ledger
+from ops.finding import SEVERITIES, Finding, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from core.home import Home
+
+    Check = Callable[[Patient], Iterator[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    *engine.CHECKS,
+    *machine.CHECKS,
+    *ledger.CHECKS,
+    *index.CHECKS,
+    *sources.CHECKS,
+    *surfaces.CHECKS,
+    *documents.CHECKS,
+)
+# A notice is work that waits; it is shown, and the doctor is well.
+_FAILING = frozenset(("error", "warning"))
+_LOG_LINE = 2000
+_DAY = 86_400
+
+
+def examine(
+    home: Home,
+    environ: Mapping[str, str],
+    *,
+    deep: bool = False,
+    wedge: bool = True,
+    fix: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> dict[str, Any]:
+    """Run every check; the envelope of ``brain doctor``. ``healthy`` is false where an error or a warning is left.
+
+    ``deep`` reads more (``ops.deep``), ``wedge`` tries the user-facing contract on a scratch home (``ops.wedge``),
+    ``fix`` mends what can be mended safely and looks again. Raises nothing: a check that fails is a finding.
+    """
+    started = time.perf_counter()
+    now = time.time()
+    checks = list(CHECKS)
+    if wedge:
+        from ops import wedge as contract
+
+        checks += contract.CHECKS
+    if deep:
+        from ops import deep as deeper
+
+        checks += deeper.CHECKS
+    findings, took = _round(home, environ, now, checks, deep, progress)
+    mended: list[dict[str, str]] = []
+    if fix and any(finding.mend for finding in findings):
+        mended = [{"id": finding.id, "outcome": _mend(finding)} for finding in findings if finding.mend]
+        findings, took = _round(home, environ, now, checks, deep, None)
+    failures = [finding for finding in findings if finding.severity in _FAILING]
+    return {
+        "schema": 1,
+        "ok": True,
+        "healthy": not failures,
+        "checks": len(checks),
+        "findings": [finding.as_dict() for finding in findings],
+        "mended": mended,
+        "slowest": {name: round(seconds * 1000) for name, seconds in took[:3]},
+        "took_ms": round((time.perf_counter() - started) * 1000, 1),
+    }
+
+
+def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mapping[str, Any]) -> None:
+    """Leave word of an examination: a telemetry row, and, of failures, lines in the logs and a notification.
+
+    A notification of one finding comes once a day. Nothing here raises: what cannot be said in one place is in others.
+    """
+    failures = [finding["id"] for finding in envelope["findings"] if finding["severity"] in _FAILING]
+    telemetry.record(
+        home, "doctor_run", surface, latency_ms=envelope["took_ms"], exit_code=int(bool(failures)), failures=failures
+    )
+    stamp = clock.iso(clock.now())
+    lines = [
+        one_line(
+            f"{stamp} {finding['severity']} {finding['id']}: {finding['evidence']}  fix: {finding['fix']}", _LOG_LINE
+        )
+        for finding in envelope["findings"]
+        if finding["severity"] in _FAILING
+    ] or [f"{stamp} healthy: {envelope['checks']} checks"]
+    for path in (join(home.logs, "doctor.log"), _second_log(home)):
+        if path:
+            _append(path, lines)
+    fresh = _not_told_today(home, failures) if failures and os.path.isdir(home.state) else []
+    if fresh:
+        worst = next(finding for finding in envelope["findings"] if finding["id"] == fresh[0])
+        more = f" (and {len(fresh) - 1} more)" if len(fresh) > 1 else ""
+        notify.send("Brain", one_line(f"{worst['evidence']}{more}", 200), environ)
+
+
+def _round(
+    home: Home,
+    environ: Mapping[str, str],
+    now: float,
+    checks: list[Check],
+    deep: bool,
+    progress: Callable[[int, int, str], None] | None,
+) -> tuple[list[Finding], list[tuple[str, float]]]:
+    patient = Patient(home, environ, now, deep=deep)
+    found: list[Finding] = []
+    took: list[tuple[str, float]] = []
+    try:
+        for number, check in enumerate(checks, 1):
+            name = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
+            began = time.perf_counter()
+            try:
+                found += check(patient)
+            except BrainError as error:
+                found.append(Finding(name, "error", error.message, error.fix or "brain explain"))
+            except Exception as error:  # noqa: BLE001  # one broken check must not hide what the others see
+                said = f"the check itself failed: {type(error).__name__}: {error}"
+                found.append(Finding(name, "error", said, "report it"))
+            took.append((name, time.perf_counter() - began))
+            if progress is not None:
+                progress(number, len(checks), name)
+    finally:
+        patient.close()
+    found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return list({(finding.id, finding.evidence): finding for finding in found}.values()), sorted(
+        took, key=lambda each: -each[1]
+    )
+
+
+def _mend(finding: Finding) -> str:
+    assert finding.mend is not None
+    try:
+        return finding.mend()
+    except BrainError as error:
+        return f"failed: {error.message}"
+    except Exception as error:  # noqa: BLE001  # the others are still to be mended
+        return f"failed: {type(error).__name__}: {error}"
+
+
+def _second_log(home: Home) -> str:
+    from core.config import load
+
+    try:
+        path = load(home).section("doctor").get("log")
+    except BrainError:
+        return ""  # a configuration that does not hold is a finding already
+    return os.path.expanduser(path) if isinstance(path, str) else ""
+
+
+def _append(path: str, lines: list[str]) -> None:
+    """Append to a log of ours, mode 0600; a link or another user's file in its place is left alone."""
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(path, flags, 0o600)
+        with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+                os.fchmod(descriptor, 0o600)
+                stream.write("".join(f"{line}\n" for line in lines))
+    except OSError:
+        return  # a full disk, a link: the exit code and the other places still tell
+
+
+def _not_told_today(home: Home, failures: list[str]) -> list[str]:
+    path = join(home.state, "doctor.json")
+    now = time.time()
+    try:
+        found = json.loads(read_or_none(path) or b"{}")
+        told = {name: float(at) for name, at in found.items() if now - float(at) < _DAY}
+    except (OSError, ValueError, TypeError, AttributeError):
+        told = {}
+    fresh = [name for name in failures if name not in told]
+    try:
+        write_atomic(path, json.dumps({**told, **dict.fromkeys(fresh, now)}).encode())
+    except OSError:
+        return []  # without a memory of what was said, an hourly doctor would say it every hour
+    return fresh

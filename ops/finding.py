@@ -1,0 +1,92 @@
+"""A finding of the doctor, and what a check is given to look with."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import apsw
+
+    from core.config import Config
+    from core.home import Home
+
+SEVERITIES = ("error", "warning", "notice")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``id`` is stable (scripts route on it), ``evidence`` what was seen, ``fix`` the command that mends it.
+
+    ``severity``: an error keeps something from working, a warning harms privacy or the truth of answers, a notice is
+    work
+    that waits and does not make the doctor fail. ``mend`` does what ``fix`` says where that is safe, and says what it
+    did.
+    """
+
+    id: str
+    severity: str
+    evidence: str
+    fix: str
+    mend: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for ``--json``."""
+        shown = {"id": self.id, "severity": self.severity, "evidence": self.evidence, "fix": self.fix}
+        return {**shown, "fixable": self.mend is not None}
+
+
+class Patient:
+    """The home under examination; what several checks need is gathered once."""
+
+    def __init__(self, home: Home, environ: Mapping[str, str], now: float, *, deep: bool = False) -> None:
+        self.home = home
+        self.environ = environ
+        self.now = now
+        self.deep = deep
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration in force. Raises BadInput."""
+        from core.config import load
+
+        return load(self.home)
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """What ``brain explain --json`` says."""
+        from runtime.explain import report
+
+        return report(self.home, "launchd", self.environ)
+
+    @cached_property
+    def index(self) -> apsw.Connection:
+        """The index, open for reading. Raises EngineMissing."""
+        from qmd.store import open_index
+
+        return open_index(self.home.index)
+
+    @property
+    def has_index(self) -> bool:
+        """Whether there is an index to look into."""
+        return os.path.exists(self.home.index)
+
+    def threshold(self, name: str, default: float) -> float:
+        """A threshold of collections.yml (``doctor:``), else its default."""
+        try:
+            value = self.config.section("doctor").get(name)
+        except Exception:  # noqa: BLE001  # an invalid configuration is a finding of its own
+            return default
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if "index" in self.__dict__:
+            self.index.close()
+
+
+Check = "Callable[[Patient], Iterator[Finding]]"

@@ -1,0 +1,87 @@
+"""What the telemetry says, read whole, torn rows counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.home import Home
+from ops.stats import percentile, stats
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "ts": "2026-05-01T08:00:00Z",
+        "event": "ask",
+        "surface": "terminal",
+        "latency_ms": 40,
+        "exit_code": 0,
+        "n_hits": 3,
+    },
+    {"ts": "2026-05-01T09:00:00Z", "event": "ask", "surface": "mcp", "latency_ms": 2000, "exit_code": 67, "query": "x"},
+    {"ts": "2026-05-02T09:00:00Z", "event": "ask", "surface": "mcp", "latency_ms": 60, "exit_code": 67, "query": "x"},
+    {"ts": "2026-05-02T10:00:00Z", "event": "ask", "surface": "mcp", "latency_ms": 50, "exit_code": 66},
+    {
+        "ts": "2026-05-02T11:00:00Z",
+        "event": "index",
+        "surface": "hook",
+        "latency_ms": 90,
+        "exit_code": 0,
+        "n_ingested": 4,
+    },
+    {"ts": "2026-05-02T12:00:00Z", "event": "doctor_run", "surface": "launchd", "exit_code": 1, "failures": ["disk"]},
+    {"ts": "2020-01-01T00:00:00Z", "event": "ask", "surface": "terminal", "latency_ms": 1, "exit_code": 0},
+]
+
+
+@pytest.fixture
+def used(home: Home) -> Home:
+    """A home with a ledger: one file rotated out, one torn row."""
+    lines = [json.dumps({"schema": 1, **row}) for row in ROWS]
+    Path(home.logs, "usage-202605.jsonl").write_text("\n".join(lines[:2]) + "\n")
+    Path(home.usage).write_text("\n".join([*lines[2:], '{"ts": "2026', "[]"]) + "\n")
+    return home
+
+
+def test_use_latency_and_failures_are_counted(used: Home) -> None:
+    found = stats(used, 1_700_000_000)
+    assert (found["rows"], found["torn"]) == (6, 2)
+    assert found["surfaces"] == {"mcp": 3, "terminal": 1, "hook": 1}
+    asks = found["commands"]["ask"]
+    assert (asks["count"], asks["p50_ms"], asks["p95_ms"], asks["over_budget"], asks["failed"]) == (4, 50, 2000, 1, 1)
+    assert (found["asks"]["answered"], found["asks"]["no_hits"]) == (1, 2)
+    assert found["asks"]["in_vain"] == [{"query": "x", "count": 2}]
+    assert found["failures"] == {66: 1}
+    assert found["growth"] == [{"day": "2026-05-02", "ingested": 4}]
+    assert found["doctor"] == {"runs": 1, "failures": {"disk": 1}}
+
+
+def test_nothing_used_is_no_error(home: Home) -> None:
+    assert stats(home, 0)["rows"] == 0
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1))
+def test_a_percentile_is_one_of_the_values(values: list[float], share: float) -> None:
+    found = percentile(values, share)
+    assert found in values
+    assert sum(value <= found for value in values) >= share * len(values) - 1e-6
+    assert percentile([], share) is None
+
+
+@pytest.mark.parametrize(("name", "magic"), [("use.svg", b"<?xml"), ("use.png", b"\x89PNG")])
+def test_a_chart_is_drawn(used: Home, brain: Callable[..., Any], tmp_path: Path, name: str, magic: bytes) -> None:
+    path = tmp_path / name
+    done = brain("stats", "--since", "2026-01-01", "--svg", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert path.read_bytes().startswith(magic)
+    assert "4 questions" in done.stdout
+
+
+def test_a_chart_of_another_kind_is_refused(used: Home, brain: Callable[..., Any], tmp_path: Path) -> None:
+    assert brain("stats", "--svg", str(tmp_path / "use.bmp")).returncode == 64
+    assert brain("stats", "--svg", str(tmp_path / "no" / "use.svg")).returncode == 64
