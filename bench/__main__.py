@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, embed, engine, index, locomo, sources
+from bench import ask, chrome, code, embed, engine, index, locomo, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = ("ask", "index", "qmd", "embed", "chrome", "sources", "locomo")
+SUITES = ("ask", "index", "qmd", "embed", "chrome", "code", "sources", "locomo")
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -47,6 +47,8 @@ def main(argv: list[str] | None = None) -> int:
             chrome.measure(report, quick=arguments.quick)
         if "sources" in suites:
             sources.measure(report, quick=arguments.quick)
+        if "code" in suites:
+            code.measure(report, quick=arguments.quick)
         if "locomo" in suites:
             locomo.measure(report)
     except Failed as failure:

@@ -41,6 +41,7 @@ COMMAND = Command(
         "brain index --source claude --from ~/old-machine/.claude --json",
         "brain index --source chrome",
         "brain index --source codex --dry-run",
+        "brain index --source code --from ~/Projects/api",
     ),
 )
 

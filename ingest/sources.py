@@ -46,8 +46,8 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
 }
 
-# Read only when they are named: nobody who indexes sessions has thereby asked for browsing to be read.
-ON_REQUEST = ("chrome",)
+# Read only when they are named: nobody who indexes sessions has thereby asked for browsing or code to be read.
+ON_REQUEST = ("chrome", "code")
 
 
 def names() -> tuple[str, ...]:

@@ -67,6 +67,8 @@ def index(
     """
     started = time.perf_counter()
     names = _archived(home, source, roots) if from_archive else chosen(home, source, roots)
+    if source in sources.ON_REQUEST:
+        _has_collection(config, source)
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
@@ -207,6 +209,13 @@ def _rescan(home: Home, config: Config) -> dict[str, int] | None:
     from runtime.rescan import rescan
 
     return rescan(home, config)
+
+
+def _has_collection(config: Config, source: str) -> None:
+    """Raises BadInput where what the source makes would be found by no question."""
+    name = sources.module(source).COLLECTION
+    if name not in config.collections:
+        raise BadInput(f"there is no collection {name!r} for it", f"add `{name}: {{path: {name}}}` to {config.path}")
 
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:

@@ -134,7 +134,11 @@ def _known(connection: apsw.Connection, config: Config, names: Sequence[str]) ->
     for name in names:
         if name not in known:
             raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
-    return frozenset(names)
+    if names:
+        return frozenset(names)
+    # What a question does not search unless it is asked to, a listing does not show either.
+    apart = {name for name, folder in config.collections.items() if not folder.include_by_default}
+    return frozenset(known) - apart if apart else frozenset()
 
 
 def _walk(

@@ -207,3 +207,22 @@ def test_a_transcript_that_is_cut_short_does_not_take_its_document_along(home: H
     save(tmp_path / "t" / "long.jsonl", *records[:5])
     assert _run(home, tmp_path / "t")["sources"]["claude"]["kept"] == 1
     assert Path(home.path("brain"), "long.md").read_bytes() == whole
+
+
+def test_a_source_on_request_is_found_where_it_is_asked_for(home: Home, tmp_path: Path) -> None:
+    repository = tmp_path / "walrus"
+    repository.mkdir()
+    (repository / "tusk.py").write_text("def polish_tusks(): ...\n", encoding="utf-8")
+    report = index(home, load(home), source="code", roots=[str(repository)], enqueue=True)
+    assert (report["sources"]["code"]["documents"], report["queued"]) == (1, 0)
+    with Asker(home, load(home)) as asker:
+        assert asker.ask("polish_tusks", Request())["hits"] == []
+        found = asker.ask("polish_tusks", Request(collections=("code",)))["hits"]
+    assert [hit["title"] for hit in found] == ["polish_tusks"]
+    assert "code" not in index(home, load(home))["sources"], "only when it is named"
+
+
+def test_a_source_without_its_collection_is_refused(home: Home, tmp_path: Path) -> None:
+    Path(home.path("collections.yml")).write_text("collections:\n  brain:\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="no collection 'code'"):
+        index(home, load(home), source="code", roots=[str(tmp_path)])

@@ -165,6 +165,13 @@ def test_everything_lifts_the_quota(shelf: Shelf) -> None:
     assert (titles(envelope), envelope["held_back"]) == (["s0", "s1", "s2", "s3"], {})
 
 
+def test_what_no_question_searches_unasked_is_listed_only_when_named(shelf: Shelf) -> None:
+    session(shelf, "mine", 2)
+    shelf.put("code", "repo/symbol.md", date=NOW - HOUR)
+    assert titles(run(shelf)) == ["mine"]
+    assert titles(run(shelf, collections=("code",))) == ["symbol"]
+
+
 def test_only_the_named_collections(shelf: Shelf) -> None:
     session(shelf, "s", 1)
     shelf.put("kb-raw", "a.md", date=NOW - HOUR)

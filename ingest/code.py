@@ -1,0 +1,355 @@
+"""Code as symbols: one small document a function, class or their like, of repositories that were named.
+
+The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; and, since documents are not
+sessions, a ``run`` of its own. What it knows is in ``state/code.sqlite``, which one reading of the repositories makes
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from os.path import abspath, basename, isdir, join
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core.document import Document, Failure
+from core.errors import BadInput
+from core.home import make_private
+from core.locks import FileLock
+from core.redaction import clean as redact
+from core.text import clean
+from core.version import DOCUMENT, REDACTION
+from ingest._code_symbols import MAX_FILE, Symbol, fence, language_of, symbols
+from ingest._code_walk import walk
+from ingest.corpus import Corpus
+from ingest.files import SourceFile
+from ingest.ledger import GIVEN, OWN, Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from core.home import Home
+    from ingest.state import FileRow
+
+    Progress = Callable[[int, int, str], None]
+    OnWritten = Callable[[str, str, bytes, os.stat_result], None]
+
+NAME = "code"
+COLLECTION = "code"
+FILE = "code.sqlite"
+LOCK_WAIT_S = 60.0
+# Bump when the same code gives other documents.
+VERSION = 1
+_LONGEST_NAME = 120
+_BATCH = 128
+_TOO_LARGE = "too large"
+_BINARY = "no text"
+
+_SCHEMA = """
+create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
+create table if not exists files(
+  repository text not null, path text not null, size int not null, mtime_ns int not null, inode int not null,
+  digest text not null, version text not null, primary key(repository, path)) without rowid;
+create table if not exists documents(
+  repository text not null, path text not null, name text not null, digest text not null,
+  primary key(repository, path, name)) without rowid;
+"""
+
+
+def default_roots(home: Home | None = None) -> list[str]:
+    """The repositories that were named before, and those configured (``sources.code.roots``), that exist."""
+    from ingest.sources import configured
+
+    if home is None:
+        return []
+    found = configured(NAME, home)
+    path = join(home.state, FILE)
+    if os.path.exists(path):
+        connection = _open(home)
+        try:
+            found += [
+                os.fsdecode(root) for (root,) in connection.execute("select root from repositories order by root")
+            ]
+        finally:
+            connection.close()
+    return [root for root in dict.fromkeys(found) if isdir(root)]
+
+
+def discover(roots: Iterable[str]) -> list[SourceFile]:
+    """Every file of the repositories that a grammar is for and no ``.gitignore`` leaves out, sorted by path."""
+    found: list[SourceFile] = []
+    for root in roots:
+        root = abspath(root)
+        for path, status in walk(root, lambda name: bool(language_of(name))):
+            why = _TOO_LARGE if status.st_size > MAX_FILE else ""
+            found.append(SourceFile(join(root, path), status.st_size, status.st_mtime_ns, status.st_ino, why))
+    return sorted(found, key=lambda file: file.path)
+
+
+def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
+    """Those of ``files`` that are new or not what they were; see ``ingest.files.changed``."""
+    from ingest.files import changed
+
+    return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
+
+
+def parse(path: str) -> Iterator[Document | Failure]:
+    """The documents of one file, taken for the only one of a repository called as its folder. Raises nothing."""
+    folder = basename(os.path.dirname(abspath(path)))
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_FILE + 1)
+    except OSError as error:
+        yield Failure(path, "unreadable", error.strerror or "")
+        return
+    if len(data) > MAX_FILE or b"\0" in data:
+        yield Failure(path, _TOO_LARGE if len(data) > MAX_FILE else _BINARY)
+        return
+    yield from documents(data, folder, basename(path), {})
+
+
+def stats(home: Home) -> dict[str, object]:
+    """What the last run recorded (see ``ingest.ledger``); empty before the first."""
+    from ingest.ledger import read as ledger
+
+    found = ledger(home).get(NAME)
+    return found if isinstance(found, dict) else {}
+
+
+def run(
+    home: Home,
+    roots: Sequence[str] | None = None,
+    *,
+    trust_stat: bool,
+    rebuild: bool = False,
+    progress: Progress | None = None,
+    on_written: OnWritten | None = None,
+) -> Ledger:
+    """As ``ingest.run.run`` for this source. Raises BadInput where no repository was ever named."""
+    chosen = [abspath(root) for root in roots] if roots else default_roots(home)
+    for root in chosen:
+        if not isdir(root):
+            raise BadInput(f"not a folder: {root}", "brain index --source code --from REPOSITORY")
+    if not chosen:
+        raise BadInput("no repository was named yet", "brain index --source code --from REPOSITORY")
+    ledger = Ledger(NAME, GIVEN if roots else OWN)
+    with FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S):
+        connection = _open(home)
+        try:
+            for root in dict.fromkeys(chosen):
+                _Repository(home, connection, root, ledger, on_written).go(
+                    trust_stat=trust_stat, rebuild=rebuild, progress=progress
+                )
+            ledger.documents = int(str(connection.execute("select count(*) from documents").get))
+        finally:
+            connection.close()
+        ledger.finished = int(time.time())
+        ledger.write(home)
+    return ledger
+
+
+class _Repository:
+    """One repository's part of a run."""
+
+    def __init__(
+        self, home: Home, connection: apsw.Connection, root: str, ledger: Ledger, on_written: OnWritten | None
+    ) -> None:
+        self._home = home
+        self._connection = connection
+        self._root = root
+        self._ledger = ledger
+        self._on_written = on_written
+        self._name = _repository_name(connection, root)
+        self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}"
+        self._rows: list[tuple[str, tuple[Any, ...], dict[str, str]]] = []
+
+    def go(self, *, trust_stat: bool, rebuild: bool, progress: Progress | None) -> None:
+        """Bring this repository's documents up to date."""
+        execute = self._connection.execute
+        known: dict[str, tuple[Any, ...]] = {
+            str(path): tuple(rest)
+            for path, *rest in execute(
+                "select path, size, mtime_ns, inode, digest, version from files where repository = ?", (self._name,)
+            )
+        }
+        held: dict[str, dict[str, str]] = {}
+        for path, name, digest in execute(
+            "select path, name, digest from documents where repository = ?", (self._name,)
+        ):
+            held.setdefault(str(path), {})[str(name)] = str(digest)
+        found = list(walk(self._root, lambda name: bool(language_of(name))))
+        folder = self._home.path(COLLECTION, self._name)
+        make_private(folder)
+        there = {f"{self._name}/{name}" for name in os.listdir(folder)}
+        with Corpus(self._home, COLLECTION, self._landed) as corpus:
+            for number, (path, status) in enumerate(found, 1):
+                row = known.pop(path, None)
+                mine = held.pop(path, {})
+                self._ledger.seen += 1
+                whole = there.issuperset(mine) and (trust_stat or self._are_whole(corpus, mine))
+                self._file(corpus, path, status, row, mine, fresh=rebuild or not whole, trust_stat=trust_stat)
+                if progress is not None and number % 64 == 0:
+                    progress(number, len(found), f"{self._name}: files")
+            # What is left is of files that are gone, renamed or ignored by now.
+            for path in {*known, *held}:
+                self._forget(corpus, path, held.get(path, {}))
+            self._save(corpus)
+
+    def _file(
+        self,
+        corpus: Corpus,
+        path: str,
+        status: os.stat_result,
+        row: tuple[Any, ...] | None,
+        mine: dict[str, str],
+        *,
+        fresh: bool,
+        trust_stat: bool,
+    ) -> None:
+        ledger = self._ledger
+        here = (status.st_size, status.st_mtime_ns, status.st_ino)
+        current = row is not None and row[4] == self._version and not fresh
+        if current and trust_stat and row is not None and row[:3] == here:
+            ledger.unchanged += 1
+            return
+        if status.st_size > MAX_FILE:
+            ledger.skip(_TOO_LARGE)
+            self._forget(corpus, path, mine)
+            return
+        try:
+            with open(join(self._root, path), "rb") as stream:
+                data = stream.read(MAX_FILE)
+        except OSError as error:
+            ledger.fail(join(self._root, path), "unreadable", error.strerror or "")
+            return
+        digest = hashlib.sha256(data).hexdigest()
+        if current and row is not None and row[3] == digest:
+            ledger.unchanged += 1
+            made = mine
+        elif b"\0" in data:
+            ledger.skip(_BINARY)
+            self._forget(corpus, path, mine)
+            return
+        else:
+            ledger.ingested += 1
+            ledger.bytes += len(data)
+            made = {}
+            for document in documents(data, self._name, path, ledger.redacted):
+                made[document.name] = corpus.put(document.name, document.render())
+            for name in mine.keys() - made.keys():
+                corpus.remove(name)
+                ledger.removed += 1
+        self._rows.append((path, (*here, digest, self._version), made))
+        if len(self._rows) >= _BATCH:
+            self._save(corpus)
+
+    def _save(self, corpus: Corpus) -> None:
+        """Remember what was read, once its documents are on the disk: a run that dies reads it again."""
+        corpus.flush()
+        rows, self._rows = self._rows, []
+        many = self._connection.executemany
+        with self._connection:
+            many("delete from documents where repository = ? and path = ?", [(self._name, path) for path, _, _ in rows])
+            many(
+                "insert into documents values(?, ?, ?, ?)",
+                [(self._name, path, name, digest) for path, _, made in rows for name, digest in made.items()],
+            )
+            many(
+                "insert or replace into files values(?, ?, ?, ?, ?, ?, ?)",
+                [(self._name, path, *known) for path, known, _ in rows],
+            )
+
+    def _forget(self, corpus: Corpus, path: str, mine: dict[str, str]) -> None:
+        for name in mine:
+            corpus.remove(name)
+            self._ledger.removed += 1
+        with self._connection:
+            for table in ("documents", "files"):
+                self._connection.execute(f"delete from {table} where repository = ? and path = ?", (self._name, path))
+
+    def _are_whole(self, corpus: Corpus, mine: dict[str, str]) -> bool:
+        return all(corpus.digest(name) == digest for name, digest in mine.items())
+
+    def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
+        self._ledger.written += 1
+        if self._on_written is not None:
+            self._on_written(COLLECTION, name, data, status)
+
+
+def documents(data: bytes, repository: str, path: str, redacted: dict[str, int]) -> Iterator[Document]:
+    """One document a symbol of a file at ``path`` below its repository; ``redacted`` counts secrets by kind."""
+    language = language_of(path)
+    times: dict[str, int] = {}
+    for symbol in symbols(data, language):
+        node = f"{symbol.label}:{path}:{symbol.name}"
+        times[node] = times.get(node, 0) + 1
+        if times[node] > 1:
+            node = f"{node}#{times[node]}"  # an overload, or a second definition of the same name
+        yield _document(symbol, node, repository, path, language, redacted)
+
+
+def _document(
+    symbol: Symbol, node: str, repository: str, path: str, language: str, redacted: dict[str, int]
+) -> Document:
+    text = redact(clean(symbol.text), redacted)
+    title = redact(clean(symbol.name), redacted)
+    meta = {
+        "session_id": clean(node),
+        "source": NAME,
+        "title": title,
+        "repository": repository,
+        "nodeId": clean(node),
+        "label": symbol.label,
+        "filePath": clean(path),
+        "startLine": symbol.start,
+        "endLine": symbol.end,
+    }
+    ticks = "`" * max(3, _longest_run(text) + 1)
+    where = f"{symbol.label} in `{clean(path).replace('`', '')}`, lines {symbol.start}–{symbol.end}"
+    body = f"# {title}\n\n{where}\n\n{ticks}{fence(language)}\n{text}\n{ticks}"
+    return Document(f"{repository}/{file_name(node)}", meta, body)
+
+
+def file_name(node: str) -> str:
+    """``<escaped nodeId>-<8 hexadecimal digits of its SHA-256>.md``: safe, and different also where case is folded."""
+    escaped = "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in node)
+    digest = hashlib.sha256(node.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return f"{escaped[-_LONGEST_NAME:].lstrip('.-')}-{digest}.md"
+
+
+def _longest_run(text: str) -> int:
+    longest = 0
+    while "`" * (longest + 1) in text:
+        longest += 1
+    return longest
+
+
+def _repository_name(connection: apsw.Connection, root: str) -> str:
+    """The folder's name; with digits of the path's digest where another repository has that already."""
+    known = connection.execute("select name from repositories where root = ?", (os.fsencode(root),)).get
+    if known is not None:
+        return str(known)
+    wanted = "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "-" for each in basename(root))
+    wanted = wanted.strip(".-")[:60] or "repository"
+    taken = {str(name).casefold() for (name,) in connection.execute("select name from repositories")}
+    if wanted.casefold() in taken:
+        wanted = f"{wanted}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:8]}"
+    with connection:
+        connection.execute("insert into repositories values(?, ?)", (os.fsencode(root), wanted))
+    return wanted
+
+
+def _open(home: Home) -> apsw.Connection:
+    make_private(home.state)
+    mask = os.umask(0o077)
+    try:
+        connection = apsw.Connection(join(home.state, FILE))
+        connection.set_busy_timeout(10_000)
+        connection.execute("pragma journal_mode=wal; pragma synchronous=normal").fetchall()
+        connection.execute(_SCHEMA)
+    finally:
+        os.umask(mask)
+    return connection
