@@ -29,6 +29,7 @@ COMMAND = Command(
         Option("--since", metavar="WHEN", default="24h", help="how far back: 24h, 7d, 2026-05-01, monday (24h)"),
         Option("-c", "--collection", metavar="NAME", many=True, help="only this collection; may be repeated"),
         Option("-n", "--limit", metavar="N", default=recent.DEFAULT_LIMIT, convert=whole, help="how many to list (20)"),
+        Option("--synthetic", help="list synthetic documents too: sessions that no person had"),
         Option("--all", help="list synthetic documents and subagents too, and lift the quota"),
     ),
     examples=("brain recent", "brain recent --since 7d -c brain -n 50", "brain recent --since=24h --json"),
@@ -48,6 +49,7 @@ def run(args: Args, context: Context) -> int:
         collections=args.collection,
         limit=args.limit,
         everything=args.all,
+        synthetic=args.synthetic,
     )
     context.fields.update(walk_ms=envelope["walk_ms"], n_total=envelope["total"], n_hits=len(envelope["items"]))
     if args.json:

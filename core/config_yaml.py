@@ -43,6 +43,8 @@ _SECTIONS = (
     "collections",
     "sources",
     "archive",
+    "exclude",
+    "synthetic",
     "embedding",
     "ask",
     "telemetry",
@@ -87,6 +89,8 @@ def parse(path: str) -> dict[str, Any]:
     _check_ask(path, data.get("ask") or {})
     _check_doctor(path, data.get("doctor") or {})
     _check_archive(path, data.get("archive") or {})
+    _check_globs(path, "exclude", data.get("exclude") or {}, ("projects", "paths"))
+    _check_globs(path, "synthetic", data.get("synthetic") or {}, ("projects",))
     check_embedding(path, data.get("embedding") or {})
     plain: dict[str, Any] = _plain(data)
     return plain
@@ -166,6 +170,16 @@ def check_embedding(path: str, entry: dict[str, Any]) -> None:
         value = entry.get(key)
         if value is not None and not 8 <= value <= 100_000:
             raise BadInput(f"{path}: embedding: {key} must lie between 8 and 100000", f"edit {path}")
+
+
+def _check_globs(path: str, name: str, entry: object, keys: tuple[str, ...]) -> None:
+    if not isinstance(entry, dict):
+        raise BadInput(f"{path}: `{name}:` must be a mapping", f"{name}: {{{keys[0]}: [~/folder]}}")
+    for key, value in entry.items():
+        if key not in keys:
+            raise BadInput(f"{path}: {name}: unknown key {key!r}", f"known keys: {', '.join(keys)}")
+        if not _texts(value or []):
+            raise BadInput(f"{path}: {name}: {key} must be a list of globs", f"{key}: [~/folder, '*/client-*']")
 
 
 def _check_archive(path: str, entry: object) -> None:

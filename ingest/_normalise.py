@@ -229,6 +229,8 @@ class Normaliser:
             return
         name = known.name if known is not None else self._name(unit)
         meta, body = made
+        if self._keeping.rules.is_synthetic(str(meta.get("project") or ""), body):
+            meta["synthetic"] = True
         try:
             digest = self._corpus.put(name, render(meta, body))
         except (IsADirectoryError, NotADirectoryError) as error:

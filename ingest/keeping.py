@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from core.errors import BrainError
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest.exclusions import Rules
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,7 +46,7 @@ class Policy:
 class Keeping:
     """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
 
-    __slots__ = ("_archive", "_entries", "_forgotten", "_home", "_policy", "_source", "from_archive")
+    __slots__ = ("_archive", "_entries", "_forgotten", "_home", "_policy", "_source", "from_archive", "rules")
 
     def __init__(self, home: Home, source: str, *, from_archive: bool = False) -> None:
         self._home = home
@@ -54,6 +55,7 @@ class Keeping:
         self._archive: Archive | None = None
         self._entries: dict[str, Entry] = {}
         self._forgotten = Tombstones(home)
+        self.rules = Rules(home)
         self.from_archive = from_archive
 
     @property
@@ -62,14 +64,15 @@ class Keeping:
         return self._policy.redact
 
     def mark(self) -> str:
-        """Changes when files that were read have to be read again because they are not in the archive."""
+        """Changes when files have to be read again: they are not in the archive, or other ones are excluded."""
+        rules = self.rules.fingerprint
         if not self._policy.enabled:
-            return _OFF
+            return f"{_OFF} {rules}"
         try:
             inode = os.stat(self._home.path(*_CATALOGUE)).st_ino
         except FileNotFoundError:
             inode = 0
-        return f"{inode} {self._policy.redact}"
+        return f"{inode} {self._policy.redact} {rules}"
 
     def files(self) -> list[SourceFile]:
         """The archived files, as ``discover`` would have found them."""
@@ -95,18 +98,25 @@ class Keeping:
         return None if entry is None else (self._home.path(_CATALOGUE[0]), entry)
 
     def withhold(self, reading: Reading) -> bool:
-        """Take out of a reading what was forgotten; returns whether there was any."""
-        if not len(self._forgotten):
-            return False
-        gone = [unit for unit in reading.parts if self._forgotten.covers(self._source, unit)]
-        for unit in gone:
-            del reading.parts[unit]
-        if gone and not reading.parts:
-            reading.skipped = FORGOTTEN
+        """Take out of a reading what was forgotten or is excluded; returns whether there was any."""
+        why = ""
+        for unit in list(reading.parts):
+            reason = self._withheld(unit, reading)
+            if reason:
+                why = reason
+                del reading.parts[unit]
+        if why and not reading.parts:
+            reading.skipped = why
             reading.unknown.clear()
             reading.failures.clear()
             reading.failed_reasons.clear()
-        return bool(gone)
+        return bool(why)
+
+    def _withheld(self, unit: str, reading: Reading) -> str:
+        if self._forgotten.covers(self._source, unit):
+            return FORGOTTEN
+        project = getattr(reading.parts[unit], "cwd", "")
+        return self.rules.excluded(reading.path, project if isinstance(project, str) else "")
 
     def commit(self) -> None:
         """Make durable what was recorded. Raises OSError and apsw.Error."""

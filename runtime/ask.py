@@ -111,6 +111,10 @@ class Asker:
                 self._freshness = fresh
                 plan.choose(bool(fresh.embedded))
                 hits = plan.run(self._searcher)
+                if plan.mode != "time" and any(hit.fields.get("synthetic") is True for hit in hits):
+                    from runtime.synthetic import CANDIDATES, demote
+
+                    hits = demote(plan.run(self._searcher, CANDIDATES + request.limit), request.limit)
                 if any("superseded_by" in hit.fields for hit in hits):
                     from runtime.supersede import arrange
 

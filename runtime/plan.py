@@ -115,13 +115,14 @@ class Plan:
         """Whether what was found says how likely it is that there is an answer at all."""
         return self.mode == "lex" or (self.mode in ("hybrid", "vec") and self.level is not None)
 
-    def run(self, searcher: Searcher) -> list[Hit]:
-        """The hits. Raises apsw.Error."""
+    def run(self, searcher: Searcher, limit: int = 0) -> list[Hit]:
+        """The hits, at most as many as were asked for, or ``limit``. Raises apsw.Error."""
+        limit = limit or self._request.limit
         if self.mode == "time":
-            return searcher.newest(limit=self._request.limit, filters=self._filters)
+            return searcher.newest(limit=limit, filters=self._filters)
         return searcher.search(
             self._question,
-            limit=self._request.limit,
+            limit=limit,
             filters=self._filters,
             strict=self._request.strict,
             boost=self._boost,

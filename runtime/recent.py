@@ -61,12 +61,13 @@ def recent(
     collections: Sequence[str] = (),
     limit: int = DEFAULT_LIMIT,
     everything: bool = False,
+    synthetic: bool = False,
 ) -> dict[str, Any]:
     """The envelope of ``brain recent``: documents that ended at or after ``since`` (epoch seconds), newest first.
 
     ``total`` and ``collections`` count all that may be listed; ``held_back`` counts, by collection, those that would
     stand in the list by date alone; ``synthetic`` and ``subagents`` count what is left out (a subagent only where its
-    parent is among the documents). ``everything`` lists all of them and lifts the quota.
+    parent is among the documents). ``synthetic`` lists those too; ``everything`` lists all of them and lifts the quota.
     Raises EngineMissing and, where a collection is unknown, BadInput.
     """
     connection = open_index(home.index)
@@ -75,7 +76,7 @@ def recent(
         started = time.perf_counter()
         # One snapshot for the walk and the rows it chose.
         connection.execute("BEGIN")
-        walk = _walk(connection, config, since, wanted, limit, everything)
+        walk = _walk(connection, config, since, wanted, limit, everything, synthetic)
         rows = [_row(connection, config, document) for document in walk.listed]
         connection.execute("COMMIT")
         walk_ms = round((time.perf_counter() - started) * 1000, 1)
@@ -142,7 +143,13 @@ def _known(connection: apsw.Connection, config: Config, names: Sequence[str]) ->
 
 
 def _walk(
-    connection: apsw.Connection, config: Config, since: int, wanted: frozenset[str], limit: int, everything: bool
+    connection: apsw.Connection,
+    config: Config,
+    since: int,
+    wanted: frozenset[str],
+    limit: int,
+    everything: bool,
+    machine: bool,
 ) -> Walk:
     walk = Walk()
     entries: list[tuple[int, str, str | None]] = []
@@ -150,7 +157,7 @@ def _walk(
     for document, collection, synthetic, parent, session in connection.execute(_WALK, (since,)):
         if wanted and collection not in wanted:
             continue
-        if synthetic and not everything:
+        if synthetic and not everything and not machine:
             walk.synthetic += 1
             continue
         entries.append((document, collection, None if everything else parent))
