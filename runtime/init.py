@@ -14,6 +14,7 @@ from core.home import shipped
 if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
+    from ingest.files import SourceFile
     from runtime.indexing import Progress
 
 DEMO_QUESTION = "why did the permission hook fail"
@@ -73,7 +74,8 @@ def _fill(home: Home, config: Config, report: dict[str, Any], folder: str | None
     if report["sessions"]:
         report["demo_left"] = _leave_demo(home)
     roots = [shipped("demo")] if report["demo"] else [folder] if folder else None
-    report["index"] = index(home, config, source=_SOURCE, roots=roots, progress=progress)
+    # This machine's sessions are those of every agent that has been at work on it.
+    report["index"] = index(home, config, source=_SOURCE if roots else None, roots=roots, progress=progress)
     report["documents"] = _held(home)
     question = DEMO_QUESTION if report["demo"] else _question(home, config)
     if question:
@@ -106,10 +108,13 @@ def _write_config(home: Home) -> bool:
 
 
 def _sessions(home: Home, folder: str | None) -> int:
-    """How many transcripts there are to index, subagents' not counted."""
-    from ingest.claude import default_roots, discover
+    """How many transcripts there are to index, Claude Code's subagents' not counted."""
+    from ingest import sources
 
-    found = discover([folder] if folder else default_roots(home))
+    found: list[SourceFile] = []
+    for name in (_SOURCE,) if folder else sources.present(home):
+        source = sources.module(name)
+        found += source.discover([folder] if folder else source.default_roots(home))
     return sum(not file.skip and not basename(file.path).startswith("agent-") for file in found)
 
 

@@ -283,3 +283,14 @@ def test_the_demos_subagent_is_linked_to_its_session(brain: Brain, place: Path) 
     document = (place / "brain" / f"{agent.stem}.md").read_text()
     assert f"parent: {agent.parent.parent.name}\n" in document
     assert (place / "brain" / f"{agent.parent.parent.name}.md").exists()
+
+
+def test_a_machine_with_another_agents_sessions_alone_gets_no_demo(brain: Brain, tmp_path: Path) -> None:
+    from tests.ingest.test_codex import NAME, Rollout, save
+
+    make = Rollout()
+    save(tmp_path / "codex" / "sessions" / "2026" / NAME, make.meta(), *make.asked("Why does the walrus sing?"))
+    done = brain("init", "--json", env={"CODEX_HOME": str(tmp_path / "codex")})
+    report = json.loads(done.stdout)
+    assert (report["sessions"], report["demo"]) == (1, False)
+    assert report["index"]["sources"]["codex"]["documents"] == 1
