@@ -17,6 +17,8 @@ COMMANDS = {
     "init": "set the home up",
     "index": "bring sources and collections into the index",
     "embed": "give vectors to what lacks them, so that it is found by meaning",
+    "distill": "compress sessions to goals, decisions, rejections, errors and their fixes",
+    "queue": "what waits to be distilled",
     "ask": "ask your memory a question",
     "recent": "what happened lately, newest first",
     "inbox": "note a decision, an idea, a preference",

@@ -1,6 +1,8 @@
-"""The distillation queue: documents that changed and await compression, one JSON row each in ``state/queue.jsonl``.
+"""The distillation queue: documents that changed and await compression, in ``state/queue.jsonl``.
 
-Rows are only ever appended, under a lock, so that no writer can lose another's, or a row of a later version.
+A journal: one JSON row an event, and the queue is what the rows add up to. A row without ``state`` makes a document
+wait; ``done`` and ``dropped`` end that; ``dead`` ends it too and keeps the reason, until the document changes or is
+added again. Rows are appended under a lock, so that no writer can lose another's, or a row of a later version.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from core.files import read_or_none
 from core.home import PRIVATE_FILE, make_private
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from core.home import Home
+
+    Rows = dict[tuple[str, str], dict[str, Any]]
+
+# A journal longer than this is rewritten as what it adds up to.
+_COMPACT_BYTES = 1 << 18
 
 
 def path(home: Home) -> str:
@@ -24,39 +34,131 @@ def path(home: Home) -> str:
     return join(home.state, "queue.jsonl")
 
 
-def read(home: Home) -> list[dict[str, object]]:
+def read(home: Home) -> list[dict[str, Any]]:
     """The waiting documents, oldest first, each once: ``collection``, ``path`` below it, ``ts`` of the first change."""
-    rows: dict[tuple[object, object], dict[str, object]] = {}
-    for line in (read_or_none(path(home)) or b"").splitlines():
+    return list(_fold(read_or_none(path(home)) or b"")[0].values())
+
+
+def dead(home: Home) -> list[dict[str, Any]]:
+    """The dead letters, oldest first: like ``read``, with ``reason``, ``distiller`` and ``attempts``."""
+    return list(_fold(read_or_none(path(home)) or b"")[1].values())
+
+
+def _fold(data: bytes) -> tuple[Rows, Rows]:
+    """(waiting, dead) of a journal."""
+    waiting: Rows = {}
+    dead: Rows = {}
+    for line in data.splitlines():
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # torn by a crash; the others are whole
-        if isinstance(row, dict) and isinstance(row.get("path"), str):
-            rows.setdefault((row.get("collection"), row["path"]), row)
-    return list(rows.values())
+        if not isinstance(row, dict) or not isinstance(row.get("path"), str):
+            continue
+        key = (str(row.get("collection")), row["path"])
+        state = row.get("state")
+        if state is None:
+            dead.pop(key, None)
+            waiting.setdefault(key, row)
+        elif state in ("done", "dropped", "dead"):
+            waiting.pop(key, None)
+            dead.pop(key, None)
+            if state == "dead":
+                dead[key] = row
+    return waiting, dead
 
 
 class PendingQueue:
-    """Adds documents; one that waits already keeps its place. ``added`` counts the new ones."""
+    """Adds documents and ends their waiting; one that waits already keeps its place. ``added`` counts the new ones."""
 
     def __init__(self, home: Home) -> None:
         self._path = path(home)
-        self._waiting = {(row.get("collection"), row["path"]) for row in read(home)}
+        self._seen: tuple[int, ...] = ()
+        self._waiting: Rows = {}
+        self._dead: Rows = {}
         self.added = 0
         make_private(home.state)
 
-    def add(self, collection: str, relative: str) -> None:
-        """Append one document. Raises OSError."""
-        if (collection, relative) in self._waiting:
-            return
-        row = {"schema": 1, "ts": clock.iso(clock.now()), "collection": collection, "path": relative}
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    def add(self, collection: str, relative: str) -> bool:
+        """Make one document wait; whether it did not already. Raises OSError."""
+        return bool(
+            self._append(lambda: [] if (collection, relative) in self._waiting else [_row(collection, relative)])
+        )
+
+    def end(
+        self, collection: str, relative: str, state: str, still: Callable[[], bool] | None = None, **fields: object
+    ) -> bool:
+        """Say that a document waits no longer: ``done``, ``dropped`` or ``dead``; whether it was so.
+
+        ``still`` is asked under the lock: where it says no, the document has changed meanwhile and goes on waiting.
+        Whoever changes a document writes it first and adds it then, so a change is seen here or added later.
+        """
+        key = (collection, relative)
+
+        def rows() -> list[dict[str, object]]:
+            known = key in self._waiting or (state == "dropped" and key in self._dead)
+            if (not known and state != "dead") or (still is not None and not still()):
+                return []
+            return [_row(collection, relative, state=state, **fields)]
+
+        return bool(self._append(rows))
+
+    def clear(self, *, letters: bool = False) -> int:
+        """Drop all that wait, or all dead letters; how many went. Raises OSError."""
+
+        def rows() -> list[dict[str, object]]:
+            return [_row(*key, state="dropped") for key in (self._dead if letters else self._waiting)]
+
+        return self._append(rows)
+
+    def _append(self, rows: Callable[[], list[dict[str, object]]]) -> int:
+        """Append what ``rows`` gives of the journal as it stands under the lock; how many it gave."""
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            # On a line of its own, whatever a crash left of the last one.
-            os.write(descriptor, ("\n" + json.dumps(row) + "\n").encode())
+            if _stamp(descriptor) != self._seen:
+                self._waiting, self._dead = _fold(read_or_none(self._path) or b"")
+            new = rows()
+            if new:
+                # On lines of their own, whatever a crash left of the last one.
+                data = ("\n" + "".join(json.dumps(row) + "\n" for row in new)).encode()
+                os.write(descriptor, data)
+                self._note(new)
+                if os.fstat(descriptor).st_size > _COMPACT_BYTES:
+                    self._compact()
+            self._seen = _stamp(descriptor)
         finally:
             os.close(descriptor)
-        self._waiting.add((collection, relative))
-        self.added += 1
+        return len(new)
+
+    def _note(self, rows: list[dict[str, Any]]) -> None:
+        """Keep what is known in step with what was appended."""
+        for row in rows:
+            key = (row["collection"], row["path"])
+            state = row.get("state")
+            self._dead.pop(key, None)
+            if state is None:
+                self._waiting[key] = row
+                self.added += 1
+                continue
+            self._waiting.pop(key, None)
+            if state == "dead":
+                self._dead[key] = row
+
+    def _compact(self) -> None:
+        """Rewrite the journal in its place; cut short, the new rows and what is left of the old add up to the same."""
+        kept = [*self._waiting.values(), *self._dead.values()]
+        data = "".join(json.dumps(row) + "\n" for row in kept).encode()
+        if len(data) < _COMPACT_BYTES // 2:
+            with open(self._path, "r+b") as stream:
+                stream.write(data)
+                stream.truncate()
+
+
+def _stamp(descriptor: int) -> tuple[int, ...]:
+    status = os.fstat(descriptor)
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _row(collection: str, relative: str, **fields: object) -> dict[str, Any]:
+    return {"schema": 1, "ts": clock.iso(clock.now()), "collection": collection, "path": relative, **fields}

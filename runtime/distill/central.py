@@ -1,0 +1,100 @@
+"""What a session is about: the sentences that cover most of what it says, its telling words, its tags."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from runtime.distill.distillate import Statement
+from runtime.distill.words import stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runtime.distill.distillate import Distillate
+    from runtime.distill.words import Sentence
+
+# Characters of key points: a share of what was said, at least and at most so many.
+_SHARE = 0.25
+_LEAST = 1_200
+_MOST = 9_000
+_CONCEPTS = 40
+_TAGS = 8
+_THOUGHT = 0.3
+_SAID_BY = {"user": 1.3, "task": 1.2, "compaction": 0.6, "subagent": 0.8}
+
+
+def points(said: Sequence[Sentence], weight: dict[str, float], taken: set[str], told: Distillate) -> list[Statement]:
+    """Sentences that together cover the words that weigh most, beyond what other sections tell.
+
+    Greedy maximisation of covered weight per character, which is submodular: a gain only ever falls, so the best
+    candidate is found by re-checking the top of a heap (Minoux, 1978; Lin and Bilmes, 2011, on summaries).
+    """
+    covered = {
+        stem(word)
+        for key in ("goals", "decisions", "rejected", "questions")
+        for statement in told.sections.get(key, [])
+        for word in (statement.text + " " + statement.why).lower().split()
+    }
+    talk = [
+        each
+        for each in said
+        if len(each.words) > 2 and not each.text.endswith(":") and " ".join(each.words) not in taken
+    ]
+    room = min(max(_LEAST, _SHARE * sum(len(each.text) for each in said if not each.thought)), _MOST)
+
+    def gain(sentence: Sentence) -> float:
+        fresh = {stem(word) for word in sentence.words} - covered
+        worth = sum(weight.get(root, 0.0) for root in fresh)
+        worth *= _THOUGHT if sentence.thought else _SAID_BY.get(sentence.role, 1.0)
+        return worth / (len(sentence.text) + 30)
+
+    heap = [(-gain(sentence), at) for at, sentence in enumerate(talk)]
+    heapq.heapify(heap)
+    chosen: list[Sentence] = []
+    while heap and room > 0:
+        _, at = heapq.heappop(heap)
+        sentence = talk[at]
+        now = -gain(sentence)
+        if not now:
+            continue
+        if heap and now > heap[0][0]:
+            heapq.heappush(heap, (now, at))
+            continue
+        if len(sentence.text) > room and chosen:
+            continue
+        chosen.append(sentence)
+        room -= len(sentence.text)
+        covered.update(stem(word) for word in sentence.words)
+    return [Statement(each.text, (each.turn,)) for each in sorted(chosen, key=lambda each: each.place)]
+
+
+def concepts(said: Iterable[Sentence], weight: dict[str, float]) -> list[Statement]:
+    """The words that weigh most, each in its most frequent form, with the turns that say them most."""
+    forms: dict[str, Counter[str]] = {}
+    turns: dict[str, Counter[int]] = {}
+    for sentence in said:
+        if sentence.thought:
+            continue
+        for word in sentence.words:
+            root = stem(word)
+            forms.setdefault(root, Counter())[word] += 1
+            turns.setdefault(root, Counter())[sentence.turn] += 1
+    best = sorted(forms, key=lambda root: (-weight[root], root))[:_CONCEPTS]
+    return [
+        Statement(
+            min(forms[root], key=lambda word: (-forms[root][word], word)),
+            tuple(sorted(turn for turn, _ in turns[root].most_common(2))),
+        )
+        for root in best
+        if "/" not in root
+    ]
+
+
+def tags(told: Distillate) -> list[str]:
+    """A few words to filter by: technologies, then concepts."""
+    named = [
+        each.text.lower() for key in ("technologies", "concepts") for each in told.sections.get(key, [])[: _TAGS // 2]
+    ]
+    return list(dict.fromkeys(named))[:_TAGS]

@@ -1,0 +1,75 @@
+"""The door that every distiller comes through, whether it thinks or counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from core.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from runtime.distill.distillate import Distillate
+    from runtime.distill.source import Source
+
+NAMES = ("extractive", "claude", "openai", "llm:<model>")
+
+
+class Unfit(Exception):
+    """This document could not be distilled; the text says why, and ends as its dead letter's reason.
+
+    ``tokens`` and ``cost_usd`` are what the attempts have cost all the same.
+    """
+
+    def __init__(self, reason: str, attempts: int = 1, tokens: int = 0, cost_usd: float = 0.0) -> None:
+        super().__init__(reason)
+        self.attempts = attempts
+        self.tokens = tokens
+        self.cost_usd = cost_usd
+
+
+class OutOfBudget(Exception):
+    """What is left of the budget does not suffice for this document; it goes on waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A distillate, and what it took: tokens sent and received, US dollars where the provider says."""
+
+    found: Distillate
+    model: str = ""
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class Distiller(Protocol):
+    """``name`` stands in the frontmatter, with the version of the procedure: ``extractive/1``."""
+
+    name: str
+
+    def distil(self, source: Source, tokens_left: int, seconds_left: float) -> Made:
+        """The distillate. Raises Unfit for this document, OutOfBudget, BrainError where none can be distilled."""
+
+
+class Extractive:
+    """The default: no model, no network, nothing to pay."""
+
+    def __init__(self) -> None:
+        from runtime.distill import extractive
+
+        self.name = f"extractive/{extractive.VERSION}"
+
+    def distil(self, source: Source, tokens_left: int, seconds_left: float) -> Made:  # noqa: ARG002  # costs neither
+        """See ``Distiller``."""
+        from runtime.distill.extractive import distil
+
+        return Made(distil(source.body, str(source.meta.get("project") or "")))
+
+
+def choose(name: str, section: Mapping[str, Any], environ: Mapping[str, str]) -> Distiller:  # noqa: ARG001
+    """The distiller of that name. ``section`` is the configuration's ``distill:``. Raises BadInput, EngineMissing."""
+    if name == "extractive":
+        return Extractive()
+    raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")

@@ -1,0 +1,266 @@
+"""A run of the distiller: which documents, one after the other, each written, indexed and off the queue at once.
+
+Interrupted at any point, it goes on where it was: a document waits until its distillate is on disk.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from os.path import join
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.errors import BadInput, BrainError, LockContention
+from core.files import write_atomic
+from core.locks import FileLock
+from runtime import pending_queue
+from runtime.distill import source as sources
+from runtime.distill.distiller import OutOfBudget, Unfit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.config import Config
+    from core.home import Home
+    from runtime.distill.distiller import Distiller
+    from runtime.distill.source import Source
+
+    Progress = Callable[[int, int, str], None]
+    Key = tuple[str, str]
+
+_LISTED = 50
+
+
+@dataclass(slots=True)
+class Asked:
+    """What is to be distilled: documents (``keys``), the queue, or all that lack a distillate or have a stale one.
+
+    ``since`` is in epoch seconds, ``limit`` 0 for no limit, ``tokens`` and ``seconds`` bound the run.
+    """
+
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    from_pending: bool = False
+    since: int | None = None
+    limit: int = 0
+    tokens: int = 0
+    seconds: float = float("inf")
+    dry_run: bool = False
+
+
+class Report:
+    """What a run did: counts by outcome, the documents written, the failures."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.written: list[dict[str, Any]] = []
+        self.failed: list[dict[str, Any]] = []
+        self.would: list[str] = []
+        self.tokens = 0
+        self.cost_usd = 0.0
+        self.statements = 0
+        self.stopped = ""
+
+    def envelope(self, started: float, distiller: str, waiting: int) -> dict[str, Any]:
+        """As ``brain distill --json`` prints it."""
+        found: dict[str, Any] = {
+            "schema": 1,
+            "ok": True,
+            "took_ms": round((time.perf_counter() - started) * 1000, 1),
+            "distiller": distiller,
+            "distilled": self.counts["written"],
+            "unchanged": self.counts["unchanged"],
+            "empty": self.counts["empty"],
+            "gone": self.counts["gone"],
+            "own": self.counts["own"],
+            "dead": self.counts["dead"],
+            "statements": self.statements,
+            "tokens": self.tokens,
+            "cost_usd": round(self.cost_usd, 6),
+            "waiting": waiting,
+            "written": self.written[:_LISTED],
+            "failed": self.failed[:_LISTED],
+        }
+        if self.would:
+            found["would"] = self.would
+        if self.stopped:
+            found["stopped"] = self.stopped
+        return found
+
+
+def run(
+    home: Home, config: Config, distiller: Distiller, asked: Asked, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Distil what is asked for; returns the envelope of ``brain distill``.
+
+    Raises LockContention where another run is at it, BadInput where there is no collection ``distilled``, and what the
+    distiller raises where it cannot work at all: what was not reached then still waits.
+    """
+    started = time.perf_counter()
+    sources.file_of(config, sources.DISTILLED, "")
+    home.make()
+    report = Report()
+    queue = pending_queue.PendingQueue(home)
+    try:
+        lock = FileLock(join(home.state, "distill.lock"), 0)
+        with lock:
+            keys = _chosen(home, config, asked)
+            step = _Step(home, config, distiller, queue, report)
+            for done, key in enumerate(keys):
+                if progress is not None:
+                    progress(done, len(keys), "distilling")
+                if asked.limit and report.counts["written"] + len(report.would) >= asked.limit:
+                    break
+                left = asked.seconds - (time.perf_counter() - started)
+                if left <= 0:
+                    report.stopped = "time"
+                    break
+                try:
+                    step.take(key, asked, asked.tokens - report.tokens, left)
+                except OutOfBudget as reason:
+                    report.stopped = str(reason)
+                    break
+    except LockContention:
+        raise LockContention("another run of brain distill is at work", "wait for it to end") from None
+    return report.envelope(started, distiller.name, len(pending_queue.read(home)))
+
+
+class _Step:
+    """One document's way."""
+
+    def __init__(
+        self, home: Home, config: Config, distiller: Distiller, queue: pending_queue.PendingQueue, report: Report
+    ) -> None:
+        self._home = home
+        self._config = config
+        self._distiller = distiller
+        self._queue = queue
+        self._report = report
+
+    def take(self, key: Key, asked: Asked, tokens_left: int, seconds_left: float) -> None:
+        """Distil one document, or say why not. Raises OutOfBudget, BrainError."""
+        source = sources.load(self._config, *key)
+        outcome = self._without(source, asked)
+        if outcome or source is None:
+            if outcome == "early":
+                return
+            self._report.counts[outcome] += 1
+            if not asked.dry_run:
+                self._done(key, source)
+            return
+        if asked.dry_run:
+            self._report.would.append(source.uri)
+            return
+        try:
+            made = self._distiller.distil(source, tokens_left, seconds_left)
+        except Unfit as reason:
+            self._bury(source, str(reason), reason.attempts, reason.tokens, reason.cost_usd)
+            return
+        except (BrainError, OutOfBudget):
+            raise
+        except Exception as error:  # noqa: BLE001  # one document's oddity must not keep all others waiting
+            self._bury(source, f"{type(error).__name__}: {error}", 1, 0, 0.0)
+            return
+        self._report.tokens += made.tokens
+        self._report.cost_usd += made.cost_usd
+        if not made.found.cited():
+            self._report.counts["empty"] += 1
+        else:
+            data = sources.compose(source, made.found, self._distiller.name, made.model, made.tokens)
+            self._write(source.path, data)
+            self._report.counts["written"] += 1
+            self._report.statements += made.found.count()
+            self._report.written.append(
+                {
+                    "uri": f"qmd://{sources.DISTILLED}/{source.path}",
+                    "source_uri": source.uri,
+                    "title": source.title,
+                    "statements": made.found.count(),
+                    "bytes": len(data),
+                    "source_bytes": len(source.body.encode("utf-8", "replace")),
+                    "tokens": made.tokens,
+                }
+            )
+        self._done(key, source)
+
+    def _without(self, source: Source | None, asked: Asked) -> str:
+        """Why a document needs no distilling; "" where it does."""
+        if source is None:
+            return "gone"
+        if source.is_own:
+            return "own"
+        if asked.since is not None and _ended(source) < asked.since:
+            return "early"
+        before = sources.known(self._config, source.path)
+        same = before.get("source_hash") == source.hash and before.get("distiller") == self._distiller.name
+        return "unchanged" if same else ""
+
+    def _write(self, path: str, data: bytes) -> None:
+        """On disk first, then into the index, where a failure leaves it to the next index run."""
+        from runtime.indexing import index_file
+
+        file = sources.file_of(self._config, sources.DISTILLED, path)
+        write_atomic(file, data)
+        index_file(self._home, self._config, sources.DISTILLED, file)
+
+    def _done(self, key: Key, source: Source | None) -> None:
+        still = None if source is None else lambda: not sources.changed(self._config, source)
+        self._queue.end(*key, "done", still)
+
+    def _bury(self, source: Source, reason: str, attempts: int, tokens: int, cost_usd: float) -> None:
+        from core.text import one_line
+
+        self._report.tokens += tokens
+        self._report.cost_usd += cost_usd
+        self._report.counts["dead"] += 1
+        told = {"reason": one_line(reason, 300), "attempts": attempts, "distiller": self._distiller.name}
+        self._report.failed.append({"uri": source.uri, **told})
+        self._queue.end(
+            source.collection,
+            source.path,
+            "dead",
+            lambda: not sources.changed(self._config, source),
+            source_hash=source.hash,
+            **told,
+        )
+
+
+def _chosen(home: Home, config: Config, asked: Asked) -> list[Key]:
+    """The documents in the order in which they are taken: named ones, the queue oldest first, or all by name."""
+    if asked.keys:
+        return list(dict.fromkeys(asked.keys))
+    if asked.from_pending:
+        return [(str(row["collection"]), str(row["path"])) for row in pending_queue.read(home)]
+    return [(sources.SESSIONS, name) for name in sources.names(config, sources.SESSIONS)]
+
+
+def resolve(home: Home, config: Config, references: Sequence[str]) -> list[Key]:
+    """The sessions that references name; a distilled document stands for its session. Raises as ``hits.resolve``."""
+    import apsw
+
+    from qmd.store import open_index, translate
+    from runtime import hits
+
+    connection = open_index(home.index)
+    try:
+        rows = [_session(hits.resolve(connection, config, reference)) for reference in references]
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    return [row for row in rows if row]
+
+
+def _session(row: Any) -> Key:
+    if row.collection == sources.DISTILLED:
+        return sources.SESSIONS, str(row.path)
+    if row.collection != sources.SESSIONS:
+        raise BadInput(
+            f"{row.collection}/{row.path} is no session: only sessions are distilled", 'brain ask "…" -c brain'
+        )
+    return str(row.collection), str(row.path)
+
+
+def _ended(source: Source) -> int:
+    return clock.parse_iso(str(source.meta.get("ended") or source.meta.get("date") or "")) or 0

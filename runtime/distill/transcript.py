@@ -1,0 +1,150 @@
+"""A session's document read back into turns, texts and tool calls. The grammar is docs/documents.md's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+TURN = re.compile(r"^## \[(\d+)\] (\w+)( · \d{4}-\d\d-\d\d \d\d:\d\d)?$")
+_CALL = re.compile(r"^- (mcp__[\w.-]+|[A-Za-z][\w.]{1,40})(?: \([^)]*\))?: (.+)$")
+_BARE = re.compile(r"^- (Read|Edit|Write|LS|ExitPlanMode|TodoWrite)$")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+
+_SHELL = """bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
+run_terminal_command run_command execute_command powershell terminal exec shell_exec"""
+_CHANGE = """edit multiedit multi_edit write write_file notebookedit apply_patch edit_file replace search_replace
+str_replace str_replace_editor apply_diff create_file create delete_file insert_edit_into_file"""
+_OTHER = """read grep glob ls websearch webfetch task agent skill lsp toolsearch taskcreate taskupdate sendmessage
+todowrite update_plan askuserquestion exitplanmode bashoutput killbash killshell taskoutput taskget read_file
+list_directory grep_search file_search web_search web_fetch"""
+# A list item of somebody's text is no call: only names that are known for tools, and those of MCP, are taken for one.
+_KINDS = {
+    **dict.fromkeys(_OTHER.split(), "other"),
+    **dict.fromkeys(_SHELL.split(), "shell"),
+    **dict.fromkeys(_CHANGE.split(), "change"),
+}
+
+
+@dataclass(slots=True)
+class Call:
+    """One tool call: ``kind`` is ``shell``, ``change`` or ``other``; ``notes`` what stands indented below its line.
+
+    ``errors`` are the first lines of its failure, empty where it worked; ``order`` counts the calls of the session.
+    """
+
+    turn: int
+    order: int
+    name: str
+    kind: str
+    argument: str
+    errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def command(self) -> str:
+        """A shell call's command, without its description; of several lines, all."""
+        text = self.argument.partition("  # ")[0].strip()
+        code: list[str] = []
+        mark = ""
+        for line in self.notes:
+            if mark and line.strip() == mark:
+                break
+            if mark:
+                code.append(line)
+            elif (fence := _FENCE.match(line)) is not None:
+                mark = fence[1]
+        return "\n".join([text, *code]).strip()
+
+    @property
+    def refused(self) -> bool:
+        """Whether a person turned it down."""
+        return any(note.startswith("rejected by the user") for note in self.notes)
+
+
+@dataclass(slots=True)
+class Turn:
+    """One section: ``texts`` are its lines without code and calls, ``reasoning`` those of what was thought.
+
+    ``after`` gives, for each line of ``texts``, how many calls stood before it in the session.
+    """
+
+    number: int
+    role: str
+    texts: list[str] = field(default_factory=list)
+    after: list[int] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+
+def read(body: str) -> list[Turn]:
+    """The turns of a document's body; a text that is no session's gives none."""
+    turns: list[Turn] = []
+    turn: Turn | None = None
+    call: Call | None = None
+    fence = ""
+    thinking = False
+    count = 0
+    for line in body.split("\n"):
+        opened = TURN.match(line)
+        if opened:
+            turn = Turn(int(opened[1]), opened[2])
+            turns.append(turn)
+            call, fence, thinking = None, "", False
+            continue
+        if turn is None:
+            continue
+        if call is not None and line.startswith("  "):
+            _below(call, line[2:])
+            continue
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip(" `~"):
+                fence = ""
+            continue
+        if mark:
+            fence = mark[1]
+            continue
+        if line == "### reasoning":
+            thinking, call = True, None
+            continue
+        if not line.strip():
+            if turn.texts and turn.texts[-1] and not thinking:
+                turn.texts.append("")
+                turn.after.append(count)
+            continue
+        found = None if thinking else _called(turn, line)
+        if found is not None:
+            name, argument = found
+            call = Call(turn.number, count, name, _KINDS.get(name.lower(), "other"), argument)
+            turn.calls.append(call)
+            count += 1
+            continue
+        call = None
+        text = line.removeprefix("\\")
+        if thinking:
+            turn.reasoning.append(text)
+        else:
+            turn.texts.append(text)
+            turn.after.append(count)
+    return turns
+
+
+def _called(turn: Turn, line: str) -> tuple[str, str] | None:
+    if not line.startswith("- "):
+        return None
+    if turn.role == "command" and line.startswith("- ! "):
+        return "Bash", line[4:]
+    if turn.role == "user":
+        return None
+    match = _CALL.match(line)
+    if match and (match[1].lower() in _KINDS or match[1].startswith("mcp__")):
+        return match[1], match[2]
+    bare = _BARE.match(line)
+    return (bare[1], "") if bare else None
+
+
+def _below(call: Call, line: str) -> None:
+    if line.startswith("! "):
+        call.errors.append(line[2:])
+    else:
+        call.notes.append(line)

@@ -1,0 +1,130 @@
+"""Sentences and words of a session, and how much each word says: statistics of terms within the one document."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from qmd.terms import STOP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runtime.distill.transcript import Turn
+
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[\"'(\[*_`]*[A-Z0-9])|(?<=[。！？])")
+_DECORATION = re.compile(r"^(?:[#>\s]+|[-*+]\s+|\d{1,3}[.)]\s+)+")
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_TABLE = re.compile(r"^\s*\|")
+_WORD = re.compile(r"[^\W_](?:[\w.'-]*[^\W_])?")
+SENTENCE_LIMIT = 400
+_SHORTEST = 8
+
+# What an agent says of what it is about to do tells nothing that its calls do not.
+_NARRATES = re.compile(
+    r"^(?:now |first,? |next,? |ok(?:ay)?[,.!]? |great[,.!]? |perfect[,.!]? |good[,.!]? |so |then |and )*"
+    r"(?:let me|let's (?:check|see|look|verify|start|begin)|i'll (?:help|start|now|also|check|look|read|create"
+    r"|update|run|use)"
+    r"|i'm going to|i will now)\b",
+    re.IGNORECASE,
+)
+
+# Common words that say little on their own, beyond the function words of qmd.terms.
+_PLAIN = frozenset(
+    """also back better big bit come comes could day days done else even ever every feel find fine first full get gets
+    getting give go goes going gonna good got great guess happen hard help hey hi hello here hope idea issue keep know
+    last let lets like little long look looking looks lot make makes making maybe mean need needs new next nice now ok
+    okay old one ones part people please point pretty put quite really right run same see seem seems set show since
+    something soon still stuff sure take talk thank thanks thing things think thought time today together try trying
+    two use used using want wanted was way week well whole wow yeah yep yes yet user assistant file files code line
+    lines change changes add added adding update updated check work working works read write actually already always
+    another around around away bad because best call can't cannot case certainly current currently different doesn't
+    don't exactly following i'll i'm i've it's that's there's we'll we're you're he's she's isn't didn't let's what's
+    glad awesome amazing cool totally definitely absolutely love loved super yourself everyone start started
+    perfect good understand understood simply within without however instead rather would should might must shall
+    thats dont im ive youre gotta kinda sorta haha lol btw tho true false null none return""".split()
+)
+QUIET = STOP | _PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a turn; ``place`` counts the sentences of the session, ``after`` the calls before it."""
+
+    text: str
+    turn: int
+    role: str
+    place: int
+    after: int
+    words: tuple[str, ...]
+    thought: bool = False
+
+
+def sentences(turns: Iterable[Turn]) -> list[Sentence]:
+    """All sentences of the conversation in their order; what a machine summarised or thought is marked ``thought``."""
+    found: list[Sentence] = []
+    for turn in turns:
+        if turn.role in ("command", "recap"):
+            continue
+        thought = turn.role == "compaction"
+        for line, after in zip(turn.texts, turn.after, strict=True):
+            found += (
+                Sentence(text, turn.number, turn.role, len(found) + at, after, tuple(words(text)), thought)
+                for at, text in enumerate(split(line))
+            )
+        last = turn.after[-1] if turn.after else 0
+        for line in turn.reasoning:
+            found += (
+                Sentence(text, turn.number, turn.role, len(found) + at, last, tuple(words(text)), True)
+                for at, text in enumerate(split(line))
+            )
+    return found
+
+
+def split(line: str) -> Iterator[str]:
+    """The sentences of one line of markdown, without its decoration; tables and scraps give none."""
+    if _TABLE.match(line):
+        return
+    bare = _EMPHASIS.sub(r"\2", _DECORATION.sub("", line)).strip()
+    if len(bare) > 20 * SENTENCE_LIMIT:
+        return  # a log or data that was pasted: no sentence of anybody's
+    for text in _SENTENCE.split(bare):
+        text = text.strip()
+        if len(text) >= _SHORTEST and any(map(str.isalpha, text)):
+            if _NARRATES.match(text):
+                continue
+            yield text if len(text) <= SENTENCE_LIMIT else text[: SENTENCE_LIMIT - 1].rstrip() + "…"
+
+
+def words(text: str) -> Iterator[str]:
+    """The telling words of a text, lower case; what is said with any subject is left out."""
+    for match in _WORD.finditer(text):
+        word = match[0].lower().removesuffix("'s")
+        if len(word) > 1 and word not in QUIET and not word.isdigit() and len(word) < 60:
+            yield word
+
+
+def stem(word: str) -> str:
+    """A word's rough stem, so that forms of one word count as one."""
+    for ending in ("ingly", "edly", "ing", "ies", "ied", "es", "ed", "ly", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def weights(all_sentences: Iterable[Sentence]) -> dict[str, float]:
+    """How much each stem says of this session: frequent over several turns, damped by the logarithm.
+
+    ``(1 + log tf) * (1 + log turns)``: a word said in many turns is a theme, one said often in one turn a detail.
+    """
+    counts: Counter[str] = Counter()
+    where: dict[str, set[int]] = {}
+    for sentence in all_sentences:
+        for word in sentence.words:
+            root = stem(word)
+            counts[root] += 1
+            where.setdefault(root, set()).add(sentence.turn)
+    return {root: (1 + math.log(count)) * (1 + math.log(len(where[root]))) for root, count in counts.items()}

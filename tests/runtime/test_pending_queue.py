@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.home import Home
+from runtime import pending_queue
+from runtime.pending_queue import PendingQueue
+
+
+def waiting(home: Home) -> list[str]:
+    return [row["path"] for row in pending_queue.read(home)]
+
+
+def test_what_is_done_waits_no_longer_until_it_changes_again(home: Home) -> None:
+    queue = PendingQueue(home)
+    assert queue.add("brain", "a.md")
+    assert not queue.add("brain", "a.md")
+    assert queue.end("brain", "a.md", "done")
+    assert waiting(home) == []
+    assert not queue.end("brain", "a.md", "done"), "it did not wait"
+    assert queue.add("brain", "a.md")
+    assert waiting(home) == ["a.md"]
+
+
+def test_a_document_that_changed_meanwhile_goes_on_waiting(home: Home) -> None:
+    queue = PendingQueue(home)
+    queue.add("brain", "a.md")
+    assert not queue.end("brain", "a.md", "done", lambda: False)
+    assert waiting(home) == ["a.md"]
+
+
+def test_what_another_writer_ended_can_be_added_again(home: Home) -> None:
+    mine, other = PendingQueue(home), PendingQueue(home)
+    mine.add("brain", "a.md")
+    assert not other.add("brain", "a.md"), "it waits already"
+    mine.end("brain", "a.md", "done")
+    assert other.add("brain", "a.md")
+    assert waiting(home) == ["a.md"]
+
+
+def test_a_dead_letter_keeps_its_reason_until_the_document_is_added_again(home: Home) -> None:
+    queue = PendingQueue(home)
+    queue.add("brain", "a.md")
+    queue.end("brain", "a.md", "dead", reason="no JSON", attempts=3)
+    assert waiting(home) == []
+    assert [(row["path"], row["reason"], row["attempts"]) for row in pending_queue.dead(home)] == [
+        ("a.md", "no JSON", 3)
+    ]
+    queue.add("brain", "a.md")
+    assert (waiting(home), pending_queue.dead(home)) == (["a.md"], [])
+
+
+def test_clearing_the_queue_leaves_the_dead_letters_and_the_other_way_round(home: Home) -> None:
+    queue = PendingQueue(home)
+    for name in ("a.md", "b.md", "c.md"):
+        queue.add("brain", name)
+    queue.end("brain", "c.md", "dead", reason="x")
+    assert queue.clear() == 2
+    assert (waiting(home), len(pending_queue.dead(home))) == ([], 1)
+    assert queue.clear(letters=True) == 1
+    assert pending_queue.dead(home) == []
+
+
+def test_a_long_journal_is_rewritten_as_what_it_adds_up_to(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 4000)
+    queue = PendingQueue(home)
+    queue.add("brain", "first.md")
+    for number in range(200):
+        queue.add("brain", f"{number}.md")
+        queue.end("brain", f"{number}.md", "done")
+    assert Path(pending_queue.path(home)).stat().st_size < 5000
+    assert waiting(home) == ["first.md"]
+    assert (Path(pending_queue.path(home)).stat().st_mode & 0o777) == 0o600
+
+
+def test_torn_rows_and_strangers_are_passed_over(home: Home) -> None:
+    rows = ['{"path": "a.md", "collection": "brain"}', '{"path": 3}', "[1]", '{"pa', '{"path":"b.md","state":"future"}']
+    Path(pending_queue.path(home)).write_text("\n".join(rows))
+    assert waiting(home) == ["a.md"]
+    PendingQueue(home).add("brain", "c.md")
+    assert waiting(home) == ["a.md", "c.md"]
+
+
+events = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([None, "done", "dropped", "dead"])))
+
+
+@given(events, st.integers(0, 30))
+def test_a_rewrite_that_was_cut_short_adds_up_to_the_same(given_events: list[tuple[str, Any]], cut: int) -> None:
+    lines = []
+    for name, state in given_events:
+        row = {"collection": "brain", "path": name, **({"state": state} if state else {})}
+        lines.append(json.dumps(row).encode() + b"\n")
+    before = b"".join(lines)
+    waits, dead = pending_queue._fold(before)
+    kept = b"".join(json.dumps(row).encode() + b"\n" for row in [*waits.values(), *dead.values()])
+    written = kept[: len(before)] + before[len(kept) :]
+    again = pending_queue._fold(written)
+    assert (set(again[0]), set(again[1])) == (set(waits), set(dead))
