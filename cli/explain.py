@@ -93,6 +93,7 @@ def _lines(found: dict[str, Any]) -> Iterable[str]:
     )
     yield from _section("Collections", _collections(found["collections"]))
     yield from _section("Sources", _sources(found))
+    yield from _section("Archive", [_known(found["archive"], _archive), _known(found["expiry"], _expiry)])
     yield from _section("Telemetry", _telemetry(found["telemetry"]))
     yield from _section("Schedule", _list(found["schedule"], "jobs", _job))
     yield from _section("Hooks", _list(found["hooks"], "hooks", lambda hook: f"{hook['event']}: {hook['command']}"))
@@ -115,6 +116,18 @@ def _pairs(*rows: tuple[str, str]) -> Iterable[str]:
 def _known(part: dict[str, Any], show: Any) -> str:
     """A part as ``show`` has it, or the failure that stands in its place."""
     return f"error: {part['error']}" if "error" in part else str(show(part))
+
+
+def _archive(part: dict[str, Any]) -> str:
+    kept = f"{part['objects']} objects, {part['bytes'] / 1e6:.1f} MB of at most {part['max_bytes'] / 1e9:g} GB"
+    return kept if part["enabled"] else f"off; {kept}"
+
+
+def _expiry(part: dict[str, Any]) -> str:
+    return (
+        f"Claude Code keeps transcripts for {part['period_days']} days; within {part['within_days']} days"
+        f" {part['expiring']} go, {part['unarchived']} of them not archived"
+    )
 
 
 def _home(part: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
 from runtime import explain_corpus, explain_machine, explain_semantic, explain_surfaces
+from runtime.expiry import expiring
 from runtime.explain_problems import problems
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, An
     _corpus(home, found)
     found["ledger"] = _part(lambda: explain_machine.ledger(home))
     found["transcripts"] = _part(lambda: explain_machine.transcripts(home, found["index"].get("as_of")))
+    found["archive"] = _part(lambda: explain_machine.archive(home))
+    found["expiry"] = _part(lambda: expiring(home, environ=environ))
     found["telemetry"] = _part(lambda: explain_machine.usage(home))
     found["schedule"] = _part(explain_surfaces.schedule)
     found["hooks"] = _part(lambda: explain_surfaces.hooks(environ))

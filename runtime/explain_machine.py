@@ -155,3 +155,10 @@ def _sqlite_vec(connection: Any) -> dict[str, Any]:
     except EngineMissing as error:
         return {"installed": True, "error": str(error)}
     return {"installed": True, "version": _version_of(connection, "vec_version")}
+
+
+def archive(home: Home) -> dict[str, Any]:
+    """What is kept of raw files (``ingest.keeping.state``)."""
+    from ingest import keeping
+
+    return dict(keeping.state(home))

@@ -23,6 +23,7 @@ def problems(found: dict[str, Any]) -> list[dict[str, str]]:
         *_index(found),
         *_corpus(found),
         *_sources(found),
+        *_kept(found),
         *_surfaces(found),
     ]
     return sorted(listed, key=lambda problem: SEVERITIES.index(problem["severity"]))
@@ -123,6 +124,27 @@ def _sources(found: dict[str, Any]) -> Iterator[dict[str, str]]:
         if parts:
             message = f"{name}: {' and '.join(parts)} could not be read"
             yield _problem("notice", "ledger", message, "brain explain --json lists them under ledger")
+
+
+def _kept(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Raw files: what will soon be gone, and what takes much room."""
+    expiry = found["expiry"]
+    if expiry.get("unarchived"):
+        some = "transcript is" if expiry["unarchived"] == 1 else "transcripts are"
+        message = (
+            f"{expiry['unarchived']} {some} not archived, and Claude Code deletes them within"
+            f" {expiry['within_days']} days (cleanupPeriodDays: {expiry['period_days']})"
+        )
+        off = found["archive"].get("enabled") is False
+        fix = "archive: {enabled: true} in collections.yml, then: brain index" if off else "brain index"
+        yield _problem("warning", "expiry", message, fix)
+    archive = found["archive"]
+    if archive.get("over"):
+        size, most = archive["bytes"] / 1e9, archive["max_bytes"] / 1e9
+        message = (
+            f"the archive takes {size:.1f} GB, more than the {most:g} GB of archive: {{max_gb}}; nothing is deleted"
+        )
+        yield _problem("warning", "archive", message, "raise max_gb in collections.yml, or: brain forget --until WHEN")
 
 
 def _surfaces(found: dict[str, Any]) -> Iterator[dict[str, str]]:

@@ -1,0 +1,88 @@
+"""What its tool will soon delete is known before it is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import config
+from core.home import Home
+from runtime.expiry import expiring, period
+from runtime.explain import report
+from runtime.indexing import index
+from tests.ingest.transcripts import OTHER, SESSION, Script, save
+
+DAY = 86_400
+
+
+@pytest.fixture
+def transcripts(claude_root: Path) -> Path:
+    place = claude_root / "projects" / "-home-me-api"
+    save(place / f"{SESSION}.jsonl", Script().user("an old one"))
+    save(place / f"{OTHER}.jsonl", Script(OTHER).user("a young one"))
+    (place / "empty.jsonl").touch()
+    for name in (SESSION, "empty"):
+        old = time.time() - 26 * DAY
+        os.utime(place / f"{name}.jsonl", (old, old))
+    return place
+
+
+def test_sessions_that_go_soon_are_counted(home: Home, transcripts: Path) -> None:
+    found = expiring(home)
+    assert (found["period_days"], found["expiring"], found["unarchived"]) == (30, 1, 1)
+    assert found["first"] == pytest.approx(time.time() + 4 * DAY, abs=60)
+    assert expiring(home, within_days=3)["unarchived"] == 0
+    assert expiring(home, within_days=30)["unarchived"] == 2
+
+
+def test_what_is_archived_as_it_is_is_safe(home: Home, transcripts: Path) -> None:
+    index(home, config.load(home))
+    found = expiring(home)
+    assert (found["expiring"], found["unarchived"], found["archived"]) == (1, 0, 2)
+    path = transcripts / f"{SESSION}.jsonl"
+    before = path.stat()
+    with path.open("ab") as stream:
+        stream.write(b'{"type": "mode"}\n')
+    os.utime(path, (before.st_atime, before.st_mtime))
+    assert expiring(home)["unarchived"] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "days"),
+    [
+        ({"cleanupPeriodDays": 7}, 7),
+        ({"cleanupPeriodDays": 3650}, 3650),
+        ({"cleanupPeriodDays": "x"}, 30),
+        ({"cleanupPeriodDays": -1}, 30),
+        ({"cleanupPeriodDays": True}, 30),
+        ([], 30),
+        ({}, 30),
+    ],
+)
+def test_the_period_is_the_machines_own(claude_root: Path, settings: Any, days: int) -> None:
+    (claude_root / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert period(str(claude_root)) == days
+    (claude_root / "settings.json").write_text("{broken", encoding="utf-8")
+    assert period(str(claude_root)) == 30
+
+
+def test_the_report_warns(home: Home, transcripts: Path) -> None:
+    said = {problem["part"]: problem for problem in report(home, "terminal", os.environ)["problems"]}
+    assert said["expiry"]["severity"] == "warning"
+    assert said["expiry"]["fix"] == "brain index"
+    index(home, config.load(home))
+    assert "expiry" not in {problem["part"] for problem in report(home, "terminal", os.environ)["problems"]}
+
+
+def test_the_report_says_when_the_archive_is_above_its_cap(home: Home, transcripts: Path) -> None:
+    Path(home.path("collections.yml")).write_text(
+        "collections: {brain: {path: brain}}\narchive: {max_gb: 0.0000001}\n", encoding="utf-8"
+    )
+    index(home, config.load(home))
+    said = {problem["part"]: problem for problem in report(home, "terminal", os.environ)["problems"]}
+    assert "nothing is deleted" in said["archive"]["message"]
