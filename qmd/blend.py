@@ -13,16 +13,23 @@ if TYPE_CHECKING:
 # How much meaning counts in prose, and in a collection that is mostly code: names of things are words in the former,
 # while code is asked for in other words than it is written in.
 PROSE = 0.3
+# The table was fitted to the very texts that are asked, the model was not.
+PROSE_BY_TABLE = 0.35
 CODE = 0.7
 # A collection whose texts are code to this share is one of code.
 _CODE_SHARE = 0.5
 # What answers where and when: words and dates say it better than likeness does.
-PROVENANCE = 0.5
+PROVENANCE = 2 / 3
 
 
-def weight(code_share: float) -> float:
-    """The weight of meaning (0–1) in a collection of which ``code_share`` (0–1) is code."""
-    return CODE if code_share >= _CODE_SHARE else PROSE
+def weight(code_share: float, kind: str) -> float:
+    """The weight of meaning (0–1) in a collection of which ``code_share`` (0–1) is code.
+
+    ``kind`` is what encoded the question: ``static`` (the fitted table) or ``model``.
+    """
+    if code_share >= _CODE_SHARE:
+        return CODE
+    return PROSE_BY_TABLE if kind == "static" else PROSE
 
 
 def blend(

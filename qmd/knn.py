@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qmd.schema import SPAN
+from qmd.vectors import SECTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,26 +22,34 @@ MANY = 40_000
 
 
 class Near:
-    """A document's nearest chunk: ``cosine``, and where it stands in the document's text (characters)."""
+    """How near a document is: ``cosine``, the mean of those of its nearest piece and its nearest section.
 
-    __slots__ = ("chunk", "cosine", "end", "start")
+    ``chunk`` is the nearest of them all; ``start`` and ``end`` (characters) are where it stands, once ``place`` knows.
+    """
 
-    def __init__(self, cosine: float, chunk: int) -> None:
+    __slots__ = ("best", "chunk", "cosine", "end", "start")
+
+    def __init__(self, cosine: float, best: float, chunk: int) -> None:
         self.cosine = cosine
+        self.best = best
         self.chunk = chunk
         self.start = 0
         self.end = 0
 
 
 class Nearest:
-    """Documents by id, and the least cosine that was looked at: those left out lie below it."""
+    """Documents by id, and the least cosine that was looked at: those left out lie below it.
 
-    __slots__ = ("documents", "floor", "top")
+    ``top`` is the highest cosine of a document, ``best`` that of a chunk.
+    """
+
+    __slots__ = ("best", "documents", "floor", "top")
 
     def __init__(self, documents: dict[int, Near], floor: float) -> None:
         self.documents = documents
         self.floor = floor
         self.top = max((near.cosine for near in documents.values()), default=floor)
+        self.best = max((near.best for near in documents.values()), default=floor)
 
 
 def nearest(
@@ -54,17 +63,33 @@ def nearest(
     if not found:
         return Nearest({}, 0.0)
     floor = found[-1][1]
-    best: dict[int, Near] = {}
+    first: dict[int, tuple[int, float]] = {}
     for chunk, cosine in found:
-        best.setdefault(chunk // SPAN, Near(cosine, chunk))
+        first.setdefault(chunk // SPAN, (chunk, cosine))
     condition, bindings = filters.sql()
+    # The pieces of a cut come first: its last chunk says whether there are sections.
     rows: Any = connection.execute(
-        "SELECT t.id, d.id FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
-        " JOIN brain_facts f ON f.document_id = d.id"
-        f" WHERE t.id IN ({','.join(map(str, best))}) AND {condition}",
+        "SELECT t.id, d.id, c.kind FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
+        f" JOIN brain_facts f ON f.document_id = d.id JOIN brain_chunks c ON c.id = t.id * {SPAN} + t.chunks - 1"
+        f" WHERE t.id IN ({','.join(map(str, first))}) AND {condition}",
         bindings,
-    )
-    return Nearest({document: best[cut] for cut, document in rows}, floor)
+    ).fetchall()
+    # Of what is not among the nearest no more is known than that it is no nearer than the last of them.
+    scales = {cut: [floor, floor] for cut, _, last in rows if last == SECTION}
+    if scales:
+        kinds: Any = connection.execute(
+            f"SELECT id, kind FROM brain_chunks WHERE id IN ({','.join(str(chunk) for chunk, _ in found)})"
+        )
+        kind_of = dict(kinds)
+        for chunk, cosine in reversed(found):
+            if chunk // SPAN in scales and chunk in kind_of:
+                scales[chunk // SPAN][kind_of[chunk] == SECTION] = cosine
+    documents: dict[int, Near] = {}
+    for cut, document, _ in rows:
+        chunk, cosine = first[cut]
+        mean = sum(scales[cut]) / 2 if cut in scales else cosine
+        documents[document] = Near(mean, cosine, chunk)
+    return Nearest(documents, floor)
 
 
 def place(connection: apsw.Connection, near: Near) -> None:
@@ -92,9 +117,9 @@ def _chunks(
         f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?{only}',
         (vector, DEPTH, *bindings),
     )
-    return [(chunk, cosine(distance)) for chunk, distance in rows]
+    return [(chunk, _cosine(distance)) for chunk, distance in rows]
 
 
-def cosine(distance: float) -> float:
+def _cosine(distance: float) -> float:
     """Of two vectors of length 127 whose L2 distance is given."""
     return 1.0 - distance * distance / (2 * 127 * 127)

@@ -22,6 +22,9 @@ SPAN_PAD = 12
 SPAN_AVERAGE = 40
 # Spans of SPAN_AVERAGE tokens in a passage of 200: the collection that span frequencies are counted in.
 SPANS_IN_PASSAGE = 5
+# What ten times as many passages add to the share by chance, and the doubt that is allowed where words alone can tell.
+_CHANCE = 0.05
+_WORDS_ALONE = 0.04
 # Matches of one passage that are looked at; a passage of the same word over and over has more.
 _SPAN_MATCHES = 64
 
@@ -70,12 +73,12 @@ def best_span(matches: Sequence[tuple[int, int]], weights: Sequence[float]) -> t
 
 
 def evidence(share: float, passages: int, cosine: float | None, level: float | None) -> float:
-    """How much speaks for there being an answer at all, 0–1; questions about another corpus stay below 0.16.
+    """How much speaks for there being an answer at all, 0–1; questions about another corpus mostly stay below 0.16.
 
     ``share`` is the best document's part of what endless matches of every term would give; in more passages more match
     by chance. ``cosine`` is the nearest chunk's, ``level`` what it is where there is no answer; None where not known.
     """
-    sum_ = share - 0.05 * log10(max(1, passages) / 100)
-    if cosine is not None and level is not None:
-        sum_ += 0.5 * (cosine - level)
-    return min(1.0, max(0.0, sum_))
+    found = share - _CHANCE * log10(max(100, passages) / 100)
+    if cosine is None or level is None:
+        return min(1.0, max(0.0, found + _WORDS_ALONE))
+    return min(1.0, max(0.0, found + (cosine - level) / 2))

@@ -184,7 +184,7 @@ class _Search:
             self._connection, meaning.space, meaning.vector, self._filters, restricted=bool(self._only_documents)
         )
         if self._nearest.documents:
-            self.cosine = self._nearest.top
+            self.cosine = self._nearest.best
         for document in self._nearest.documents:
             self._scored.setdefault(document, Scored())
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 # The smoothing of token frequencies, λ, and when to stop.
-_SMOOTHING = 1e-3
+_SMOOTHING = 3e-3
 _RIDGE = 0.03
 _STEPS = 25
 _ENOUGH = 1e-3
@@ -97,6 +97,7 @@ def fit(
     import numpy as np
 
     vectors.load(connection)
+    connection.execute(static_query.TABLES)
     tokens = [token for token, _ in sorted(provider.tokenizer.get_vocab().items(), key=lambda item: item[1])]
     prior = _prior(provider, len(tokens), space, cache, deadline, progress)
     if prior is None:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 # Bump with whatever makes tables of before unusable.
-VERSION = 1
+VERSION = 2
 # Of a table that says less about texts it has not seen, questions are not asked.
 LEAST_QUALITY = 0.5
 # Cosines that the best passage has for questions of another corpus (docs/retrieval.md).
-STATIC_LEVEL = 0.44
+STATIC_LEVEL = 0.46
 MODEL_LEVEL = 0.24
 # Of a long question the first so many words are read.
 _WORDS = 96

@@ -166,8 +166,9 @@ class Asker:
         return evidence(found.share, found.passages, found.cosine, plan.level)
 
     def _may_abstain(self, request: Request) -> bool:
-        """Whether weak evidence is none: not of a handful of passages, unless a least score was asked for."""
-        return request.min_score is not None or self._searcher.passages >= _FEW_PASSAGES
+        """Whether weak evidence is none: not of a handful of passages, unless no word matches or a score is given."""
+        found = self._searcher.passages
+        return request.min_score is not None or found >= _FEW_PASSAGES or not found
 
     @staticmethod
     def _busy_ms(timeout_s: float) -> int:

@@ -43,7 +43,7 @@ class Semantics:
         if not factor:
             return Meaning(self.space, vector, {}, 1.0)
         weights = {name: weight * factor for name, weight in self.weights.items()}
-        return Meaning(self.space, vector, weights, blend.PROSE * factor)
+        return Meaning(self.space, vector, weights, blend.weight(0.0, self.encoder.kind) * factor)
 
 
 def open_space(connection: apsw.Connection, config: Config, encoder: Encoder | None) -> Semantics | str:
@@ -64,4 +64,6 @@ def open_space(connection: apsw.Connection, config: Config, encoder: Encoder | N
     shares = connection.execute(
         "SELECT substr(key, ?), value FROM brain_state WHERE key GLOB ?", (len(_CODE) + 1, f"{_CODE}*")
     )
-    return Semantics(space, encoder, {str(name): blend.weight(float(str(share))) for name, share in shares})
+    return Semantics(
+        space, encoder, {str(name): blend.weight(float(str(share)), encoder.kind) for name, share in shares}
+    )
