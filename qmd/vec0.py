@@ -7,6 +7,7 @@ that is installed, and offers nothing that the path does not.
 from __future__ import annotations
 
 import os
+import sys
 
 import apsw
 
@@ -17,6 +18,11 @@ _FIX = "pip install -U sqlite-vec"
 
 def path() -> str | None:
     """Where the extension lies, without the platform's suffix, as SQLite wants it; None where it is not installed."""
+    # Where it is nearly always: looking there is cheaper than importing what could look everywhere.
+    for folder in sys.path:
+        found = os.path.join(folder, "sqlite_vec", "vec0")
+        if os.path.isfile(f"{found}.so") or os.path.isfile(f"{found}.dylib"):
+            return found
     from importlib.util import find_spec
 
     spec = find_spec("sqlite_vec")

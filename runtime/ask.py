@@ -131,7 +131,7 @@ class Asker:
         reason = plan.reason(hits)
         strength = self._evidence(plan)
         least = DEFAULT_MIN_SCORE if request.min_score is None else request.min_score
-        if hits and strength is not None and strength < least and self._may_abstain(request):
+        if hits and strength is not None and strength < least and self._may_abstain(plan, request):
             reason += f"; nothing relevant: what matches is worth {strength:.2f}, less than {least:.2f} (--min-score)"
             hits = []
         if not hits:
@@ -165,10 +165,12 @@ class Asker:
         found = self._searcher
         return evidence(found.share, found.passages, found.cosine, plan.level)
 
-    def _may_abstain(self, request: Request) -> bool:
+    def _may_abstain(self, plan: Plan, request: Request) -> bool:
         """Whether weak evidence is none: not of a handful of passages, unless no word matches or a score is given."""
+        if request.min_score is not None:
+            return True
         found = self._searcher.passages
-        return request.min_score is not None or found >= _FEW_PASSAGES or not found
+        return not plan.exact and (found >= _FEW_PASSAGES or not found)
 
     @staticmethod
     def _busy_ms(timeout_s: float) -> int:

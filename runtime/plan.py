@@ -29,7 +29,8 @@ class Plan:
     """
 
     __slots__ = (
-        "_boost", "_filters", "_meaning", "_open_semantics", "_question", "_request", "_span", "_why", "level", "mode"
+        "_boost", "_filters", "_meaning", "_open_semantics", "_question", "_request", "_span", "_why", "exact",
+        "level", "mode",
     )  # fmt: skip
 
     def __init__(
@@ -52,6 +53,8 @@ class Plan:
         self._boost: Any = None
         self._span: Any = None
         self.level: float | None = None
+        # Exact things stand in a text or do not: whatever has them is an answer.
+        self.exact = False
         self.mode = "strict" if request.strict else "lex"
         self._why = "--strict: every term must occur" if request.strict else _LEXICAL
         if request.strict:
@@ -89,6 +92,7 @@ class Plan:
 
             kind, said = route.kind(self._question)
             if kind == route.LITERAL:
+                self.exact = True
                 self._why = f"literal ({said[:40]}): its words as they stand"
                 return
             why = "conceptual"

@@ -1,0 +1,145 @@
+"""Questions asked by meaning, and those that are not answered at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.errors import BadInput
+from core.home import Home
+from qmd import static_fit, vectors
+from qmd.embedding.provider import quantise
+from qmd.store import Transaction, open_index
+from runtime.ask import Asker, Request
+from tests.qmd.test_static_query import _WORDS, Model
+from tests.runtime.index_fixture import Shelf
+from tests.test_import_budget import of_brain
+
+_MODEL = "all-MiniLM-L6-v2"
+
+
+class Encoder:
+    """Stands for the model in a process that holds it."""
+
+    kind = "model"
+    level: float | None = 0.24
+
+    def __init__(self) -> None:
+        self.model = Model()
+
+    def encode(self, question: str) -> bytes:
+        return quantise(self.model.embed([question]))[0]
+
+
+@pytest.fixture
+def shelf(home: Home) -> Shelf:
+    """220 documents of six words each, of a model that knows those words."""
+    shelf = Shelf(home)
+    for number in range(220):
+        words = [_WORDS[(number * 5 + step * step + step * number) % len(_WORDS)] for step in range(6)]
+        shelf.put("brain", f"{number:03}.md", " ".join(words), title=f"n{number}")
+    return shelf
+
+
+def embed(home: Home, model: Model, fit: bool = True) -> None:
+    connection = open_index(home.index, write=True)
+    with Transaction(connection):
+        space = vectors.ensure(connection, "local", _MODEL, 16, "print", "whole")
+        for waiting in vectors.waiting(connection, space):
+            text = str(connection.execute("SELECT doc FROM content WHERE hash = ?", (waiting.hash,)).get)
+            cut = vectors.put_cut(connection, space, waiting.hash, [(0, len(text), vectors.PIECE)])
+            vectors.add(connection, space, cut, 0, quantise(_means(model, text)))
+        vectors.note(connection)
+        vectors.stamp(connection, space, 1)
+    if fit:
+        assert static_fit.fit(connection, space, model, home.state) is not None
+    connection.close()
+
+
+def _means(model: Model, text: str) -> NDArray[np.float32]:
+    return model.embed([" ".join(word for word in text.split() if word in _WORDS)])
+
+
+def ask(shelf: Shelf, question: str, encoder: Any = None, **given: object) -> dict[str, Any]:
+    with Asker(shelf.home, shelf.config, encoder=encoder) as asker:
+        return asker.ask(question, Request(**given))
+
+
+def route(envelope: dict[str, Any]) -> Sequence[str]:
+    return envelope["route"]["mode"], envelope["route"]["reason"]
+
+
+def test_until_something_is_embedded_words_answer_and_the_reason_says_so(shelf: Shelf) -> None:
+    for mode in ("auto", "hybrid", "vec"):
+        found, reason = route(ask(shelf, f"{_WORDS[0]} {_WORDS[1]}", mode=mode))
+        assert found == "lex"
+        assert "nothing is embedded yet" in reason
+
+
+def test_without_a_table_words_answer_and_the_reason_says_so(shelf: Shelf) -> None:
+    embed(shelf.home, Model(), fit=False)
+    found, reason = route(ask(shelf, f"{_WORDS[0]} {_WORDS[1]}"))
+    assert found == "lex"
+    assert "no query table" in reason
+
+
+def test_each_kind_of_question_takes_its_way(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    topic = f"{_WORDS[0]} {_WORDS[1]}"
+    assert route(ask(shelf, topic))[0] == "hybrid"
+    assert "conceptual" in route(ask(shelf, topic))[1]
+    found, reason = route(ask(shelf, f"when was {topic}"))
+    assert found == "hybrid"
+    assert "provenance (when)" in reason
+    found, reason = route(ask(shelf, f'"{topic}"'))
+    assert found == "lex"
+    assert "literal" in reason
+    assert route(ask(shelf, topic, mode="lex"))[0] == "lex"
+    assert route(ask(shelf, topic, mode="vec"))[0] == "vec"
+    assert route(ask(shelf, "what did I do yesterday?"))[0] == "time"
+    assert route(ask(shelf, topic, mode="time"))[0] == "time"
+    with pytest.raises(BadInput):
+        ask(shelf, topic, mode="guess")
+
+
+def test_a_process_that_holds_the_model_asks_by_it(shelf: Shelf) -> None:
+    embed(shelf.home, Model(), fit=False)
+    envelope = ask(shelf, f"{_WORDS[3]} {_WORDS[4]}", Encoder(), explain=True)
+    assert route(envelope)[0] == "hybrid"
+    assert "encoded by the model" in route(envelope)[1]
+    scores = [hit["score"] for hit in envelope["hits"]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    assert "cosine" in envelope["hits"][0]["explain"]
+
+
+def test_a_question_about_something_else_is_not_answered(shelf: Shelf) -> None:
+    shelf.put("brain", "odd.md", "unrelated", title="odd")
+    question = "unrelated questions concerning volcanoes glaciers penguins submarines telescopes"
+    envelope = ask(shelf, question)
+    assert envelope["hits"] == []
+    assert envelope["error"] == "no_results"
+    assert envelope["evidence"] < 0.16
+    assert "nothing relevant" in route(envelope)[1]
+    assert [hit["title"] for hit in ask(shelf, question, min_score=0.0)["hits"]] == ["odd"]
+    assert ask(shelf, "unrelated")["hits"]
+    assert ask(shelf, "unrelated", min_score=1.0)["hits"] == []
+
+
+def test_an_empty_answer_names_what_still_waits(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    shelf.put("brain", "late.md", "something new", title="late")
+    _, reason = route(ask(shelf, "volcanoes glaciers penguins"))
+    assert "1 documents await their vectors" in reason
+
+
+def test_a_question_by_meaning_imports_neither_numpy_nor_the_model(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    imported = of_brain("ask", "--json", f"{_WORDS[0]} {_WORDS[1]}", codes=(0, 67))
+    assert "qmd.knn" in imported
+    roots = {name.partition(".")[0] for name in imported}
+    assert roots.isdisjoint({"numpy", "onnxruntime", "tokenizers", "sqlite_vec", "sqlite3", "re", "json", "typing"})
