@@ -42,6 +42,7 @@ COMMAND = Command(
         "brain index --source chrome",
         "brain index --source codex --dry-run",
         "brain index --source code --from ~/Projects/api",
+        "brain index --source git",
     ),
 )
 

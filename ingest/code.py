@@ -162,7 +162,7 @@ class _Repository:
         self._root = root
         self._ledger = ledger
         self._on_written = on_written
-        self._name = _repository_name(connection, root)
+        self._name = repository_name(connection, root)
         self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}"
         self._rows: list[tuple[str, tuple[Any, ...], dict[str, str]]] = []
 
@@ -327,7 +327,7 @@ def _longest_run(text: str) -> int:
     return longest
 
 
-def _repository_name(connection: apsw.Connection, root: str) -> str:
+def repository_name(connection: apsw.Connection, root: str) -> str:
     """The folder's name; with digits of the path's digest where another repository has that already."""
     known = connection.execute("select name from repositories where root = ?", (os.fsencode(root),)).get
     if known is not None:

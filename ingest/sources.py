@@ -47,7 +47,7 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
 }
 
 # Read only when they are named: nobody who indexes sessions has thereby asked for browsing or code to be read.
-ON_REQUEST = ("chrome", "code")
+ON_REQUEST = ("chrome", "code", "git")
 
 
 def names() -> tuple[str, ...]:

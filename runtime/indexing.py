@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int, str], None]
 
 _GIVEN = "claude"
+_COMMITS = "git"
 # Sessions are distilled; a day of browsing says what was looked at, and there is nothing to compress.
 _DISTILLED = "brain"
 _LOCK_WAIT_S = 60
@@ -81,6 +82,8 @@ def index(
             _clear_unreadable(home.index)
         connection = _open(home, None if wait_s is None else int(wait_s * 1000))
         try:
+            if source == _COMMITS and not roots:
+                roots = _projects(connection)
             if rebuild:
                 from qmd import schema
 
@@ -209,6 +212,16 @@ def _rescan(home: Home, config: Config) -> dict[str, int] | None:
     from runtime.rescan import rescan
 
     return rescan(home, config)
+
+
+def _projects(connection: apsw.Connection) -> list[str]:
+    """The folders that sessions worked in."""
+    rows = connection.execute(
+        "SELECT DISTINCT f.fields ->> '$.project' FROM brain_facts f JOIN documents d ON d.id = f.document_id"
+        " WHERE d.collection = ? AND d.active = 1 AND f.fields ->> '$.project' LIKE '/%' ORDER BY 1",
+        (_DISTILLED,),
+    )
+    return [str(project) for (project,) in rows]
 
 
 def _has_collection(config: Config, source: str) -> None:

@@ -38,7 +38,16 @@ def _names(home: Home) -> list[str]:
 def test_the_shipped_file_is_valid(home: Home) -> None:
     found = config.load(home)
     assert found.path == os.path.join(ROOT, "collections.yml")
-    assert list(found.collections) == ["brain", "distilled", "kb-wiki", "kb-raw", "chrome-history", "inbox", "code"]
+    assert list(found.collections) == [
+        "brain",
+        "distilled",
+        "kb-wiki",
+        "kb-raw",
+        "chrome-history",
+        "inbox",
+        "code",
+        "git",
+    ]
     brain = found.collections["brain"]
     assert (brain.path, brain.pattern, brain.trust, brain.quota) == (home.path("brain"), "**/*.md", "session", 0.5)
     assert brain.include_by_default

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +227,19 @@ def test_a_source_without_its_collection_is_refused(home: Home, tmp_path: Path) 
     Path(home.path("collections.yml")).write_text("collections:\n  brain:\n", encoding="utf-8")
     with pytest.raises(BadInput, match="no collection 'code'"):
         index(home, load(home), source="code", roots=[str(tmp_path)])
+
+
+def test_commits_are_those_of_the_projects_that_sessions_worked_in(home: Home, tmp_path: Path) -> None:
+    project = tmp_path / "walrus"
+    (project / "src").mkdir(parents=True)
+    author = ["-c", "user.name=Ada", "-c", "user.email=a@b.test"]
+    for words in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "Raise the blubber limit"]):
+        subprocess.run(["git", *words], cwd=project, check=True)
+    script = Script("one", cwd=str(project / "src"))
+    save(tmp_path / "projects/-p/one.jsonl", script.user("the walrus decision"))
+    _run(home, tmp_path / "projects")
+    report = index(home, load(home), source="git")
+    assert (report["sources"]["git"]["seen"], report["sources"]["git"]["documents"]) == (1, 1)
+    with Asker(home, load(home)) as asker:
+        found = asker.ask("blubber limit", Request(collections=("git",)))["hits"]
+    assert found[0]["project"] == str(project)

@@ -1,0 +1,129 @@
+"""A repository's commits, by ``git log``: read only, and without anything that the repository's configuration names.
+
+A repository is data from elsewhere: its configuration can name programs (pagers, hooks, monitors, filters, signature
+checkers) and remotes. All of these are turned off for the one command that is run (git-config(1), git(1)).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from core.child import run
+
+TIMEOUT_S = 120.0
+MOST_COMMITS = 50_000
+_MOST_BYTES = 256 << 20
+_MOST_FILES = 40
+
+_OFF = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.quotePath=true",
+    "diff.external=",
+    "diff.renames=false",
+    "log.showSignature=false",
+    "log.showRoot=true",
+    "log.mailmap=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+)
+_LOG = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--no-decorate")
+_REFS = ("HEAD", "--branches")
+_SILENT = "git says nothing"
+_COMMIT = re.compile(rb"[0-9a-f]{40,64}")
+
+
+class Commit(NamedTuple):
+    """``at`` as the author's clock said it, ISO 8601 with its offset; ``files`` at most 40 paths of ``changed``."""
+
+    hash: str
+    at: str
+    author: str
+    message: str
+    files: tuple[str, ...]
+    changed: int
+
+
+class NoLog(Exception):
+    """What git said instead of a log."""
+
+
+def tip(root: str) -> str:
+    """What the branches point at: equal texts mean no new commits. Raises NoLog."""
+    return _git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode() + _head(root)
+
+
+def commits(root: str) -> list[Commit]:
+    """The commits of all local branches, newest first, at most 50,000. Raises NoLog."""
+    if not _head(root):
+        return []
+    most = f"--max-count={MOST_COMMITS}"
+    # Nothing in a commit can hold a NUL, and no name of a file that git prints an unquoted control character.
+    texts = _git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *_REFS, "--")
+    names = _git(root, "log", *_LOG, most, "--format=%x01%H", "--name-only", *_REFS, "--")
+    files: dict[str, list[str]] = {}
+    held: list[str] = []
+    for line in names.split(b"\n"):
+        if line.startswith(b"\x01") and _COMMIT.fullmatch(line[1:]):
+            held = files.setdefault(line[1:].decode(), [])
+        elif line:
+            held.append(_unquoted(line))
+    found: list[Commit] = []
+    for record in texts.split(b"\0"):
+        parts = record.decode("utf-8", "replace").split("\n", 3)
+        if len(parts) == 4 and _COMMIT.fullmatch(parts[0].encode("utf-8", "replace")):
+            name, at, author, message = parts
+            paths = files.get(name, [])
+            found.append(Commit(name, at, author, message, tuple(paths[:_MOST_FILES]), len(paths)))
+    return found
+
+
+def _head(root: str) -> str:
+    try:
+        return _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
+    except NoLog as error:
+        if str(error) == _SILENT:
+            return ""  # no commit yet
+        raise
+
+
+def _git(root: str, *words: str) -> bytes:
+    environ = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    environ |= {
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+    }
+    settings = [word for setting in _OFF for word in ("-c", setting)]
+    try:
+        done = run(
+            ["git", "--no-pager", "--literal-pathspecs", *settings, *words],
+            timeout_s=TIMEOUT_S,
+            environ=environ,
+            folder=root,
+            most_bytes=_MOST_BYTES,
+        )
+    except OSError as error:
+        raise NoLog(f"git cannot be run: {error.strerror}") from None
+    if done.timed_out or done.flooded:
+        raise NoLog("the log is too long to be read")
+    if done.code:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise NoLog(said[0][:200] if said else _SILENT)
+    return done.stdout
+
+
+def _unquoted(line: bytes) -> str:
+    """A path as git prints it: in C's manner where it holds what would confuse a reader."""
+    if not (line.startswith(b'"') and line.endswith(b'"')):
+        return line.decode("utf-8", "replace")
+    plain = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), line[1:-1])
+    return plain.replace(b'\\"', b'"').replace(b"\\\\", b"\\").decode("utf-8", "replace")

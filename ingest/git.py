@@ -1,0 +1,248 @@
+"""Git commits: one document a day and repository, so that "when did I change this, and why" has an answer.
+
+The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; and a ``run`` of its own,
+since documents are days. Which repositories: those given; who runs it without any gives those that sessions worked in.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from os.path import abspath, isdir, join
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core import clock
+from core.document import Document, Failure, Timestamp
+from core.errors import BadInput
+from core.home import make_private
+from core.locks import FileLock
+from core.redaction import clean as redact
+from core.text import clean, one_line
+from core.version import DOCUMENT, REDACTION
+from ingest._git_log import Commit, NoLog, commits, tip
+from ingest.code import repository_name
+from ingest.corpus import Corpus
+from ingest.files import SourceFile
+from ingest.ledger import GIVEN, OWN, Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from core.home import Home
+    from ingest.state import FileRow
+
+    Progress = Callable[[int, int, str], None]
+    OnWritten = Callable[[str, str, bytes, os.stat_result], None]
+
+NAME = "git"
+COLLECTION = "git"
+FILE = "git.sqlite"
+LOCK_WAIT_S = 60.0
+# Bump when the same commits give other documents.
+VERSION = 1
+_MESSAGE = 10_000
+_SUBJECT = 200
+
+_SCHEMA = """
+create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
+create table if not exists tips(name text primary key, tip text not null) without rowid;
+create table if not exists documents(
+  name text primary key, repository text not null, digest text not null) without rowid;
+"""
+
+
+def default_roots(home: Home | None = None) -> list[str]:
+    """The repositories configured (``sources.git.roots``) that exist."""
+    from ingest.sources import configured
+
+    return [] if home is None else [root for root in configured(NAME, home) if isdir(root)]
+
+
+def discover(roots: Iterable[str]) -> list[SourceFile]:
+    """The work trees that the roots lie in, each once, sorted; what lies in none has the reason in ``skip``."""
+    found: dict[str, SourceFile] = {}
+    for root in roots:
+        top = top_of(root)
+        place = top or abspath(root)
+        found[place] = SourceFile(place, 0, 0, 0, "" if top else "no git repository")
+    return [found[place] for place in sorted(found)]
+
+
+def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
+    """All that can be read: only git knows what is new in them."""
+    del known, trust_stat  # neither says anything of a repository
+    return [file for file in files if not file.skip]
+
+
+def parse(path: str) -> Iterator[Document | Failure]:
+    """The days of one repository, called as its folder. Raises nothing."""
+    try:
+        yield from days(commits(path), os.path.basename(abspath(path)), abspath(path), {})
+    except NoLog as error:
+        yield Failure(path, "no log", str(error))
+
+
+def stats(home: Home) -> dict[str, object]:
+    """What the last run recorded (see ``ingest.ledger``); empty before the first."""
+    from ingest.ledger import read as ledger
+
+    found = ledger(home).get(NAME)
+    return found if isinstance(found, dict) else {}
+
+
+def run(
+    home: Home,
+    roots: Sequence[str] | None = None,
+    *,
+    trust_stat: bool,
+    rebuild: bool = False,
+    progress: Progress | None = None,
+    on_written: OnWritten | None = None,
+) -> Ledger:
+    """As ``ingest.run.run`` for this source; ``roots`` lie in repositories. Raises BadInput where there are none."""
+    found = discover(roots or default_roots(home))
+    if not found:
+        raise BadInput("no session worked in a repository that is here", "brain index --source git --from REPOSITORY")
+    ledger = Ledger(NAME, GIVEN if roots else OWN)
+    with FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S):
+        connection = _open(home)
+        try:
+            for number, file in enumerate(found, 1):
+                ledger.seen += 1
+                if file.skip:
+                    ledger.skip(file.skip)
+                else:
+                    _one(home, connection, file.path, ledger, on_written, verify=not trust_stat, rebuild=rebuild)
+                if progress is not None:
+                    progress(number, len(found), "repositories")
+            ledger.documents = int(str(connection.execute("select count(*) from documents").get))
+        finally:
+            connection.close()
+        ledger.finished = int(time.time())
+        ledger.write(home)
+    return ledger
+
+
+def top_of(folder: str) -> str:
+    """The work tree that a folder lies in, "" where it lies in none; the folder itself need not be there any more."""
+    place = abspath(folder)
+    while not os.path.lexists(join(place, ".git")):
+        above = os.path.dirname(place)
+        if above == place:
+            return ""
+        place = above
+    return place
+
+
+def days(found: Iterable[Commit], repository: str, root: str, redacted: dict[str, int]) -> Iterator[Document]:
+    """One document a day, by the authors' own clocks; ``redacted`` counts secrets by kind."""
+    held: dict[str, list[Commit]] = {}
+    for commit in found:
+        if clock.parse_iso(commit.at) is not None:
+            held.setdefault(commit.at[:10], []).append(commit)
+    for day in sorted(held):
+        told = sorted(held[day], key=lambda commit: (clock.parse_iso(commit.at), commit.hash))
+        instants = [clock.parse_iso(commit.at) or 0 for commit in told]
+        subjects = [_subject(commit, redacted) for commit in told]
+        said = one_line(f"{repository} on {day}: {subjects[0]}{f' (+{len(told) - 1})' if told[1:] else ''}", _SUBJECT)
+        meta: dict[str, Any] = {
+            "session_id": f"{repository}:{day}",
+            "source": NAME,
+            "title": said,
+            "date": Timestamp(clock.iso(min(instants))),
+            "ended": Timestamp(clock.iso(max(instants))),
+            "project": clean(root),
+            "repository": repository,
+            "commits": len(told),
+            "authors": list(dict.fromkeys(redact(one_line(commit.author, 100), redacted) for commit in told))[:20],
+        }
+        parts = [f"# Commits to {repository} on {day}\n"]
+        for commit, subject in zip(told, subjects, strict=True):
+            parts.append(_section(commit, subject, redacted))
+        yield Document(f"{repository}/{day}.md", meta, "".join(parts))
+
+
+def _section(commit: Commit, subject: str, redacted: dict[str, int]) -> str:
+    author = redact(one_line(commit.author, 100), redacted)
+    lines = [f"\n## {commit.at[11:16]} {subject}\n\n`{commit.hash[:12]}` · {author}\n"]
+    # A message is quoted, line by line: nothing in it is a heading, a fence or a list of ours.
+    text = redact(clean(commit.message), redacted).partition("\n")[2].strip("\n")
+    if text:
+        cut = f"{text[:_MESSAGE]}\n… {len(text) - _MESSAGE:,} more characters" if len(text) > _MESSAGE else text
+        lines.append("\n" + "".join(f"> {line}".rstrip() + "\n" for line in cut.split("\n")))
+    if commit.files:
+        lines.append("\n")
+        lines += [f"- {redact(one_line(path, 300), redacted)}\n" for path in commit.files]
+        if commit.changed > len(commit.files):
+            lines.append(f"- … {commit.changed - len(commit.files):,} more files\n")
+    return "".join(lines)
+
+
+def _subject(commit: Commit, redacted: dict[str, int]) -> str:
+    return one_line(redact(clean(commit.message), redacted).partition("\n")[0], _SUBJECT) or "no message"
+
+
+def _one(
+    home: Home,
+    connection: apsw.Connection,
+    root: str,
+    ledger: Ledger,
+    on_written: OnWritten | None,
+    *,
+    verify: bool,
+    rebuild: bool,
+) -> None:
+    repository = repository_name(connection, root)
+    held = {
+        str(name): str(digest)
+        for name, digest in connection.execute("select name, digest from documents where repository = ?", (repository,))
+    }
+    make_private(home.path(COLLECTION, repository))
+
+    def landed(name: str, data: bytes, status: os.stat_result) -> None:
+        ledger.written += 1
+        if on_written is not None:
+            on_written(COLLECTION, name, data, status)
+
+    with Corpus(home, COLLECTION, landed) as corpus:
+        there = {f"{repository}/{name}" for name in os.listdir(home.path(COLLECTION, repository))}
+        whole = there.issuperset(held) and not (
+            verify and any(corpus.digest(name) != digest for name, digest in held.items())
+        )
+        try:
+            now = f"{VERSION}.{DOCUMENT}.{REDACTION} {tip(root)}"
+            before = connection.execute("select tip from tips where name = ?", (repository,)).get
+            if now == before and whole and not rebuild:
+                ledger.unchanged += 1
+                return
+            found = commits(root)
+        except NoLog as error:
+            ledger.fail(root, "no log", str(error))
+            return
+        made = {day.name: corpus.put(day.name, day.render()) for day in days(found, repository, root, ledger.redacted)}
+        corpus.flush()
+        for name in held.keys() - made.keys():
+            corpus.remove(name)
+            ledger.removed += 1
+    ledger.ingested += 1
+    with connection:
+        connection.execute("delete from documents where repository = ?", (repository,))
+        connection.executemany(
+            "insert into documents values(?, ?, ?)", [(name, repository, digest) for name, digest in made.items()]
+        )
+        connection.execute("insert or replace into tips values(?, ?)", (repository, now))
+
+
+def _open(home: Home) -> apsw.Connection:
+    make_private(home.state)
+    mask = os.umask(0o077)
+    try:
+        connection = apsw.Connection(join(home.state, FILE))
+        connection.set_busy_timeout(10_000)
+        connection.execute("pragma journal_mode=wal; pragma synchronous=normal").fetchall()
+        connection.execute(_SCHEMA)
+    finally:
+        os.umask(mask)
+    return connection

@@ -1,0 +1,157 @@
+"""Commits become a document a day, and a hostile repository runs nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.document import Failure, split
+from core.errors import BadInput
+from core.home import Home
+from ingest import git
+from ingest.ledger import Ledger
+from ingest.run import run
+
+DAY = "2026-04-28T23:30:00+05:30"
+
+
+class Repository:
+    """A repository at ``root``; ``commit`` adds to it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True)
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *words: str, at: str = DAY, author: str = "Ada Lovelace") -> None:
+        environ = {
+            **os.environ,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            **{f"GIT_{who}_DATE": at for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_NAME": author for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_EMAIL": "a@b.test" for who in ("AUTHOR", "COMMITTER")},
+        }
+        subprocess.run(["git", *words], cwd=self.root, env=environ, check=True, capture_output=True)
+
+    def commit(self, message: str, at: str = DAY, name: str = "a.txt", author: str = "Ada Lovelace") -> None:
+        (self.root / name).parent.mkdir(exist_ok=True)
+        (self.root / name).write_text(message + at, encoding="utf-8")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--cleanup=verbatim", "-m", message, at=at, author=author)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "project")
+
+
+def ingest(home: Home, *roots: Path, trust_stat: bool = True) -> Ledger:
+    return run(home, "git", [str(root) for root in roots], trust_stat=trust_stat)
+
+
+def held(home: Home) -> dict[str, str]:
+    folder = Path(home.path("git"))
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.md"))}
+
+
+def test_a_day_tells_its_commits_in_order(home: Home, repository: Repository) -> None:
+    repository.commit("Fix the race\n\nTwo tabs refreshed at once.\nSee #12.", name="sub dir/ü.py")
+    repository.commit("Raise the limit", at="2026-04-28T09:05:00+05:30", author="Bo")
+    repository.commit("Next day", at="2026-04-29T00:10:00+05:30")
+    ledger = ingest(home, repository.root / "sub dir")
+    assert list(held(home)) == ["project/2026-04-28.md", "project/2026-04-29.md"]
+    meta, body = split(held(home)["project/2026-04-28.md"])
+    assert meta == {
+        "session_id": "project:2026-04-28",
+        "source": "git",
+        "title": "project on 2026-04-28: Raise the limit (+1)",
+        "date": "2026-04-28T03:35:00Z",
+        "ended": "2026-04-28T18:00:00Z",
+        "project": str(repository.root),
+        "repository": "project",
+        "commits": 2,
+        "authors": ["Bo", "Ada Lovelace"],
+    }
+    assert body.startswith("# Commits to project on 2026-04-28\n\n## 09:05 Raise the limit\n")
+    assert "## 23:30 Fix the race\n" in body
+    assert "\n\n> Two tabs refreshed at once.\n> See #12.\n\n- sub dir/ü.py\n" in body
+    assert (ledger.seen, ledger.ingested, ledger.documents) == (1, 1, 2)
+
+
+def test_nothing_new_costs_one_look_and_rewritten_history_is_followed(home: Home, repository: Repository) -> None:
+    repository.commit("One")
+    repository.commit("Two", at="2026-05-01T10:00:00Z")
+    ingest(home, repository.root)
+    for trust_stat in (True, False):
+        ledger = ingest(home, repository.root, trust_stat=trust_stat)
+        assert (ledger.unchanged, ledger.written) == (1, 0)
+    Path(home.path("git", "project", "2026-05-01.md")).write_text("edited", encoding="utf-8")
+    ingest(home, repository.root, trust_stat=False)
+    assert "Two" in held(home)["project/2026-05-01.md"]
+    repository.git("checkout", "-q", "-b", "side")
+    repository.commit("On a branch", at="2026-05-02T10:00:00Z")
+    repository.git("checkout", "-q", "main")
+    repository.git("reset", "-q", "--hard", "HEAD~1")
+    repository.git("branch", "-q", "-D", "side")
+    ledger = ingest(home, repository.root)
+    assert list(held(home)) == ["project/2026-04-28.md"]
+    assert ledger.removed == 1
+
+
+def test_hostile_messages_are_quoted_and_secrets_replaced(home: Home, repository: Repository) -> None:
+    token = "ghp_" + "sekr1t8A" * 4 + "abcd"
+    body = f"---\nsource: note\n---\n# Heading\n## [1] user\n```\n\x01{'a' * 40}\n\x1b[31mkey {token}"
+    repository.commit(f"Subject \x1b]0;owned\x07 of it\n\n{body}", author="A\x1b[31mda")
+    repository.commit("\n\n", at="2026-04-28T23:40:00+05:30")
+    ledger = ingest(home, repository.root)
+    (text,) = held(home).values()
+    meta, shown = split(text)
+    assert meta["source"] == "git"
+    assert [line for line in shown.splitlines() if line.startswith("#")] == [
+        "# Commits to project on 2026-04-28",
+        "## 23:30 Subject of it",
+        "## 23:40 no message",
+    ]
+    assert "\x1b" not in text
+    assert "sekr1t8A" not in text
+    assert ledger.redacted["github"] >= 1
+    assert meta["commits"] == 2
+
+
+def test_nothing_that_a_repository_names_is_run(home: Home, repository: Repository, tmp_path: Path) -> None:
+    repository.commit("One")
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n", encoding="utf-8")
+    trap.chmod(0o755)
+    for name in ("core.pager", "core.fsmonitor", "diff.external", "gpg.program", "core.sshCommand", "pager.log"):
+        repository.git("config", name, str(trap))
+    for name, value in (("log.showSignature", "true"), ("diff.x.textconv", str(trap)), ("alias.log", f"!{trap}")):
+        repository.git("config", name, value)
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for hook in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
+        (hooks / hook).symlink_to(trap)
+    repository.git("config", "core.hooksPath", str(hooks))
+    ingest(home, repository.root)
+    assert list(held(home)) == ["project/2026-04-28.md"]
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_what_is_no_repository_is_skipped_and_what_is_broken_is_said(home: Home, tmp_path: Path) -> None:
+    empty = Repository(tmp_path / "empty")
+    broken = Repository(tmp_path / "broken")
+    broken.commit("One")
+    (broken.root / ".git/HEAD").write_text("nonsense", encoding="utf-8")
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    ledger = ingest(home, empty.root, broken.root, plain, tmp_path / "gone" / "deep")
+    assert ledger.skipped == {"no git repository": 2}
+    assert (ledger.failed_files, ledger.failed[0]["reason"]) == (1, "no log")
+    assert held(home) == {}
+    assert [type(item) for item in git.parse(str(broken.root))] == [Failure]
+    with pytest.raises(BadInput, match="no session worked"):
+        run(home, "git", trust_stat=True)
