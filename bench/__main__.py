@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, code, embed, engine, index, locomo, sources
+from bench import ask, chrome, code, embed, engine, hooks, index, locomo, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = ("ask", "index", "qmd", "embed", "chrome", "code", "sources", "locomo")
+SUITES = ("ask", "hooks", "index", "qmd", "embed", "chrome", "code", "sources", "locomo")
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -37,6 +37,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if "ask" in suites:
             ask.measure(report, quick=arguments.quick)
+        if "hooks" in suites:
+            hooks.measure(report, quick=arguments.quick)
         if "index" in suites:
             index.measure(report, quick=arguments.quick)
         if "qmd" in suites:

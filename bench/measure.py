@@ -42,15 +42,19 @@ class Run(NamedTuple):
         return json.loads(self.output)
 
 
-def run(argv: Sequence[str], environ: dict[str, str], ok: tuple[int, ...] = (0,)) -> Run:
-    """Run ``argv`` in the checkout and account for it. Raises Failed where it ends with a code not in ``ok``.
+def run(
+    argv: Sequence[str], environ: dict[str, str], ok: tuple[int, ...] = (0,), stdin: Path | str = os.devnull
+) -> Run:
+    """Run ``argv`` in the checkout, with the file ``stdin`` as its input, and account for it.
+
+    Raises Failed where it ends with a code not in ``ok``.
 
     A child's peak memory is never less than this process's own was (exec(2) hands it on), so the benchmark keeps its
     data in files. stdout goes to a file too: a pipe would make the child wait for its reader.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as nothing:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(stdin, "rb") as given:
         ends = [
-            (os.POSIX_SPAWN_DUP2, nothing.fileno(), 0),
+            (os.POSIX_SPAWN_DUP2, given.fileno(), 0),
             (os.POSIX_SPAWN_DUP2, out.fileno(), 1),
             (os.POSIX_SPAWN_DUP2, err.fileno(), 2),
         ]

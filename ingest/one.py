@@ -37,6 +37,7 @@ def one(home: Home, source_name: str, path: str, *, wait_s: float, on_written: O
     (file,) = files.walk([path], "", {}, {})
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=wait_s):
         state = State(home)
+        state.hasten()
         try:
             if not state.is_current(source_name):
                 return None
@@ -67,6 +68,7 @@ def documents(home: Home, source_name: str, path: str) -> list[tuple[str, str, s
     """(collection, file name, SHA-256 of its bytes) of the documents that the file at ``path`` has a part in."""
     source = sources.module(source_name)
     state = State(home)
+    state.hasten()
     try:
         rows = state.units(source_name, state.units_of(source_name, path)).values()
         return [(source.COLLECTION, row.name, row.hash) for row in rows]

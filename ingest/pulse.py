@@ -74,7 +74,7 @@ def touch(home: Home, source: str, file: SourceFile) -> None:
         return
     others = [known for known in pulse["files"] if known[0] != file.path]
     pulse["files"] = [[file.path, file.size, file.mtime_ns], *others[: _FILES - 1]]
-    write_atomic(place, jsonio.pack(pulse))
+    write_atomic(place, jsonio.pack(pulse), sync=False)
 
 
 def news(home: Home) -> set[str]:

@@ -43,6 +43,9 @@ _RANGES = (
 )
 
 
+_LONG = 4_000
+
+
 def is_cjk(character: str) -> bool:
     """Whether ``character`` belongs to one of the four scripts."""
     point = ord(character)
@@ -53,7 +56,10 @@ def is_cjk(character: str) -> bool:
 
 def has_cjk(text: str) -> bool:
     """Whether any character of ``text`` does; all-ASCII text costs nothing."""
-    return not text.isascii() and any(map(is_cjk, set(text)))
+    if text.isascii():
+        return False
+    # A document is searched by `re`, which a question does without.
+    return bool(_pattern().search(text)) if len(text) > _LONG else any(map(is_cjk, set(text)))
 
 
 def normalize(text: str) -> str:

@@ -28,7 +28,7 @@ def add(home: Home, path: str, session: str, project: str) -> str:
     """Note that the transcript at ``path`` is to be indexed; returns the note's key. Raises OSError."""
     key = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
     note = {"path": path, "session": session[:200], "project": project[:_PATH_LIMIT], "at": time.time()}
-    write_atomic(_place(home, key), json.dumps(note).encode())
+    write_atomic(_place(home, key), json.dumps(note).encode(), sync=False)
     return key
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from os.path import abspath, dirname, expanduser, isabs, join
@@ -157,6 +156,8 @@ def drain(home: Home) -> int:
 
 def detach(home: Home, environ: Mapping[str, str]) -> None:
     """Start the child that settles what is due; it outlives the hook and is nobody's to wait for."""
+    import subprocess
+
     root = dirname(dirname(abspath(__file__)))
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
     subprocess.Popen(  # noqa: S603  # our own interpreter and code

@@ -142,6 +142,8 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float) -> st
         for collection, name, _, _ in written:
             waiting.add(collection, name)
     connection = _open(home, busy_ms)
+    # What was written stays in the log for whoever writes next: putting it back takes as long as all the rest.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     try:
         from qmd.writer import put
 
