@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 # Chunks that are looked at: enough that a document's best one is among them wherever the document matters.
 DEPTH = 200
-# vec0 takes time for each of them as well as for each vector: of very many vectors, fewer.
-_DEPTH_OF_MANY = 64
-MANY = 40_000
 
 
 class Near:
