@@ -61,7 +61,11 @@ def run(args: Args, context: Context) -> int:
         return REFUSED
     if not args.yes:
         _ask(args, found)
-    outcome = forget.carry_out(context.home, found)
+    from ops import backup
+
+    outcome = forget.carry_out(
+        context.home, found, lambda documents, marks, probes: backup.forget(context.home, documents, marks, probes)
+    )
     _show(args, context, found, outcome)
     return REFUSED if outcome.left or found.outside else OK
 

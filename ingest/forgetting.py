@@ -65,6 +65,23 @@ def unit_of(home: Home, source: str, name: str) -> str | None:
         state.close()
 
 
+def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, list[str]]:
+    """(collection, names of its documents) of the units that ``marks`` cover, as far as this home knows them."""
+    from ingest import sources
+
+    collection = str(sources.module(source).COLLECTION)
+    if source in sources.ON_REQUEST:
+        return collection, [f"{day}.md" for day in sorted(marks)]
+    if not os.path.exists(join(home.state, FILE)):
+        return collection, [f"{stem(mark)}.md" for mark in sorted(marks)]
+    state = State(home)
+    try:
+        units = state.units(source)
+        return collection, sorted(row.name for unit, row in units.items() if _covered(unit, marks))
+    finally:
+        state.close()
+
+
 def erase(home: Home, source: str, held: Held) -> None:
     """Take the units out of the state, and their files out of the archive. Raises OSError and apsw.Error."""
     _from_state(home, source, held)

@@ -25,8 +25,12 @@ from qmd.store import open_index, translate
 from runtime import export, hits, leftovers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.config import Config
     from core.home import Home
+
+    Elsewhere = Callable[[list[tuple[str, str]], list[tuple[str, str]], list[bytes]], list[str]]
 
 JOB = "forgetting.json"
 _LOCK_WAIT_S = 60.0
@@ -104,8 +108,11 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
     return found
 
 
-def carry_out(home: Home, found: Plan) -> Outcome:
-    """Forget. Raises LockContention, OSError, EngineMissing; what was begun is finished by the next run."""
+def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Outcome:
+    """Forget. Raises LockContention, OSError, EngineMissing; what was begun is finished by the next run.
+
+    ``elsewhere`` forgets (documents, marks, probes) in what lies outside this room: backups, other machines.
+    """
     with _alone(home):
         Tombstones(home).add(found.marks)
         job = {
@@ -116,8 +123,48 @@ def carry_out(home: Home, found: Plan) -> Outcome:
         }
         write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
         _finish(home, job, found.probes)
+    failed: list[str] = []
+    if elsewhere is not None:
+        failed = elsewhere([(row.collection, row.path) for row in found.rows], found.marks, found.probes)
     left = leftovers.find(home, found.probes)
-    return Outcome(len(found.rows), left, leftovers.beyond(home, found.originals))
+    return Outcome(len(found.rows), failed + left, leftovers.beyond(home, found.originals))
+
+
+def obey(
+    home: Home,
+    marks: Iterable[tuple[str, str]],
+    documents: Iterable[tuple[str, str]] = (),
+    probes: Sequence[bytes] = (),
+) -> int:
+    """Forget in this home (another machine's, an unpacked backup) what was forgotten in another; returns how many.
+
+    ``marks`` are that one's tombstones, ``documents`` (collection, path) what it removed; what of them this home does
+    not hold is passed over. No index is needed. Raises LockContention, OSError, EngineMissing.
+    """
+    from core.config import load
+
+    held = list(dict.fromkeys(marks))
+    named = dict.fromkeys(documents)
+    with _alone(home):
+        for source in {source for source, _ in held}:
+            units = {unit for each, unit in held if each == source}
+            collection, names = forgetting.documents_of(home, source, units)
+            named |= dict.fromkeys((collection, name) for name in names)
+            # A distillate has the name of what it was made from.
+            named |= dict.fromkeys(("distilled", name) for name in names)
+        folders = load(home).collections
+        files = {each: join(folders[each[0]].path, each[1]) for each in named if each[0] in folders}
+        there = [each for each, path in files.items() if os.path.lexists(path) and _is_ours(home, path)]
+        Tombstones(home).add(held)
+        job = {
+            "schema": 1,
+            "documents": [list(each) for each in named],
+            "files": [files[each] for each in there],
+            "marks": [list(each) for each in held],
+        }
+        write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
+        _finish(home, job, list(probes))
+    return len(there)
 
 
 def resume(home: Home) -> bool:

@@ -54,6 +54,7 @@ def index(
     trust_stat: bool = False,
     rebuild: bool = False,
     from_archive: bool = False,
+    markdown_only: bool = False,
     enqueue: bool = False,
     wait_s: float | None = None,
     progress: Progress | None = None,
@@ -62,12 +63,15 @@ def index(
 
     ``roots`` replaces the source's own folders; ``trust_stat`` takes an unchanged stat for an unchanged file;
     ``rebuild`` makes documents and index anew, in one transaction, so that a reader sees the old or the new one.
-    ``from_archive`` makes the corpus anew from what the archive holds, whether or not the originals are there.
+    ``from_archive`` makes the corpus anew from what the archive holds, whether or not the originals are there;
+    ``markdown_only`` reads no source at all, so that the index comes from the corpus as it lies on disk.
     ``wait_s`` is how long to wait for another run to end.
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
     """
     started = time.perf_counter()
-    names = _archived(home, source, roots) if from_archive else chosen(home, source, roots)
+    names: tuple[str, ...] = ()
+    if not markdown_only:
+        names = _archived(home, source, roots) if from_archive else chosen(home, source, roots)
     if source in sources.ON_REQUEST:
         _has_collection(config, source)
     home.make()

@@ -76,7 +76,9 @@ def beyond(home: Home, originals: list[str]) -> list[str]:
     if remotes is not None:
         said.append("the home lies in a git repository: its commits and reflogs hold what was committed")
         said += [f"the git remote {name} may hold what was pushed" for name in remotes]
-    said.append("older backups and synchronised copies of the home, and your shell's history, are not reached")
+    said.append(
+        "backups moved elsewhere, copies of the home by other programs, and your shell's history are not reached"
+    )
     return said
 
 

@@ -28,7 +28,7 @@ def test_a_phrase_is_found_nowhere_below_the_home_afterwards(shelf: Shelf, brain
     assert (done.returncode, done.stderr) == (0, "")
     found = subprocess.run(["grep", "-r", "amaranth cipher", shelf.home.root], capture_output=True, check=False)
     assert found.returncode == 1
-    assert "older backups" in done.stdout
+    assert "backups moved elsewhere" in done.stdout
 
 
 def test_nothing_goes_without_being_told_so(shelf: Shelf, brain: Brain) -> None:

@@ -1,0 +1,59 @@
+"""``brain backup``: the whole memory in one file."""
+
+from __future__ import annotations
+
+import os
+
+from cli.context import Context, write
+from cli.spec import Args, Command, Option
+from core import config
+from core.errors import OK
+
+COMMAND = Command(
+    "backup",
+    "the whole memory in one file, tried out",
+    description=(
+        "Write documents, archive, state, logs and index into one private file (tar, zstd, a SHA-256 of each member),\n"
+        "while everything else goes on. It is then restored into a scratch home and asked questions drawn from the\n"
+        "corpus; a file whose answers differ is removed, with exit code 99. `brain forget` reaches into backups too."
+    ),
+    options=(
+        Option("--to", metavar="DIR", help="the folder to write to (BRAIN_HOME/backups)"),
+        Option("--no-index", help="leave the index out: smaller, but its vectors must be computed anew"),
+        Option("--no-verify", help="do not try it out"),
+    ),
+    examples=(
+        "brain backup",
+        "brain backup --to /media/disk/brain",
+        "brain backup --no-index --json",
+    ),
+)
+
+
+def run(args: Args, context: Context) -> int:
+    """Make one."""
+    from cli.progress import Bar
+    from core.text import printable
+    from ops import backup
+
+    with Bar("MB", 1_000_000) as bar:
+        report = backup.make(
+            context.home,
+            config.load(context.home),
+            to=os.path.abspath(os.path.expanduser(args.to)) if args.to else "",
+            with_index=not args.no_index,
+            verify=not args.no_verify,
+            progress=bar,
+        )
+    context.fields.update(n_documents=report["documents"], bytes=report["bytes"])
+    if args.json:
+        context.emit(report)
+        return OK
+    write(printable(f"{report['path']}\n"))
+    write(f"{report['documents']} documents, {report['files']} files, {report['bytes'] / 1e6:.1f} MB\n")
+    if report["verified"]:
+        asked = f"; {report['alike']} of {report['questions']} questions answered alike" if report["questions"] else ""
+        write(f"restored for a trial: every file is whole{asked}\n")
+    for folder in report["outside"]:
+        write(printable(f"not in it, as it is yours to keep: {folder}\n"))
+    return OK

@@ -1,0 +1,55 @@
+"""``brain restore``: a backup into a home."""
+
+from __future__ import annotations
+
+import os
+
+from cli.context import Context, write
+from cli.spec import Args, Command, Option
+from core.errors import OK, BadInput
+
+COMMAND = Command(
+    "restore",
+    "put a backup into a home, and keep what was there",
+    description=(
+        "Check a backup whole, then put what it holds into the home. What was there goes to backups/replaced-… in it,\n"
+        "not away. What was forgotten since the backup was made stays forgotten. Without --force a home that\n"
+        "holds something is left as it is (71)."
+    ),
+    words="FILE",
+    words_help="a file that `brain backup` made; without one, the newest in BRAIN_HOME/backups",
+    options=(
+        Option("--to", metavar="HOME", help="the home to restore into (BRAIN_HOME)"),
+        Option("--force", help="also where the home holds something"),
+    ),
+    examples=(
+        "brain restore ~/.brain/backups/brain-20260428T091403Z.tar.zst --to ~/restored",
+        "brain restore --force",
+    ),
+)
+
+
+def run(args: Args, context: Context) -> int:
+    """Restore one."""
+    from cli.progress import Bar
+    from core.home import Home
+    from core.text import printable
+    from ops import restore
+
+    if len(args.words) > 1:
+        raise BadInput("one backup at a time", "brain restore FILE")
+    path = os.path.abspath(os.path.expanduser(args.words[0])) if args.words else restore.newest(context.home)
+    home = Home(os.path.abspath(os.path.expanduser(args.to))) if args.to else context.home
+    with Bar("MB", 1_000_000) as bar:
+        report = restore.restore(path, home, force=args.force, progress=bar)
+    context.fields.update(n_documents=report["documents"])
+    if args.json:
+        context.emit(report)
+        return OK
+    write(printable(f"{home.root}: as it was at {report['made_at']}; {report['documents']} documents\n"))
+    if report["forgotten_again"]:
+        write(f"{report['forgotten_again']} of what it held was forgotten since, and stays so\n")
+    if report["aside"]:
+        write(printable(f"what was there: {report['aside']}\n"))
+    write("brain index brings in what is newer\n" if report["index"] else "brain rebuild makes its index\n")
+    return OK

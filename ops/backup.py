@@ -1,0 +1,262 @@
+"""``brain backup``: one private file that holds a whole memory, tried out before it is called a backup.
+
+It is made of a snapshot (``ops.snapshot``), packed (``ops.packing``), unpacked again into a home of its own, and that
+one is asked questions drawn from the corpus. ``ops.restore`` takes it back; what is forgotten leaves it (``forget``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from os.path import join
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.config import load
+from core.errors import BrainError, Internal
+from core.files import read_or_none, write_atomic
+from core.home import Home, make_private
+from core.locks import FileLock
+from core.tombstones import Tombstones
+from core.version import VERSION
+from ops import packing, questions, snapshot
+
+if TYPE_CHECKING:
+    from core.config import Config
+
+FOLDER = "backups"
+KIND = "brain-backup"
+REPLACED = "replaced-"
+_PREFIX = "brain-"
+_LOCK = "backup.lock"
+_WORK = "work"
+_WAIT_S = 600.0
+# What is to be taken out of backups, while that is under way: names, and nothing of any content.
+_JOB = "forgetting-backups.json"
+
+
+def make(
+    home: Home,
+    config: Config,
+    *,
+    to: str = "",
+    with_index: bool = True,
+    verify: bool = True,
+    progress: packing.Progress | None = None,
+) -> dict[str, Any]:
+    """Back the home up into the folder ``to`` (default ``backups/``); returns the envelope of ``brain backup --json``.
+
+    ``verify`` restores the new file into a home of its own and asks it; the file goes again where that fails.
+    Raises LockContention where another backup runs, Internal where it did not stand the test, OSError, apsw.Error.
+    """
+    started = time.perf_counter()
+    folder = to or home.path(FOLDER)
+    with working(home) as work:
+        finish_forgetting(home)
+        taken = snapshot.take(home, config, join(work, "snapshot"))
+        had_index = questions.there(taken.home)
+        asked = questions.draw(taken.home) if verify and had_index else []
+        expected = questions.answers(taken.home, load(taken.home), asked) if asked else []
+        if had_index and not with_index:
+            if asked:
+                # Files may have come since it was last indexed: what is restored will find those too.
+                expected = _indexed_answers(taken.home, asked)
+            os.unlink(taken.home.index)
+        about = {
+            "kind": KIND,
+            "version": VERSION,
+            "made_at": clock.iso(clock.now()),
+            "machine": socket.gethostname(),
+            "index": had_index and with_index,
+            "tombstones": len(Tombstones(taken.home)),
+            "outside": taken.outside,
+        }
+        target = _name(folder, clock.now())
+        manifest = packing.pack(taken.home.root, target, about, progress)
+        shutil.rmtree(taken.home.root)
+        alike = 0
+        if verify:
+            try:
+                alike = _try_out(target, join(work, "verify"), asked, expected, progress)
+            except BaseException:
+                os.unlink(target)
+                raise
+        write_atomic(
+            join(home.state, "last-backup.json"),
+            json.dumps({"schema": 1, "at": about["made_at"], "path": target, "verified": verify}).encode(),
+        )
+    return {
+        "schema": 1,
+        "ok": True,
+        "path": target,
+        "bytes": os.stat(target).st_size,
+        "files": len(manifest["files"]),
+        "documents": sum(name.endswith(".md") for name, _, _ in manifest["files"]),
+        "index": about["index"],
+        "verified": verify,
+        "questions": len(asked),
+        "alike": alike,
+        "outside": taken.outside,
+        "took_ms": round((time.perf_counter() - started) * 1000, 1),
+    }
+
+
+def listed(folder: str) -> list[str]:
+    """The backups in ``folder``, oldest first."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [join(folder, name) for name in names if name.startswith(_PREFIX) and name.endswith(packing.SUFFIX)]
+
+
+def last(home: Home) -> tuple[int, str] | None:
+    """(when, path) of the last backup made of this home, None where there is none or its file is gone."""
+    try:
+        found = json.loads(read_or_none(join(home.state, "last-backup.json")) or b"{}")
+        at, path = clock.parse_iso(str(found["at"])), str(found["path"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return (at, path) if at is not None and os.path.isfile(path) else None
+
+
+def known(home: Home) -> list[str]:
+    """The backups that can be found again: those below the home, and beside the last one made elsewhere."""
+    elsewhere = last(home)
+    found = listed(home.path(FOLDER)) + (listed(os.path.dirname(elsewhere[1])) if elsewhere else [])
+    return list(dict.fromkeys(os.path.realpath(path) for path in found))
+
+
+def replaced(home: Home) -> list[str]:
+    """The folders in which restoring has kept what was there."""
+    folder = home.path(FOLDER)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [join(folder, name) for name in names if name.startswith(REPLACED) and os.path.isdir(join(folder, name))]
+
+
+def forget(
+    home: Home, documents: Iterable[tuple[str, str]], marks: Iterable[tuple[str, str]], probes: Iterable[bytes] = ()
+) -> list[str]:
+    """Take documents out of every known backup, by writing it anew; returns the backups that could not be.
+
+    What is to be done is noted first, without content: a run that is killed is finished by the next one, or by the next
+    backup. Raises LockContention and OSError.
+    """
+    with working(home) as work:
+        path = join(home.state, _JOB)
+        job = _read_job(path)
+        job["documents"] += [list(each) for each in documents]
+        job["marks"] += [list(each) for each in marks]
+        write_atomic(path, json.dumps(job).encode("utf-8", "surrogateescape"))
+        return _forget(home, job, work, list(probes))
+
+
+def finish_forgetting(home: Home) -> None:
+    """Finish what a killed run of ``forget`` had begun; the caller is ``working``."""
+    path = join(home.state, _JOB)
+    if os.path.exists(path):
+        _forget(home, _read_job(path), join(home.state, _WORK), [])
+
+
+def _read_job(path: str) -> dict[str, Any]:
+    data = read_or_none(path)
+    job: dict[str, Any] = json.loads(data) if data else {"schema": 1, "documents": [], "marks": []}
+    return job
+
+
+def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes]) -> list[str]:
+    from runtime.forget import obey
+
+    documents = [(str(collection), str(path)) for collection, path in job["documents"]]
+    marks = [(str(source), str(unit)) for source, unit in job["marks"]]
+    failed: list[str] = []
+    for place in replaced(home):
+        try:
+            obey(Home(place), marks, documents, probes)
+        except (BrainError, OSError) as error:
+            failed.append(f"{place}: {error}")
+    for path in known(home):
+        place = join(work, "forget")
+        make_private(place)
+        try:
+            manifest = packing.unpack(path, place)
+            copy = Home(place)
+            obey(copy, marks, documents, probes)
+            _tidy(copy)
+            about = {key: value for key, value in manifest.items() if key not in ("schema", "files")}
+            packing.pack(place, path, {**about, "tombstones": len(Tombstones(copy))})
+        except (BrainError, OSError) as error:
+            failed.append(f"{path}: {error}")
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+    if not failed:
+        os.unlink(join(home.state, _JOB))
+    return failed
+
+
+@contextlib.contextmanager
+def working(home: Home) -> Iterator[str]:
+    """A private folder below the home, for one process at a time; what a killed one left in it goes first."""
+    home.make()
+    with FileLock(join(home.state, _LOCK), _WAIT_S):
+        work = join(home.state, _WORK)
+        shutil.rmtree(work, ignore_errors=True)
+        make_private(work)
+        make_private(join(work, "snapshot"))
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _name(folder: str, now: int) -> str:
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    target = join(folder, f"{_PREFIX}{stamp}{packing.SUFFIX}")
+    number = 1
+    while os.path.exists(target):
+        number += 1
+        target = join(folder, f"{_PREFIX}{stamp}-{number}{packing.SUFFIX}")
+    return target
+
+
+def _try_out(path: str, place: str, asked: list[str], expected: list[Any], progress: packing.Progress | None) -> int:
+    """Restore the file into ``place`` and ask; returns how many answers were the same. Raises Internal."""
+    make_private(place)
+    manifest = packing.unpack(path, place, progress)
+    if not asked:
+        return 0
+    copy = Home(place)
+    found = questions.answers(copy, load(copy), asked) if manifest["index"] else _indexed_answers(copy, asked)
+    alike = questions.same(expected, found)
+    if alike != len(asked):
+        raise Internal(
+            f"the backup, restored for a trial, answered {len(asked) - alike} of {len(asked)} questions otherwise",
+            "brain rebuild, then make it again",
+        )
+    return alike
+
+
+def _indexed_answers(copy: Home, asked: list[str]) -> list[Any]:
+    from runtime.indexing import index
+
+    index(copy, load(copy), markdown_only=True)
+    return questions.answers(copy, load(copy), asked)
+
+
+def _tidy(copy: Home) -> None:
+    """Remove what working in a home leaves that no backup holds."""
+    for name in os.listdir(copy.state):
+        if name.endswith(".lock") or name in snapshot.NOT_KEPT:
+            path = join(copy.state, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    for suffix in ("-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(copy.index + suffix)
