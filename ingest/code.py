@@ -21,6 +21,7 @@ from core.home import make_private
 from core.locks import FileLock
 from core.redaction import clean as redact
 from core.text import clean
+from core.tombstones import Tombstones
 from core.version import DOCUMENT, REDACTION
 from ingest._code_symbols import MAX_FILE, Symbol, fence, language_of, symbols
 from ingest._code_walk import walk
@@ -163,7 +164,8 @@ class _Repository:
         self._ledger = ledger
         self._on_written = on_written
         self._name = repository_name(connection, root)
-        self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}"
+        self._forgotten = Tombstones(home).of(NAME)
+        self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(self._forgotten)}"
         self._rows: list[tuple[str, tuple[Any, ...], dict[str, str]]] = []
 
     def go(self, *, trust_stat: bool, rebuild: bool, progress: Progress | None) -> None:
@@ -238,6 +240,8 @@ class _Repository:
             ledger.bytes += len(data)
             made = {}
             for document in documents(data, self._name, path, ledger.redacted):
+                if document.meta["session_id"] in self._forgotten:
+                    continue
                 made[document.name] = corpus.put(document.name, document.render())
             for name in mine.keys() - made.keys():
                 corpus.remove(name)
@@ -297,7 +301,7 @@ def _document(
     text = redact(clean(symbol.text), redacted)
     title = redact(clean(symbol.name), redacted)
     meta = {
-        "session_id": clean(node),
+        "session_id": f"code-{hashlib.sha256(f'{repository}:{node}'.encode('utf-8', 'replace')).hexdigest()[:16]}",
         "source": NAME,
         "title": title,
         "repository": repository,
@@ -311,6 +315,12 @@ def _document(
     where = f"{symbol.label} in `{clean(path).replace('`', '')}`, lines {symbol.start}–{symbol.end}"
     body = f"# {title}\n\n{where}\n\n{ticks}{fence(language)}\n{text}\n{ticks}"
     return Document(f"{repository}/{file_name(node)}", meta, body)
+
+
+def fingerprint(forgotten: Iterable[str]) -> str:
+    """What was forgotten, as part of a version: when that changes, everything is read again; "" for nothing."""
+    held = "\n".join(sorted(forgotten))
+    return f".{hashlib.sha256(held.encode()).hexdigest()[:8]}" if held else ""
 
 
 def file_name(node: str) -> str:
@@ -348,7 +358,7 @@ def _open(home: Home) -> apsw.Connection:
     try:
         connection = apsw.Connection(join(home.state, FILE))
         connection.set_busy_timeout(10_000)
-        connection.execute("pragma journal_mode=wal; pragma synchronous=normal").fetchall()
+        connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
         connection.execute(_SCHEMA)
     finally:
         os.umask(mask)

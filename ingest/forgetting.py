@@ -182,6 +182,22 @@ def forget_days(home: Home, days: Iterable[str]) -> None:
         visits.close()
 
 
+def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
+    """Take documents (paths below their collection) out of what a source with a state of its own knows of them."""
+    path = join(home.state, f"{source}.sqlite")
+    if not os.path.exists(path):
+        return
+    connection = apsw.Connection(path)
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        with connection:
+            connection.executemany("delete from documents where name = ?", [(name,) for name in names])
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    finally:
+        connection.close()
+
+
 def read_again(home: Home, names: Iterable[str]) -> None:
     """Have the files of these sources that were passed over as forgotten read by the next run."""
     if not os.path.exists(join(home.state, FILE)):

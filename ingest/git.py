@@ -20,9 +20,10 @@ from core.home import make_private
 from core.locks import FileLock
 from core.redaction import clean as redact
 from core.text import clean, one_line
+from core.tombstones import Tombstones
 from core.version import DOCUMENT, REDACTION
 from ingest._git_log import Commit, NoLog, commits, tip
-from ingest.code import repository_name
+from ingest.code import fingerprint, repository_name
 from ingest.corpus import Corpus
 from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
@@ -212,7 +213,8 @@ def _one(
             verify and any(corpus.digest(name) != digest for name, digest in held.items())
         )
         try:
-            now = f"{VERSION}.{DOCUMENT}.{REDACTION} {tip(root)}"
+            forgotten = Tombstones(home).of(NAME)
+            now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tip(root)}"
             before = connection.execute("select tip from tips where name = ?", (repository,)).get
             if now == before and whole and not rebuild:
                 ledger.unchanged += 1
@@ -221,7 +223,11 @@ def _one(
         except NoLog as error:
             ledger.fail(root, "no log", str(error))
             return
-        made = {day.name: corpus.put(day.name, day.render()) for day in days(found, repository, root, ledger.redacted)}
+        made = {
+            day.name: corpus.put(day.name, day.render())
+            for day in days(found, repository, root, ledger.redacted)
+            if day.meta["session_id"] not in forgotten
+        }
         corpus.flush()
         for name in held.keys() - made.keys():
             corpus.remove(name)
@@ -241,7 +247,7 @@ def _open(home: Home) -> apsw.Connection:
     try:
         connection = apsw.Connection(join(home.state, FILE))
         connection.set_busy_timeout(10_000)
-        connection.execute("pragma journal_mode=wal; pragma synchronous=normal").fetchall()
+        connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
         connection.execute(_SCHEMA)
     finally:
         os.umask(mask)

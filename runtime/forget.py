@@ -341,6 +341,8 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
         units = {unit for each, unit in marks if each == source}
         if source == _CHROME:
             forgetting.forget_days(home, units)
+        elif source in sources.ON_REQUEST:
+            forgetting.forget_names(home, source, [path for collection, path in documents if collection == source])
         else:
             forgetting.erase(home, source, forgetting.look(home, source, units))
     _erase(home, documents)

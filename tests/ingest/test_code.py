@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from core.document import Document, Failure, split
 from core.errors import BadInput
 from core.home import Home
+from core.tombstones import Tombstones
 from ingest import code
 from ingest._code_symbols import LANGUAGES, language_of, symbols
 from ingest.ledger import Ledger
@@ -75,8 +76,8 @@ def test_a_symbol_is_a_document_with_its_place(home: Home, repository: Path) -> 
         "Method:src/a.py:Parser.next",
     ]
     meta, body = found["Function:src/a.py:greet"]
+    assert meta.pop("session_id").startswith("code-")
     assert meta == {
-        "session_id": "Function:src/a.py:greet",
         "source": "code",
         "title": "greet",
         "repository": "project",
@@ -229,6 +230,19 @@ def test_a_run_without_repositories_takes_those_named_before(home: Home, reposit
     found = held(home)
     assert {"Function:new.py:fresh", "Function:main.go:main"} <= found.keys()
     assert len({meta["repository"] for meta, _ in found.values()}) == 2, "the same folder name, and not the same place"
+
+
+def test_what_was_forgotten_stays_away_until_it_is_lifted(home: Home, repository: Path) -> None:
+    ingest(home, repository)
+    before = held(home)
+    unit = str(before["Function:src/a.py:greet"][0]["session_id"])
+    Tombstones(home).add([("code", unit)])
+    for rebuild in (False, True):
+        ingest(home, repository, rebuild=rebuild)
+        assert before.keys() - held(home).keys() == {"Function:src/a.py:greet"}
+    Tombstones(home).lift([("code", unit)])
+    ingest(home, repository)
+    assert held(home) == before
 
 
 def test_overloads_hostile_names_and_secrets(home: Home, repository: Path) -> None:
