@@ -38,6 +38,7 @@ COMMANDS = {
     "skills": "teach agents when to recall and when to note",
     "doctor": "check that everything works, and mend what can be mended",
     "stats": "how the memory is used: by whom, how fast, how often in vain",
+    "schedule": "have the machine do the work: indexing, embedding, the doctor",
     "eval": "measure how good the answers are",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }
