@@ -78,13 +78,14 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     Raises BrainError and OSError where not even the note could be made.
     """
     path = transcript(given)
-    cwd = given.get("cwd")
-    reason = excluded(home, path)
+    folder = given.get("cwd")
+    cwd = folder if isinstance(folder, str) else ""
+    reason = excluded(home, path, cwd)
     if reason:
         return {"outcome": "excluded", "reason": reason}
     home.make()
     session = given.get("session_id")
-    key = due.add(home, path, session if isinstance(session, str) else "", cwd if isinstance(cwd, str) else "")
+    key = due.add(home, path, session if isinstance(session, str) else "", cwd)
     try:
         size = os.stat(path).st_size
     except OSError as error:
@@ -248,9 +249,10 @@ def _idle(path: str, now: float) -> bool:
         return False
 
 
-def excluded(home: Home, path: str) -> str:
-    """Why the brain keeps out of this project, "" where it does not."""
-    real = os.path.realpath(path)
-    if real.startswith(join(os.path.realpath(home.root), "")):
+def excluded(home: Home, path: str, cwd: str) -> str:
+    """Why the brain keeps out of a session (its transcript, the folder it works in), "" where it does not."""
+    from ingest.exclusions import Rules
+
+    if os.path.realpath(path).startswith(join(os.path.realpath(home.root), "")):
         return "the brain's own"
-    return ""
+    return Rules(home).excluded(path, cwd)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.config import load
-from core.errors import BrainError
 from core.files import read_or_none, write_atomic
 from runtime import age, fence, hits
 
@@ -150,10 +149,7 @@ def _is_own(item: Mapping[str, Any], session: str) -> bool:
 def _is_excluded(home: Home, given: Mapping[str, Any]) -> bool:
     from runtime import hooks
 
-    try:
-        return bool(hooks.excluded(home, _text(given.get("transcript_path"))))
-    except BrainError:
-        return True  # a configuration that cannot be read may exclude this project
+    return bool(hooks.excluded(home, _text(given.get("transcript_path")), _text(given.get("cwd"))))
 
 
 def _text(value: object) -> str:

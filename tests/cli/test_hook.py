@@ -16,6 +16,7 @@ import pytest
 from core.home import Home
 from runtime import due, fence, hooks
 
+ROOT = Path(__file__).resolve().parents[2]
 Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -201,6 +202,18 @@ def test_the_kill_switch_and_the_guards_silence_it(brain: Brain, indexed: Home, 
     assert silent(brain("hook", "stop", stdin=payload(path, session), env={name: "off"}))
     assert rows(indexed)[0]["outcome"] == "silenced"
     assert asked(brain, "eiders islands") == []
+
+
+def test_an_excluded_project_is_left_alone(brain: Brain, indexed: Home, claude_root: Path) -> None:
+    config = Path(indexed.path("collections.yml"))
+    config.write_text((ROOT / "collections.yml").read_text() + "\nexclude: {projects: [api]}\n")
+    session = "0aaaaaaa-0000-4000-8000-00000000000b"
+    path = transcript(claude_root, session, "where do dippers dive", "in becks")
+    assert silent(brain("hook", "stop", stdin=payload(path, session)))
+    assert rows(indexed)[0]["outcome"] == "excluded"
+    assert asked(brain, "dippers becks") == []
+    prompt = payload(path, "s-9", "UserPromptSubmit", prompt="tell me where the walrus is")
+    assert silent(brain("hook", "prompt", stdin=prompt))
 
 
 def test_a_miss_is_heard_of_once_it_is_one(brain: Brain, indexed: Home, claude_root: Path) -> None:
