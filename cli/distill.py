@@ -42,6 +42,7 @@ def run(args: Args, context: Context) -> int:
     """Distil, and print what came of it."""
     from cli.progress import Bar
     from runtime.distill import distiller
+    from runtime.distill.budget import Budget
     from runtime.distill.run import Asked, resolve
     from runtime.distill.run import run as distil
 
@@ -49,7 +50,9 @@ def run(args: Args, context: Context) -> int:
     if args.words and args.from_pending:
         raise BadInput("--from-pending takes the queue's documents, HIT names them", "give one of the two")
     section = known.section("distill")
-    chosen = distiller.choose(args.llm or str(section.get("llm") or "extractive"), section, context.environ)
+    budget = Budget(context.home, section, args.budget_tokens or 0)
+    name = args.llm or str(section.get("llm") or "extractive")
+    chosen = distiller.choose(name, section, context.environ, budget)
     asked = Asked(
         keys=resolve(context.home, known, args.words) if args.words else [],
         from_pending=args.from_pending,
@@ -59,6 +62,7 @@ def run(args: Args, context: Context) -> int:
     )
     with Bar() as bar:
         envelope = distil(context.home, known, chosen, asked, progress=bar)
+    envelope["today"] = budget.today()
     context.fields.update(
         distiller=envelope["distiller"],
         n_distilled=envelope["distilled"],
@@ -111,7 +115,8 @@ def _lines(envelope: dict[str, Any], dry: bool) -> Iterator[str]:
         if envelope[key]
     ]
     if envelope["tokens"]:
-        parts.append(f"{envelope['tokens']:,} tokens, ${envelope['cost_usd']:.4f}")
+        today = envelope["today"]
+        parts.append(f"{envelope['tokens']:,} tokens, ${envelope['cost_usd']:.4f} ({today['tokens']:,} tokens today)")
     parts.append(f"{envelope['waiting']:,} waiting")
     yield "; ".join(parts)
     if envelope.get("stopped"):

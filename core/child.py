@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import FrameType
+    from typing import IO
 
     import psutil
 
@@ -50,8 +51,9 @@ def run(
     environ: Mapping[str, str] | None = None,
     folder: str | None = None,
     most_bytes: int = 32 << 20,
+    stdin: IO[bytes] | None = None,
 ) -> Done:
-    """Run ``argv`` (never through a shell) in ``folder``, with no input.
+    """Run ``argv`` (never through a shell) in ``folder``, with the open file ``stdin`` as its input, or none.
 
     It is the leader of a session of its own; whatever happens, here included (an exception, SIGTERM, SIGHUP), it and
     what it has started are ended before this returns. ``most_bytes`` bounds what it may write.
@@ -60,7 +62,7 @@ def run(
     with _Signals() as signals:
         process = subprocess.Popen(  # noqa: S603  # argv, and no shell
             argv,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if stdin is None else stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,

@@ -27,6 +27,17 @@ _EMBEDDING_KEYS: dict[str, type | tuple[type, ...]] = {
     "dimensions": int,
     "window": int,
 }
+_DISTILL_KEYS: dict[str, type | tuple[type, ...]] = {
+    "llm": str,
+    "model": str,
+    "base_url": str,
+    "window": int,
+    "timeout_s": (int, float),
+    "budget_tokens": int,
+    "budget_tokens_day": int,
+    "budget_seconds": (int, float),
+    "budget_seconds_day": (int, float),
+}
 CHROME_MODES = ("allow", "deny", "all")
 _CHROME_KEYS: dict[str, type] = {
     "roots": list,
@@ -46,6 +57,7 @@ _SECTIONS = (
     "exclude",
     "synthetic",
     "embedding",
+    "distill",
     "ask",
     "telemetry",
     "doctor",
@@ -81,7 +93,7 @@ def parse(path: str) -> dict[str, Any]:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
         _check_collection(path, name, entry)
-    for section in ("sources", "embedding", "ask", "telemetry", "doctor"):
+    for section in ("sources", "embedding", "distill", "ask", "telemetry", "doctor"):
         if not isinstance(data.get(section) or {}, dict):
             raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
     for name, entry in (data.get("sources") or {}).items():
@@ -92,6 +104,7 @@ def parse(path: str) -> dict[str, Any]:
     _check_globs(path, "exclude", data.get("exclude") or {}, ("projects", "paths"))
     _check_globs(path, "synthetic", data.get("synthetic") or {}, ("projects",))
     check_embedding(path, data.get("embedding") or {})
+    _check_distill(path, data.get("distill") or {})
     plain: dict[str, Any] = _plain(data)
     return plain
 
@@ -180,6 +193,23 @@ def _check_globs(path: str, name: str, entry: object, keys: tuple[str, ...]) -> 
             raise BadInput(f"{path}: {name}: unknown key {key!r}", f"known keys: {', '.join(keys)}")
         if not _texts(value or []):
             raise BadInput(f"{path}: {name}: {key} must be a list of globs", f"{key}: [~/folder, '*/client-*']")
+
+
+def _check_distill(path: str, entry: dict[str, Any]) -> None:
+    for key, value in entry.items():
+        if key not in _DISTILL_KEYS:
+            secret = "key" in str(key).lower()
+            fix = "export it instead: OPENAI_API_KEY" if secret else f"known keys: {', '.join(_DISTILL_KEYS)}"
+            raise BadInput(f"{path}: distill: unknown key {key!r}", fix)
+        if value is None:
+            continue
+        if not isinstance(value, _DISTILL_KEYS[key]) or isinstance(value, bool):
+            raise BadInput(f"{path}: distill: {key} has the wrong type", f"edit {path}")
+        if isinstance(value, int | float) and not 0 < value < 1e9:
+            raise BadInput(f"{path}: distill: {key} must be a number above 0", f"edit {path}")
+    name = str(entry.get("llm") or "extractive")
+    if name not in ("extractive", "claude", "openai") and not (name.startswith("llm:") and name[4:]):
+        raise BadInput(f"{path}: distill: llm must be extractive, claude, openai or llm:MODEL", "llm: extractive")
 
 
 def _check_archive(path: str, entry: object) -> None:

@@ -120,6 +120,11 @@ ARMS = {
             cold=True,
             vectors=HAS_MODES,
         ),
+        Arm(
+            "distilled",
+            "qmd-lex over extractive distillates alone, without the sessions",
+            "evals.arms_distilled:distilled",
+        ),
         Arm("real-qmd", "the real qmd's `search`, a process a question", "evals.arm_real:search", most=60, own=False),
     )
 }

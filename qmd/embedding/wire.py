@@ -40,6 +40,14 @@ class _Again(Exception):
         self.wait_s = wait_s
 
 
+class Unreachable(EngineMissing):
+    """Nobody answers at this address."""
+
+
+class Busy(EngineTimeout):
+    """The endpoint asks for patience (HTTP 429)."""
+
+
 class Endpoint:
     """``url`` is whole; ``headers`` may hold a key, ``secret``, which is struck out of whatever comes back."""
 
@@ -52,6 +60,8 @@ class Endpoint:
         *,
         read_s: float = READ_S,
         whole_s: float = WHOLE_S,
+        attempts: int = ATTEMPTS,
+        largest: int = _LARGEST,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._url = url
@@ -60,6 +70,8 @@ class Endpoint:
         self._fix = fix
         self._read_s = read_s
         self._whole_s = whole_s
+        self._attempts = attempts
+        self._largest = largest
         self._sleep = sleep
         self._client: httpx2.Client | None = None
         self.host = _host(url)
@@ -75,7 +87,7 @@ class Endpoint:
 
         attempts = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_Again),
-            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            stop=tenacity.stop_after_attempt(self._attempts),
             wait=_wait,
             sleep=self._sleep,
             reraise=True,
@@ -106,7 +118,8 @@ class Endpoint:
         except httpx2.TransportError as error:
             # Refused, reset, closed in the middle of an answer.
             reason = self._safe(str(error)) or type(error).__name__
-            raise _Again(EngineMissing(f"{self.host} cannot be reached: {reason}", self._fix)) from None
+            kind = Unreachable if isinstance(error, httpx2.ConnectError) else EngineMissing
+            raise _Again(kind(f"{self.host} cannot be reached: {reason}", self._fix)) from None
         except (httpx2.InvalidURL, httpx2.DecodingError, ValueError) as error:
             raise BadInput(f"{self.host}: {self._safe(str(error))}", self._fix) from None
         if status != 200:
@@ -123,7 +136,7 @@ class Endpoint:
         for piece in response.iter_bytes():
             pieces.append(piece)
             size += len(piece)
-            if size > _LARGEST:
+            if size > self._largest:
                 raise Internal(f"{self.host} does not stop answering", self._fix)
             if time.monotonic() > deadline:
                 raise _Again(EngineTimeout(f"{self.host} did not finish its answer in time", self._fix))
@@ -137,7 +150,7 @@ class Endpoint:
             raise BadInput(f"{self.host} does not take the key (HTTP {status})", self._fix)
         if status == 429 or status >= 500:
             wait_s = _retry_after(headers)
-            kind = EngineTimeout if status == 429 else EngineMissing
+            kind = Busy if status == 429 else EngineMissing
             failure = kind(f"{self.host} is overloaded or out of order (HTTP {status}){said}", "try again later")
             if wait_s > LONGEST_WAIT_S:
                 raise failure

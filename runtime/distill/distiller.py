@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from runtime.distill.budget import Budget
     from runtime.distill.distillate import Distillate
     from runtime.distill.source import Source
 
@@ -31,7 +32,15 @@ class Unfit(Exception):
 
 
 class OutOfBudget(Exception):
-    """What is left of the budget does not suffice for this document; it goes on waiting."""
+    """What is left of the budget does not suffice for this document; it goes on waiting.
+
+    ``tokens`` and ``cost_usd`` are what attempts at it have cost before.
+    """
+
+    def __init__(self, reason: str, tokens: int = 0, cost_usd: float = 0.0) -> None:
+        super().__init__(reason)
+        self.tokens = tokens
+        self.cost_usd = cost_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class Distiller(Protocol):
 
     name: str
 
-    def distil(self, source: Source, tokens_left: int, seconds_left: float) -> Made:
+    def distil(self, source: Source) -> Made:
         """The distillate. Raises Unfit for this document, OutOfBudget, BrainError where none can be distilled."""
 
 
@@ -61,15 +70,39 @@ class Extractive:
 
         self.name = f"extractive/{extractive.VERSION}"
 
-    def distil(self, source: Source, tokens_left: int, seconds_left: float) -> Made:  # noqa: ARG002  # costs neither
+    def distil(self, source: Source) -> Made:
         """See ``Distiller``."""
         from runtime.distill.extractive import distil
 
         return Made(distil(source.body, str(source.meta.get("project") or "")))
 
 
-def choose(name: str, section: Mapping[str, Any], environ: Mapping[str, str]) -> Distiller:  # noqa: ARG001
-    """The distiller of that name. ``section`` is the configuration's ``distill:``. Raises BadInput, EngineMissing."""
+def choose(name: str, section: Mapping[str, Any], environ: Mapping[str, str], budget: Budget) -> Distiller:
+    """The distiller of that name, its model the one of ``section`` (the configuration's ``distill:``).
+
+    Raises BadInput, and EngineMissing where what it needs is not installed.
+    """
     if name == "extractive":
         return Extractive()
-    raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")
+    kind, _, given = name.partition(":")
+    if kind not in ("claude", "openai", "llm") or (given and kind != "llm") or name == "llm:":
+        raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")
+    from runtime.distill.thinking import Model, Thinking
+
+    # The configured model belongs to the configured distiller.
+    configured = str(section.get("llm") or "").partition(":")[0] == kind
+    model = given or (str(section.get("model") or "") if configured else "")
+    chosen: Model
+    if kind == "claude":
+        from runtime.distill.of_claude import Claude
+
+        chosen = Claude(model, environ)
+    elif kind == "openai":
+        from runtime.distill.of_openai import OpenAI
+
+        chosen = OpenAI(model, section, environ)
+    else:
+        from runtime.distill.of_llm import Llm
+
+        chosen = Llm(model, environ)
+    return Thinking(kind, chosen, section, budget)

@@ -37,15 +37,13 @@ _LISTED = 50
 class Asked:
     """What is to be distilled: documents (``keys``), the queue, or all that lack a distillate or have a stale one.
 
-    ``since`` is in epoch seconds, ``limit`` 0 for no limit, ``tokens`` and ``seconds`` bound the run.
+    ``since`` is in epoch seconds, ``limit`` 0 for no limit.
     """
 
     keys: list[tuple[str, str]] = field(default_factory=list)
     from_pending: bool = False
     since: int | None = None
     limit: int = 0
-    tokens: int = 0
-    seconds: float = float("inf")
     dry_run: bool = False
 
 
@@ -103,8 +101,7 @@ def run(
     report = Report()
     queue = pending_queue.PendingQueue(home)
     try:
-        lock = FileLock(join(home.state, "distill.lock"), 0)
-        with lock:
+        with FileLock(join(home.state, "distill.lock"), 0):
             keys = _chosen(home, config, asked)
             step = _Step(home, config, distiller, queue, report)
             for done, key in enumerate(keys):
@@ -112,14 +109,12 @@ def run(
                     progress(done, len(keys), "distilling")
                 if asked.limit and report.counts["written"] + len(report.would) >= asked.limit:
                     break
-                left = asked.seconds - (time.perf_counter() - started)
-                if left <= 0:
-                    report.stopped = "time"
-                    break
                 try:
-                    step.take(key, asked, asked.tokens - report.tokens, left)
+                    step.take(key, asked)
                 except OutOfBudget as reason:
                     report.stopped = str(reason)
+                    report.tokens += reason.tokens
+                    report.cost_usd += reason.cost_usd
                     break
     except LockContention:
         raise LockContention("another run of brain distill is at work", "wait for it to end") from None
@@ -138,7 +133,7 @@ class _Step:
         self._queue = queue
         self._report = report
 
-    def take(self, key: Key, asked: Asked, tokens_left: int, seconds_left: float) -> None:
+    def take(self, key: Key, asked: Asked) -> None:
         """Distil one document, or say why not. Raises OutOfBudget, BrainError."""
         source = sources.load(self._config, *key)
         outcome = self._without(source, asked)
@@ -153,7 +148,7 @@ class _Step:
             self._report.would.append(source.uri)
             return
         try:
-            made = self._distiller.distil(source, tokens_left, seconds_left)
+            made = self._distiller.distil(source)
         except Unfit as reason:
             self._bury(source, str(reason), reason.attempts, reason.tokens, reason.cost_usd)
             return

@@ -104,10 +104,10 @@ class Failing:
 
     name = "failing/1"
 
-    def distil(self, source: Source, tokens_left: int, seconds_left: float) -> Made:
+    def distil(self, source: Source) -> Made:
         if source.path == "one.md":
             raise Unfit("no JSON in it", attempts=3, tokens=40, cost_usd=0.5)
-        return Extractive().distil(source, tokens_left, seconds_left)
+        return Extractive().distil(source)
 
 
 def test_what_fails_becomes_a_dead_letter_and_keeps_no_other_waiting(shelf: Shelf) -> None:
@@ -123,10 +123,10 @@ class Killed:
 
     name = "extractive/1"
 
-    def distil(self, source: Source, tokens_left: int, seconds_left: float) -> Made:
+    def distil(self, source: Source) -> Made:
         if source.path == "two.md":
             raise KeyboardInterrupt
-        return Extractive().distil(source, tokens_left, seconds_left)
+        return Extractive().distil(source)
 
 
 def test_an_interrupted_run_goes_on_where_it_was(shelf: Shelf) -> None:
@@ -141,11 +141,11 @@ def test_a_session_that_grows_while_it_is_distilled_goes_on_waiting(shelf: Shelf
     class Slow:
         name = "slow/1"
 
-        def distil(self, source: Source, tokens_left: int, seconds_left: float) -> Made:
+        def distil(self, source: Source) -> Made:
             if source.path == "one.md":
                 with Path(shelf.home.path("brain"), "one.md").open("a") as stream:
                     stream.write("\n## [5] user\n\nand one thing more\n")
-            return Extractive().distil(source, tokens_left, seconds_left)
+            return Extractive().distil(source)
 
     run(shelf.home, shelf.config, Slow(), Asked(from_pending=True))
     assert [row["path"] for row in pending_queue.read(shelf.home)] == ["one.md"]

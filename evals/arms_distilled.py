@@ -1,0 +1,56 @@
+"""The arm that asks distilled documents alone: what is left to find once the sessions themselves are not there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from core import document
+from core.home import Home
+from evals.arms import Unavailable
+from qmd.answers import Filters
+from qmd.search import Searcher
+from qmd.store import open_index
+from qmd.writer import put
+from runtime.distill.extractive import distil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evals.arms import Answer, Place
+
+
+@contextmanager
+def distilled(place: Place) -> Iterator[Answer]:
+    """The engine's lexical ranking over extractive distillates of every session, in an index of their own."""
+    folder = next((each for each in place.config.collections.values() if each.trust == "session"), None)
+    if folder is None:
+        raise Unavailable("there are no sessions to distil")
+    with tempfile.TemporaryDirectory(prefix="brain-eval-") as scratch:
+        home = Home(scratch)
+        connection = open_index(home.index, write=True)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for name in sorted(os.listdir(folder.path)):
+                if not name.endswith(".md"):
+                    continue
+                path = os.path.join(folder.path, name)
+                with open(path, encoding="utf-8", errors="replace") as stream:
+                    meta, body = document.split(stream.read())
+                found = distil(body, str(meta.get("project") or ""))
+                if found.cited():
+                    data = document.render(meta, found.body(str(meta.get("title") or name)))
+                    put(connection, folder.name, name, data, os.stat(path))
+            connection.execute("COMMIT")
+            searcher = Searcher(connection)
+            asked = Filters((folder.name,))
+
+            def answer(question: str, limit: int) -> list[str]:
+                hits = searcher.search(question, limit=limit, filters=asked)
+                return [f"{hit.collection}/{hit.path}" for hit in hits]
+
+            yield answer
+        finally:
+            connection.close()

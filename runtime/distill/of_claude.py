@@ -1,0 +1,117 @@
+"""``claude -p`` as a distiller's model: a fresh process that can do nothing but answer.
+
+https://code.claude.com/docs/en/cli-reference: no tools, no MCP servers, no settings (and so no hooks), no skills, no
+session that could be resumed or would come back as a memory, one turn. The working directory is empty and goes with it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from core import child
+from core.errors import EngineMissing
+from core.text import one_line
+from runtime.distill.contract import ANSWER_LIMIT
+from runtime.distill.thinking import Failed, Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FLAGS = (
+    "--print",
+    "--output-format",
+    "json",
+    "--tools",
+    "",
+    "--strict-mcp-config",
+    "--setting-sources",
+    "",
+    "--settings",
+    '{"disableAllHooks": true}',
+    "--disable-slash-commands",
+    "--no-session-persistence",
+    "--max-turns",
+    "1",
+)
+# Of an agent's session that runs us: the new process is not part of it.
+_SESSION = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PROJECT_DIR",
+)
+_NOT_NOW = ("login", "api key", "authenticat", "credit balance", "usage limit", "rate limit", "unknown option")
+
+
+class Claude:
+    """``model`` is what ``--model`` takes, "" for Claude Code's own choice. Raises EngineMissing without ``claude``."""
+
+    def __init__(self, model: str, environ: Mapping[str, str]) -> None:
+        found = shutil.which("claude", path=environ.get("PATH"))
+        if found is None:
+            raise EngineMissing("there is no `claude` on the PATH", "install Claude Code, or --llm extractive")
+        self._program = found
+        self._model = model
+        self._environ = isolated(environ)
+
+    def ask(self, system: str, prompt: str, timeout_s: float) -> Reply:
+        """See ``Model``."""
+        argv = [self._program, *_FLAGS, "--system-prompt", system, *(("--model", self._model) if self._model else ())]
+        with tempfile.TemporaryDirectory(prefix="brain-distill-") as empty, tempfile.TemporaryFile() as said:
+            said.write(prompt.encode("utf-8", "replace"))
+            said.seek(0)
+            done = child.run(
+                argv,
+                timeout_s=timeout_s,
+                environ=self._environ,
+                folder=empty,
+                most_bytes=8 * ANSWER_LIMIT,
+                stdin=said,
+            )
+        if done.timed_out:
+            raise Failed(f"claude did not answer within {timeout_s:g} s")
+        if done.flooded:
+            raise Failed("claude does not stop answering")
+        return _reply(done.code, done.stdout, done.stderr, self._model)
+
+
+def isolated(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a distiller's process: hooks off, and not a part of any session that runs us."""
+    kept = {name: value for name, value in environ.items() if name not in _SESSION}
+    return {**kept, "BRAIN_HOOKS": "off", "BRAIN_DISTILLING": "1"}
+
+
+def _reply(code: int, stdout: bytes, stderr: bytes, model: str) -> Reply:
+    try:
+        answer: Any = json.loads(stdout)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        said = one_line((stderr or stdout).decode("utf-8", "replace"), 200)
+        _stop_where_hopeless(said)
+        raise Failed(f"claude ended with {code} and no JSON: {said}")
+    usage = answer.get("usage")
+    tokens = sum(value for key, value in usage.items() if _counts(key, value)) if isinstance(usage, dict) else 0
+    cost = answer.get("total_cost_usd")
+    cost = float(cost) if isinstance(cost, int | float) else 0.0
+    text = answer.get("result")
+    if answer.get("is_error") or answer.get("subtype") not in (None, "success") or not isinstance(text, str):
+        said = one_line(str(text or answer.get("subtype") or "no result"), 200)
+        _stop_where_hopeless(said)
+        raise Failed(f"claude failed: {said}", tokens, cost)
+    used = answer.get("modelUsage")
+    return Reply(text, model or (next(iter(used), "") if isinstance(used, dict) else ""), tokens, cost)
+
+
+def _counts(key: str, value: Any) -> bool:
+    return key.endswith("_tokens") and type(value) is int and value > 0
+
+
+def _stop_where_hopeless(said: str) -> None:
+    """Raises EngineMissing where no other session would fare better: nothing is then a dead letter."""
+    if any(word in said.lower() for word in _NOT_NOW):
+        raise EngineMissing(f"claude cannot be used now: {said}", "claude  (log in), or --llm extractive")

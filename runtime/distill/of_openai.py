@@ -1,0 +1,88 @@
+"""Any endpoint of OpenAI's chat protocol as a distiller's model: OpenAI, Ollama, LM Studio, vLLM and others.
+
+https://platform.openai.com/docs/api-reference/chat/create.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput, BrainError
+from core.text import one_line
+from qmd.embedding.wire import Busy, Endpoint, Unreachable, check_url
+from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
+from runtime.distill.thinking import Failed, Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPENAI = "https://api.openai.com/v1"
+_MODEL = "gpt-4.1-mini"
+
+
+class OpenAI:
+    """``section`` is the configuration's ``distill:``. Raises BadInput where a key is needed and not there."""
+
+    def __init__(self, model: str, section: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        url = check_url(str(section.get("base_url") or environ.get("OPENAI_BASE_URL") or _OPENAI))
+        key = environ.get("OPENAI_API_KEY", "").strip()
+        if not key and url == _OPENAI:
+            raise BadInput("OPENAI_API_KEY is not set", "export OPENAI_API_KEY=…, or --llm extractive")
+        self._model = model or _MODEL
+        self._url = f"{url}/chat/completions"
+        self._key = key
+
+    def ask(self, system: str, prompt: str, timeout_s: float) -> Reply:
+        """See ``Model``."""
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        endpoint = Endpoint(
+            self._url,
+            headers,
+            self._key,
+            "check distill: {base_url: …, model: …}",
+            read_s=timeout_s,
+            whole_s=timeout_s,
+            attempts=1,
+            largest=8 * ANSWER_LIMIT,
+        )
+        body = {
+            "model": self._model,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+            "max_tokens": ANSWER_TOKENS,
+            "temperature": 0,
+            "stream": False,
+        }
+        try:
+            answer = endpoint.post(body)
+        except (Busy, Unreachable, BadInput):
+            raise  # every other session would fare the same: nothing is then a dead letter
+        except BrainError as error:
+            raise Failed(error.message) from None
+        finally:
+            endpoint.close()
+        return self._reply(answer)
+
+    def _reply(self, answer: Any) -> Reply:
+        tokens = _tokens(answer)
+        try:
+            choice = answer["choices"][0]
+            message = choice["message"]
+            text, refusal = message.get("content"), message.get("refusal")
+            ended = choice.get("finish_reason")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise Failed("the endpoint's answer has no message", tokens) from None
+        if refusal:
+            raise Failed(f"the model refused: {one_line(str(refusal), 200)}", tokens)
+        if not isinstance(text, str):
+            raise Failed("the endpoint's answer has no text", tokens)
+        if ended == "length":
+            raise Failed("the answer was cut short", tokens)
+        return Reply(text, self._model, tokens)
+
+
+def _tokens(answer: Any) -> int:
+    try:
+        total = answer["usage"]["total_tokens"]
+    except (KeyError, TypeError):
+        return 0
+    return total if type(total) is int and total > 0 else 0
