@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, code, embed, engine, hooks, index, locomo, sources
+from bench import ask, chrome, code, embed, engine, hooks, index, locomo, safety, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = ("ask", "hooks", "index", "qmd", "embed", "chrome", "code", "sources", "locomo")
+SUITES = ("ask", "hooks", "index", "qmd", "embed", "chrome", "code", "sources", "redaction", "archive", "locomo")
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -49,6 +49,10 @@ def main(argv: list[str] | None = None) -> int:
             chrome.measure(report, quick=arguments.quick)
         if "sources" in suites:
             sources.measure(report, quick=arguments.quick)
+        if "redaction" in suites:
+            safety.measure_redaction(report, quick=arguments.quick)
+        if "archive" in suites:
+            safety.measure_archive(report, quick=arguments.quick)
         if "code" in suites:
             code.measure(report, quick=arguments.quick)
         if "locomo" in suites:

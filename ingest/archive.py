@@ -31,6 +31,8 @@ FOLDER = "raw"
 CATALOGUE = "catalogue.sqlite"
 # The next segment takes in the last one while that is shorter than this: appending a line costs no file of its own.
 SMALL = 512 * 1024
+# The version of a file that is no source's own, but was read to understand one that is.
+BESIDE = -1
 LARGE = 8 * 1024 * 1024
 _LEVEL = 5
 _VERSION = 1
@@ -46,7 +48,7 @@ Segment = tuple[str, int]
 
 
 class Entry:
-    """An archived file: ``version`` 0 is the present one, others what it said before it was rewritten.
+    """An archived file: ``version`` 0 is the present one, 1, 2, … what it said before it was rewritten; or ``BESIDE``.
 
     ``size``, ``mtime_ns``, ``consumed`` and ``digest`` are of the raw file, ``length`` and ``sha`` of the archived
     form, ``records`` its lines, ``policy`` the redaction it went through, ``segments`` its objects in order.
@@ -106,8 +108,8 @@ class Archive:
         self.stored = 0
         make_private(self.folder)
         self._connection = _open(join(self.folder, CATALOGUE))
-        self._entries: dict[str, Entry | None] = {}
-        self._changed: dict[str, Entry] = {}
+        self._entries: dict[tuple[str, int], Entry | None] = {}
+        self._changed: dict[tuple[str, int], Entry] = {}
         self._superseded: list[Entry] = []
         self._dropped: set[str] = set()
         self._folders: set[str] = set()
@@ -116,16 +118,16 @@ class Archive:
         """Close the catalogue; what was not committed is forgotten."""
         self._connection.close()
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str, version: int = 0) -> Entry | None:
         """The present version of a file."""
-        if path not in self._entries:
+        if (path, version) not in self._entries:
             found = entries(self._connection, self.source, path)
-            self._entries[path] = next((entry for entry in found if not entry.version), None)
-        return self._entries[path]
+            self._entries[path, version] = next((entry for entry in found if entry.version == version), None)
+        return self._entries[path, version]
 
-    def recorder(self, path: str) -> Recorder:
+    def recorder(self, path: str, *, beside: bool = False) -> Recorder:
         """Takes a file in, line by line."""
-        return Recorder(self, path)
+        return Recorder(self, path, beside=beside)
 
     def put(self, data: bytes) -> Segment:
         """Store an object, unless it is there. Raises OSError."""
@@ -148,13 +150,14 @@ class Archive:
 
     def take(self, entry: Entry, *, superseded: bool) -> None:
         """Let ``entry`` be the present version of its file from the next commit on, with or without the old one."""
-        before = self.entry(entry.path)
+        key = (entry.path, entry.version)
+        before = self.entry(*key)
         if before is not None:
             if superseded:
                 self._superseded.append(before)
             else:
                 self._dropped.update(name for name, _ in before.segments)
-        self._entries[entry.path] = self._changed[entry.path] = entry
+        self._entries[key] = self._changed[key] = entry
 
     def sync(self) -> None:
         """Bring the objects that were put to the disk."""
@@ -201,16 +204,18 @@ class Recorder:
         "_held",
         "_path",
         "_segments",
+        "_version",
         "again",
         "length",
         "records",
     )
 
-    def __init__(self, archive: Archive, path: str, *, anew: bool = False) -> None:
+    def __init__(self, archive: Archive, path: str, *, anew: bool = False, beside: bool = False) -> None:
         self._anew = anew
+        self._version = BESIDE if beside else 0
         self._archive = archive
         self._path = path
-        entry = archive.entry(path)
+        entry = archive.entry(path, self._version)
         self._entry = entry
         self._grows = not anew and entry is not None and entry.policy == REDACTION and bool(entry.segments)
         self._hash = hashlib.sha256()
@@ -271,7 +276,17 @@ class Recorder:
         elif known is not None and known.policy == REDACTION and self.records < known.records:
             return  # cut short where it stood: the archive keeps what it had said, as its document does
         made = Entry(
-            self._path, 0, size, mtime_ns, consumed, digest, self.records, self.length, sha, REDACTION, self._segments
+            self._path,
+            self._version,
+            size,
+            mtime_ns,
+            consumed,
+            digest,
+            self.records,
+            self.length,
+            sha,
+            REDACTION,
+            self._segments,
         )
         self._archive.take(made, superseded=self._rewritten(known))
 

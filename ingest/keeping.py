@@ -79,18 +79,20 @@ class Keeping:
         from ingest import archive
         from ingest.files import SourceFile
 
-        self._entries = archive.read(self._home, self._source)
-        return [SourceFile(entry.path, entry.size, entry.mtime_ns, 0, "") for entry in self._entries.values()]
+        held = archive.versions(self._home, self._source)
+        files = {entry.path: entry for entry in held if not entry.version}
+        self._entries = {**{entry.path: entry for entry in held if entry.version == archive.BESIDE}, **files}
+        return [SourceFile(entry.path, entry.size, entry.mtime_ns, 0, "") for entry in files.values()]
 
-    def recorder(self, path: str) -> Recorder | None:
-        """Takes a file in as it is read; None where nothing is to be kept."""
+    def recorder(self, path: str, *, beside: bool = False) -> Recorder | None:
+        """Takes a file in as it is read, or one that is read ``beside`` such; None where nothing is to be kept."""
         if self.from_archive or not self._policy.enabled:
             return None
         if self._archive is None:
             from ingest.archive import Archive
 
             self._archive = Archive(self._home, self._source, keeps_raw=not self._policy.redact)
-        return self._archive.recorder(path)
+        return self._archive.recorder(path, beside=beside)
 
     def shelved(self, path: str) -> tuple[str, Entry] | None:
         """(the archive's folder, the entry) where the file is to be read from the archive."""

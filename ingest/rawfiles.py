@@ -13,6 +13,8 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from core.redaction import clean_document
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -49,11 +51,21 @@ def keeping() -> Keeping | None:
 
 
 def load(path: str, limit: int = MAX_WHOLE) -> bytes:
-    """The bytes of a whole file, unpacked where it is compressed. Raises OSError, also past ``limit`` bytes."""
+    """The bytes of a small file that says something of others, secrets replaced; the archive keeps it beside them.
+
+    Raises OSError, also past ``limit`` bytes.
+    """
     with RawFile(path) as raw:
         if not stat.S_ISREG(raw.status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        return raw.whole(limit)[0]
+        found, digest = raw.whole(limit)
+        size, mtime_ns = raw.status.st_size, raw.status.st_mtime_ns
+    data = clean_document(found, {})
+    recorder = None if _keeping is None else _keeping.recorder(path, beside=True)
+    if recorder is not None:
+        recorder.whole(found if recorder.keeps_raw else data)
+        recorder.finish(size, mtime_ns, size, digest)
+    return data
 
 
 class RawFile:

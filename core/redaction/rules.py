@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from core.redaction.providers import PROVIDERS
-from core.redaction.screen import NAMED, PASSWORD, compiled, suspected
+from core.redaction.screen import NAMED, PARTS, PASSWORD, compiled, suspected
 from core.redaction.values import is_about, is_password, is_placeholder, is_secret
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ _WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
 _BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
 _searches: dict[str, Any] = {}
 _BLOB = 100
+# What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
+_BEFORE = 256
+_AFTER = 8192
 _OF_LINES = frozenset(("url", "header", "assignment", "flag", "spoken"))
 _CHUNK = 4096
 _PASSES = 4
@@ -218,10 +221,32 @@ class _Lines:
 def _tokens(text: str, counts: dict[str, int]) -> str:
     """``text`` without the tokens of known providers, found by the automata, since ``re`` tries each at each place."""
     data = text.encode("utf-8", "surrogatepass")
+    pieces: list[bytes] = []
+    done = 0
+    for start, end in _windows(data):
+        pieces += (data[done:start], _without_tokens(data[start:end], counts))
+        done = end
+    return b"".join((*pieces, data[done:])).decode("utf-8", "surrogatepass")
+
+
+def _windows(data: bytes) -> list[tuple[int, int]]:
+    """(start, end) of the parts of ``data`` in which something is like a token, and what may belong to it."""
+    search = _search("token", PARTS["token"])
+    found: list[tuple[int, int]] = []
+    at = 0
+    while (match := search(data, at)) is not None:
+        start, end = max(0, match.start() - _BEFORE), min(len(data), match.end() + _AFTER)
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+        at = max(match.end(), match.start() + 1)
+    return found
+
+
+def _without_tokens(data: bytes, counts: dict[str, int]) -> bytes:
     for kind, pattern in _KINDS.items():
-        search = _searches.get(kind)
-        if search is None:
-            search = _searches[kind] = compiled(pattern).search
+        search = _search(kind, pattern)
         pieces: list[bytes] = []
         done = at = 0
         while (match := search(data, at)) is not None:
@@ -234,7 +259,14 @@ def _tokens(text: str, counts: dict[str, int]) -> str:
             done = at = end
         if pieces:
             data = b"".join((*pieces, data[done:]))
-    return data.decode("utf-8", "surrogatepass")
+    return data
+
+
+def _search(name: str, pattern: str) -> Any:
+    search = _searches.get(name)
+    if search is None:
+        search = _searches[name] = compiled(pattern).search
+    return search
 
 
 def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:

@@ -59,7 +59,7 @@ PARTS = {
         rf"|(?i:-(?:[\w-]*_)?(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
     ),
     "spoken": (
-        r"(?i:login\s+\S+\s+password|identified by|sshpass -p|\s(?:-u|--user)[ =]+[^\s:]+:[^\s/]"
+        r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u|--user)[ =]+[^\s:]+:[^\s/]"
         r"|mysql[^\n]{0,80}\s-p\S)"
     ),
 }

@@ -305,3 +305,18 @@ def test_the_samples_come_back_byte_for_byte_within_a_fifth_of_their_size(
     shutil.rmtree(home.path("brain"))
     run(home, "claude", trust_stat=False, from_archive=True)
     assert corpus(home) == before
+
+
+def test_a_file_that_was_read_beside_another_is_there_again(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "projects.json"
+    path.write_text('{"projects": {"/home/me/api": "api"}}', encoding="utf-8")
+    kept = keeping.Keeping(home, "gemini")
+    with rawfiles.kept_by(kept):
+        first = rawfiles.load(str(path))
+        kept.commit()
+    kept.close()
+    path.unlink()
+    back = keeping.Keeping(home, "gemini", from_archive=True)
+    assert back.files() == []
+    with rawfiles.kept_by(back):
+        assert rawfiles.load(str(path)) == first

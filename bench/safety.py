@@ -1,0 +1,96 @@
+"""What redaction costs of an ingest, and what the archive takes, on the real transcripts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from bench.index import SAMPLES
+from bench.measure import DATA, ROOT, Run, environment, median, program, relative, run
+from bench.report import Report, Row, megabytes
+
+_SHARE_BAR = 0.25
+_ARCHIVE_BAR = 0.2
+# In a process of its own, so that loading the automaton and making its states count; decoding does not.
+_REDACTION = """
+import json, sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+lines = [line for path in sorted(Path(sys.argv[2]).rglob("*.jsonl")) for line in path.open("rb")]
+records = []
+for line in lines:
+    try:
+        records.append((line, json.loads(line)))
+    except ValueError:
+        pass
+size = sum(len(line) for line, _ in records)
+begun = time.process_time()
+from core.redaction import clean_record
+counts = {}
+for line, record in records:
+    clean_record(line, record, counts)
+print(json.dumps({"bytes": size, "cpu_s": time.process_time() - begun, "counts": counts}))
+"""
+
+
+def measure_redaction(report: Report, *, quick: bool) -> None:
+    """MB/s of redaction alone, and its share of the processor time of an ingest with archive and index."""
+    if not SAMPLES.is_dir():
+        report.skip("redaction", f"no {relative(SAMPLES)}")
+        return
+    argv = [sys.executable, "-c", _REDACTION, str(ROOT), str(SAMPLES)]
+    home = DATA / "home-safety"
+    alone: list[float] = []
+    whole: list[float] = []
+    size = 0
+    for _ in range(2 if quick else 5):
+        done = json.loads(run(argv, environment(home)).output)
+        size = done["bytes"]
+        alone.append(done["cpu_s"])
+        whole.append(_index(home).cpu_s)
+    cost, total = median(alone), median(whole)
+    report.add(Row(f"redaction, {size / 1e6:.0f} MB of transcripts", f"{size / 1e6 / cost:.0f} MB/s"))
+    share = cost / total
+    report.add(
+        Row(
+            "redaction: share of an ingest",
+            f"{share:.0%}",
+            f"brain index {total:.2f} s of cpu",
+            share,
+            f"≤ {_SHARE_BAR:.0%}",
+            share <= _SHARE_BAR,
+        )
+    )
+
+
+def measure_archive(report: Report, *, quick: bool) -> None:
+    """Bytes of the archive beside the raw files it is of."""
+    del quick
+    if not SAMPLES.is_dir():
+        report.skip("archive", f"no {relative(SAMPLES)}")
+        return
+    home = DATA / "home-safety"
+    _index(home)
+    raw = sum(path.stat().st_size for path in SAMPLES.rglob("*.jsonl"))
+    kept = sum(path.stat().st_size for path in (home / "raw").rglob("*") if path.is_file())
+    share = kept / raw
+    report.add(
+        Row(
+            "archive, bytes beside raw",
+            megabytes(kept),
+            f"raw {megabytes(raw)}",
+            share,
+            f"≤ {_ARCHIVE_BAR:.0%}",
+            share <= _ARCHIVE_BAR,
+        )
+    )
+    again = run([*program(), "index", "--from-archive", "--json"], environment(home))
+    report.add(Row("index --from-archive", f"{raw / 1e6 / again.wall_s:.1f} MB/s"))
+
+
+def _index(home: Path) -> Run:
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    return run([*program(), "index", "--source", "claude", "--from", str(SAMPLES), "--json"], environment(home))
