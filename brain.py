@@ -39,6 +39,7 @@ COMMANDS = {
     "doctor": "check that everything works, and mend what can be mended",
     "stats": "how the memory is used: by whom, how fast, how often in vain",
     "schedule": "have the machine do the work: indexing, embedding, the doctor",
+    "acceptance": "is it worth keeping: continue, pivot or teardown",
     "eval": "measure how good the answers are",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }

@@ -61,6 +61,7 @@ _SECTIONS = (
     "ask",
     "telemetry",
     "doctor",
+    "acceptance",
     "global_context",
     "models",
     "editor_uri",
@@ -93,13 +94,14 @@ def parse(path: str) -> dict[str, Any]:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
         _check_collection(path, name, entry)
-    for section in ("sources", "embedding", "distill", "ask", "telemetry", "doctor"):
+    for section in ("sources", "embedding", "distill", "ask", "telemetry", "doctor", "acceptance"):
         if not isinstance(data.get(section) or {}, dict):
             raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
     for name, entry in (data.get("sources") or {}).items():
         _check_source(path, name, entry)
     _check_ask(path, data.get("ask") or {})
     _check_doctor(path, data.get("doctor") or {})
+    _check_acceptance(path, data.get("acceptance") or {})
     _check_archive(path, data.get("archive") or {})
     _check_globs(path, "exclude", data.get("exclude") or {}, ("projects", "paths"))
     _check_globs(path, "synthetic", data.get("synthetic") or {}, ("projects",))
@@ -125,6 +127,20 @@ def _check_doctor(path: str, section: dict[str, Any]) -> None:
             raise BadInput(f"{path}: unknown key doctor.{key}", f"known keys: {', '.join(sorted(_DOCTOR))}, log")
         elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise BadInput(f"{path}: doctor.{key} must be a number", f"edit {path}")
+
+
+_SHARES = ("within_budget", "agent_answered", "recall", "recall_drop")
+_ACCEPTANCE = ("uses", "days", *_SHARES[:1], "agent_uses", *_SHARES[1:], "teardown_below")
+
+
+def _check_acceptance(path: str, section: dict[str, Any]) -> None:
+    for key, value in section.items():
+        if key not in _ACCEPTANCE:
+            raise BadInput(f"{path}: unknown key acceptance.{key}", f"known keys: {', '.join(_ACCEPTANCE)}")
+        most = 1 if key in _SHARES else 1e9
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            expected = "a share from 0 to 1" if key in _SHARES else "a number from 0 on"
+            raise BadInput(f"{path}: acceptance.{key} must be {expected}", f"edit {path}")
 
 
 def _check_source(path: str, name: object, entry: object) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from importlib.util import find_spec
 from os.path import expanduser, isdir, join
 from typing import TYPE_CHECKING, Any
 
@@ -95,9 +94,8 @@ def _run(home: Home, job: Job, environ: Mapping[str, str]) -> dict[str, Any]:
     if not anyway and not due(job, started(read(home).get(job.name)), now):
         return _outcome(job, "not due", OK)
     saving = not anyway and on_battery()
-    known = [step for step in job.steps if find_spec(f"cli.{step.words[0]}")]  # a version has the commands it has
-    steps = [step for step in known if step.cheap or not saving]
-    deferred = [_said(step) for step in known if step not in steps]
+    steps = [step for step in job.steps if step.cheap or not saving]
+    deferred = [_said(step) for step in job.steps if step not in steps]
     if not steps:
         return _outcome(job, "deferred", OK, deferred=deferred)
     told = {name: value for name, value in environ.items() if name != NOW}

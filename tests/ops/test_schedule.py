@@ -309,9 +309,7 @@ _SLOW = {"doctor": pytest.mark.long}  # it tries the whole contract on a scratch
 
 
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="the environment is not one that can be stood in for")
-@pytest.mark.parametrize(
-    "job", [pytest.param(job, marks=_SLOW.get(job.name, ()), id=job.name) for job in JOBS if job.name != "acceptance"]
-)
+@pytest.mark.parametrize("job", [pytest.param(job, marks=_SLOW.get(job.name, ()), id=job.name) for job in JOBS])
 def test_a_job_runs_by_its_exact_command_line_in_an_empty_environment(job: Job, home: Home, checkout: Path) -> None:
     brain = str(checkout / ".venv" / "bin" / "brain")
     where = Setting((brain,), {"BRAIN_HOME": home.root, "BRAIN_SURFACE": "launchd"}, str(checkout))

@@ -1,0 +1,37 @@
+"""The acceptance gate, caught up with: a laptop that slept through the hour of the verdict still gets it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import BrainError
+from ops import acceptance
+from ops.finding import Finding, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def gate(patient: Patient) -> Iterator[Finding]:
+    """Every week that is over has its verdict; one that says no is shown until the next."""
+    home = patient.home
+    try:
+        for week in acceptance.owed(home, patient.now):
+            acceptance.judge(home, week, now=patient.now)
+        weeks = acceptance.verdicts(home)
+        latest = acceptance.verdict(home, weeks[-1]) if weeks else None
+    except (BrainError, OSError) as error:
+        fix = (error.fix if isinstance(error, BrainError) else "") or "brain acceptance"
+        yield Finding("acceptance", "warning", f"the week cannot be judged: {error}", fix)
+        return
+    if latest is not None and latest["verdict"] != acceptance.CONTINUE:
+        failed = [each["id"] for each in latest["criteria"] if each["met"] is False]
+        yield Finding(
+            f"acceptance:{latest['verdict']}",
+            "notice",
+            f"the verdict on week {latest['week']} is {latest['verdict']}: {', '.join(failed)}",
+            f"brain acceptance --week {latest['week']}",
+        )
+
+
+CHECKS = (gate,)
