@@ -34,6 +34,7 @@ COMMANDS = {
     "restore": "put a backup into a home, and keep what was there",
     "rebuild": "make the index anew from the markdown alone",
     "forget": "remove documents and all that was made of them, for good",
+    "serve": "keep the model and the index warm, for better and faster answers",
     "mcp": "the memory as tools, for an MCP client",
     "skills": "teach agents when to recall and when to note",
     "doctor": "check that everything works, and mend what can be mended",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 
 from cli.context import Context, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
+from runtime.request import DEFAULT_TIMEOUT_S, Request, exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from runtime.ask import Asker, Request
+    from runtime.ask import Asker
 
 # How long --refresh waits for another index run, where --timeout does not say.
 _REFRESH_WAIT_S = 10.0
@@ -74,8 +77,6 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Ask once, or once a line with ``--batch``."""
-    from runtime import ask
-
     settings = config.load(context.home)
     request = _request(args)
     engine = context.environ.get("BRAIN_QMD") or _BUILTIN
@@ -94,8 +95,20 @@ def run(args: Args, context: Context) -> int:
         _refresh(args, context, settings)
     if args.batch is not None:
         return _batch(args, context, settings, request, engine)
-    with _asker(args, context, settings, engine) as asker:
-        envelope = asker.ask(question, request)
+    serve = str(settings.section("ask").get("serve") or "") if engine == _BUILTIN else "off"
+    envelope = None
+    if serve != "off" and os.path.exists(context.home.socket()):
+        from runtime.resident import client
+
+        started = time.monotonic()
+        timeout = request.timeout_s or float(settings.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
+        envelope = client.ask(context.home, question, request, timeout)
+        context.fields["warm"] = envelope is not None
+        if envelope is None:
+            request.timeout_s = max(0.001, timeout - (time.monotonic() - started))
+    if envelope is None:
+        with _asker(args, context, settings, engine) as asker:
+            envelope = asker.ask(question, request)
     context.fields.update(_row(envelope, settings, question))
     if args.json:
         context.emit(envelope)
@@ -103,7 +116,11 @@ def run(args: Args, context: Context) -> int:
         from cli.ask_output import render
 
         render(envelope, context)
-    return ask.exit_code(envelope)
+    if serve == "on-demand" and not context.fields.get("warm"):
+        from runtime.resident.control import on_demand
+
+        context.fields["started"] = on_demand(context.home, context.environ)
+    return exit_code(envelope)
 
 
 def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
@@ -141,8 +158,6 @@ def _refresh(args: Args, context: Context, settings: Any) -> None:
 
 
 def _request(args: Args) -> Request:
-    from runtime.ask import Request
-
     for flag in ("source", "project"):
         given = getattr(args, flag)
         if given and not given.isprintable():
@@ -151,8 +166,6 @@ def _request(args: Args) -> Request:
     if args.since_days or args.since or args.until:
         if args.since_days and args.since:
             raise BadInput("--since-days and --since say the same thing twice", "give one of them")
-        import time
-
         from runtime.dates import parse_day
 
         now = int(time.time())

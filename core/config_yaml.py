@@ -108,6 +108,8 @@ def parse(path: str) -> dict[str, Any]:
     check_embedding(path, data.get("embedding") or {})
     _check_distill(path, data.get("distill") or {})
     plain: dict[str, Any] = _plain(data)
+    if (plain.get("ask") or {}).get("serve") is False:
+        plain["ask"]["serve"] = "off"
     return plain
 
 
@@ -182,6 +184,9 @@ def _check_ask(path: str, entry: dict[str, Any]) -> None:
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if timeout is not None and not (number and 0 < timeout < 1e9):
         raise BadInput(f"{path}: ask: timeout_s must be a number of seconds above 0", "timeout_s: 10")
+    # YAML 1.1 reads a bare off as false.
+    if entry.get("serve") not in (None, False, "off", "on-demand"):
+        raise BadInput(f"{path}: ask: serve must be on-demand or off", "serve: on-demand")
 
 
 def check_embedding(path: str, entry: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from core.errors import BadInput
 
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+_LONGEST_SOCKET = 100
 
 _ROOT = dirname(dirname(abspath(__file__)))
 
@@ -33,6 +34,20 @@ class Home:
     def path(self, *parts: str) -> str:
         """A path below the root."""
         return join(self.root, *parts)
+
+    def socket(self) -> str:
+        """Where the resident process listens: in ``state/``, or in a short private folder where that path is too long.
+
+        An address of a socket holds about a hundred bytes, the system's terminator included (unix(7), unix(4)).
+        """
+        path = join(self.state, "serve.sock")
+        if len(os.fsencode(path)) <= _LONGEST_SOCKET:
+            return path
+        import hashlib
+
+        # Not $TMPDIR, which two programs of one user need not agree on; whose the folder is, both sides check.
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
+        return f"/tmp/brain-{os.getuid()}-{digest}/serve.sock"  # noqa: S108
 
     def make(self) -> None:
         """Create the root, ``state/`` and ``logs/`` where they are missing, mode 0700."""

@@ -28,6 +28,17 @@ def dumps(value: object) -> str:
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 
+def loads(text: str) -> object:
+    """The value of one JSON text. Raises ValueError where it is none."""
+    global _printer
+    if _printer is None:
+        _printer = apsw.Connection(":memory:")
+    try:
+        return unpack(_printer.execute("select jsonb(?)", (text,)).get)
+    except (apsw.Error, TypeError) as error:
+        raise ValueError("not JSON") from error
+
+
 def pack(value: object) -> bytes:
     """``value`` as JSONB, for caches that must load at once."""
     return apsw.jsonb_encode(value)

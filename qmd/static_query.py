@@ -20,11 +20,12 @@ if TYPE_CHECKING:
         """Turns a question into a vector of one space.
 
         ``kind`` is ``static`` or ``model``; ``level`` is the cosine that questions reach even where there is no answer,
-        None where that is not known.
+        None where that is not known. ``fingerprint`` is that of the space whose vectors these can be compared with.
         """
 
         kind: str
         level: float | None
+        fingerprint: str
 
         def encode(self, question: str) -> bytes:
             """int8, of length 127; empty where the question has nothing that the encoder knows."""
@@ -63,7 +64,7 @@ CREATE TABLE IF NOT EXISTS brain_static (
 class StaticQuery:
     """The fitted table of one space; ``quality`` is its mean cosine with the model over texts it was not fitted to."""
 
-    __slots__ = ("_connection", "_dimensions", "_model", "kind", "level", "quality")
+    __slots__ = ("_connection", "_dimensions", "_model", "fingerprint", "kind", "level", "quality")
 
     def __init__(self, connection: apsw.Connection, space: Space, quality: float) -> None:
         self._connection = connection
@@ -71,6 +72,7 @@ class StaticQuery:
         self._dimensions = space.dimensions
         self.quality = quality
         self.kind = "static"
+        self.fingerprint = space.fingerprint
         self.level: float | None = STATIC_LEVEL
 
     def encode(self, question: str) -> bytes:

@@ -5,14 +5,13 @@ This module is the interactive clock's: it imports nothing that a plain question
 
 from __future__ import annotations
 
-import os
 import time
 from os.path import join
 
 import apsw
 
 from core import clock, redaction
-from core.errors import NO_RESULTS, OK, BadInput, BrainError, EngineMissing, EngineTimeout, Internal
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
 from qmd import search, store
 from qmd.answers import Filters, Hit
 from qmd.scoring import evidence
@@ -20,10 +19,14 @@ from runtime import age, freshness
 from runtime.hits import docid, resume, uri
 from runtime.plan import Plan
 from runtime.query import validate
+from runtime.request import DEFAULT_LIMIT as DEFAULT_LIMIT
+from runtime.request import DEFAULT_TIMEOUT_S
+from runtime.request import Request as Request
+from runtime.request import project_glob as project_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from core.config import Collection, Config
@@ -31,36 +34,10 @@ if TYPE_CHECKING:
     from qmd.static_query import Encoder
     from runtime.meaning import Semantics
 
-DEFAULT_LIMIT = 5
-_DEFAULT_TIMEOUT_S = 10.0
 # What must speak for an answer (0–1), so that there is one; measured in docs/retrieval.md.
 DEFAULT_MIN_SCORE = 0.16
 # In fewer passages no word is common enough to tell: whatever matches is an answer.
 _FEW_PASSAGES = 50
-
-
-class Request:
-    """What is asked besides the question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
-
-    __slots__ = (
-        "collections", "explain", "limit", "literal", "min_score", "mode", "project", "since", "source", "strict",
-        "timeout_s", "until",
-    )  # fmt: skip
-
-    def __init__(self, **given: Any) -> None:
-        self.limit: int = given.get("limit") or DEFAULT_LIMIT
-        self.collections: Sequence[str] = given.get("collections") or ()
-        self.source: str = given.get("source") or ""
-        self.project: str = given.get("project") or ""
-        self.since: int | None = given.get("since")
-        self.until: int | None = given.get("until")
-        self.strict: bool = bool(given.get("strict"))
-        self.literal: bool = bool(given.get("literal"))
-        self.explain: bool = bool(given.get("explain"))
-        self.mode: str = given.get("mode") or "auto"
-        # None: the default, where there is enough to judge by.
-        self.min_score: float | None = given.get("min_score")
-        self.timeout_s: float | None = given.get("timeout_s")
 
 
 class Asker:
@@ -77,7 +54,7 @@ class Asker:
     ) -> None:
         self._encoder = encoder
         self._semantics: Semantics | str | None = None
-        self._timeout_s = timeout_s or float(config.section("ask").get("timeout_s") or _DEFAULT_TIMEOUT_S)
+        self._timeout_s = timeout_s or float(config.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
         self._home = home
         self._config = config
         self._freshness: freshness.Freshness | None = None
@@ -90,6 +67,12 @@ class Asker:
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
+
+    def refresh(self, encoder: Encoder | None) -> None:
+        """Look anew at all that may have changed since the last question; ``encoder`` as for a new one."""
+        self._freshness = None
+        self._semantics = None
+        self._encoder = encoder
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """The envelope of one question (docs/ask.md); ``error`` is ``no_results`` where nothing matches.
@@ -236,21 +219,6 @@ def batch(asker: Asker, questions: Iterable[str], request: Request) -> Iterator[
             message = f"{type(error).__name__}: {error}"
             failure = error if isinstance(error, BrainError) else Internal(message, "ask it alone: brain ask …")
             yield {**failure.envelope(), "query": encodable(question.strip()[:200])}
-
-
-def exit_code(envelope: dict[str, Any]) -> int:
-    """0 for an answer, 67 for a valid empty one."""
-    return OK if envelope["hits"] else NO_RESULTS
-
-
-def project_glob(pattern: str) -> str:
-    """The SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
-    if pattern in (".", "..") or pattern.startswith(("./", "../")):
-        pattern = os.path.abspath(pattern)
-    pattern = os.path.expanduser(pattern).rstrip("/") or "/"
-    if any(mark in pattern for mark in "*?["):
-        return pattern
-    return pattern if pattern.startswith("/") else f"*/{pattern}"
 
 
 def default_filters(config: Config) -> Filters:

@@ -52,7 +52,7 @@ def open_space(connection: apsw.Connection, config: Config, encoder: Encoder | N
     space = vectors.find(connection, provider, model)
     if space is None:
         return f"nothing is embedded by {provider}/{model} yet"
-    if encoder is None:
+    if encoder is None or encoder.fingerprint != space.fingerprint:
         table = static_query.of(connection, space)
         if isinstance(table, str):
             return table

@@ -76,16 +76,17 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
 
 def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """What the memory holds that answers to a prompt, above the threshold below which ``ask`` abstains."""
-    from runtime.ask import Asker, Request
+    from runtime.answer import answer
     from runtime.query import MAX_CHARACTERS
+    from runtime.request import Request
 
     prompt = "".join(character if character.isprintable() else " " for character in _text(given.get("prompt")))
     prompt = " ".join(prompt.split())[:MAX_CHARACTERS].strip()
     if prompt.startswith(("/", "!", "#")) or len(prompt.split()) < _FEWEST_WORDS:
         return []
     request = Request(limit=_ITEMS + 5, literal=True, timeout_s=_TIMEOUT_S)
-    with Asker(home, load(home), _TIMEOUT_S) as asker:
-        found: list[dict[str, Any]] = asker.ask(prompt, request)["hits"]
+    envelope, _ = answer(home, load(home), prompt, request, os.environ)
+    found: list[dict[str, Any]] = envelope["hits"]
     return [hit for hit in found if not hit.get("superseded_by")]
 
 

@@ -51,6 +51,16 @@ OURS = {
     "runtime.hits",
     "runtime.plan",
     "runtime.query",
+    "runtime.request",
+}
+# What a question imports where a resident process answers it.
+WARM = {name for name in OURS if name.partition(".")[0] in ("brain", "cli", "core")} | {
+    "_socket",
+    "runtime",
+    "runtime.query",
+    "runtime.request",
+    "runtime.resident",
+    "runtime.resident.client",
 }
 # fcntl is the lock of the telemetry row.
 STANDARD = {"__future__", "fcntl", "gc", "math"}
@@ -158,6 +168,17 @@ def test_the_list_has_nothing_heavy_on_it() -> None:
                     or module in sys.builtin_module_names
                 )
                 assert allowed, f"{name}: {line}"
+
+
+def test_a_warm_question_imports_no_engine_and_a_cold_one_no_socket(indexed: Home, brain: Brain) -> None:
+    assert "_socket" not in of_brain("ask", "--json", "walrus")
+    assert brain("serve", "--start").returncode == 0
+    try:
+        imported = of_brain("ask", "--json", "walrus")
+    finally:
+        assert brain("serve", "--stop").returncode == 0
+    assert "runtime.resident.client" in imported
+    assert imported - WARM - STANDARD - OF_APSW == set()
 
 
 def test_a_question_in_a_pipe_does_not_import_what_a_terminal_needs(indexed: Home) -> None:

@@ -73,8 +73,12 @@ def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
     return [row.tobytes() for row in scaled]
 
 
-def make(section: dict[str, Any], environ: Mapping[str, str], provider: str = "", model: str = "") -> Provider:
+def make(
+    section: dict[str, Any], environ: Mapping[str, str], provider: str = "", model: str = "", threads: int = 0
+) -> Provider:
     """The provider that the section ``embedding`` names, or the one given instead, ready to embed.
+
+    ``threads``: of a local model, 0 for as many as there are processors.
 
     Keys and endpoints come from ``environ``. Raises BadInput for an unknown provider or model, or where a key is
     missing, EngineMissing where what it needs is not installed.
@@ -84,7 +88,7 @@ def make(section: dict[str, Any], environ: Mapping[str, str], provider: str = ""
     if name == LOCAL:
         from qmd.embedding.local import Local
 
-        return Local(str(own.get("path") or ""), model, int(own.get("window") or 0))
+        return Local(str(own.get("path") or ""), model, int(own.get("window") or 0), threads)
     if name == "llm":
         from qmd.embedding.of_llm import Llm
 

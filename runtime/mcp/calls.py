@@ -77,7 +77,8 @@ class Calls:
     def _search(
         self, question: str, given: dict[str, Any], fields: dict[str, Any], *, mode: str, source: str = ""
     ) -> dict[str, Any]:
-        from runtime.ask import Asker, Request
+        from runtime.answer import answer
+        from runtime.request import Request
 
         now = clock.now()
         since, until = given.get("since"), given.get("until")
@@ -92,8 +93,7 @@ class Calls:
             mode=mode,
         )
         fields["query_len"] = len(question)
-        with Asker(self._home, load(self._home)) as asker:
-            envelope = asker.ask(question, request)
+        envelope, fields["warm"] = answer(self._home, load(self._home), question, request, os.environ)
         fields.update(n_hits=len(envelope["hits"]), hits=[hit["uri"] for hit in envelope["hits"]])
         return envelope
 

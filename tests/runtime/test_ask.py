@@ -9,7 +9,8 @@ from core import clock
 from core.config import load
 from core.errors import BadInput, BadQuery, EngineMissing
 from core.home import Home
-from runtime.ask import Asker, Request, batch, exit_code, project_glob
+from runtime.ask import Asker, Request, batch, project_glob
+from runtime.request import exit_code
 from tests.runtime.index_fixture import Shelf
 
 DAY = 86_400

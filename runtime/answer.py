@@ -1,0 +1,45 @@
+"""One question, answered by the resident process where there is one, else here: the same envelope either way."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from runtime.query import validate
+from runtime.request import DEFAULT_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.config import Config
+    from core.home import Home
+    from runtime.request import Request
+
+
+def answer(
+    home: Home, config: Config, question: str, request: Request, environ: Mapping[str, str]
+) -> tuple[dict[str, Any], bool]:
+    """(the envelope, whether a resident process gave it), within the request's time. Raises as ``Asker.ask``."""
+    question = validate(question, literal=request.literal)
+    section = config.section("ask")
+    timeout = request.timeout_s or float(section.get("timeout_s") or DEFAULT_TIMEOUT_S)
+    serve = section.get("serve")
+    started = time.monotonic()
+    if serve != "off" and os.path.exists(home.socket()):
+        from runtime.resident import client
+
+        warm = client.ask(home, question, request, timeout)
+        if warm is not None:
+            return warm, True
+    from runtime.ask import Asker
+
+    left = max(0.001, timeout - (time.monotonic() - started))
+    request.timeout_s = left
+    with Asker(home, config, left) as asker:
+        envelope = asker.ask(question, request)
+    if serve == "on-demand":
+        from runtime.resident.control import on_demand
+
+        on_demand(home, environ)
+    return envelope, False

@@ -1,0 +1,54 @@
+"""What is asked besides the question: plain values, so that they can be handed to another process."""
+
+from __future__ import annotations
+
+import os
+
+from core.errors import NO_RESULTS, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+DEFAULT_LIMIT = 5
+DEFAULT_TIMEOUT_S = 10.0
+
+
+class Request:
+    """What is asked besides the question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
+
+    __slots__ = (
+        "collections", "explain", "limit", "literal", "min_score", "mode", "project", "since", "source", "strict",
+        "timeout_s", "until",
+    )  # fmt: skip
+
+    def __init__(self, **given: Any) -> None:
+        self.limit: int = given.get("limit") or DEFAULT_LIMIT
+        self.collections: Sequence[str] = given.get("collections") or ()
+        self.source: str = given.get("source") or ""
+        self.project: str = given.get("project") or ""
+        self.since: int | None = given.get("since")
+        self.until: int | None = given.get("until")
+        self.strict: bool = bool(given.get("strict"))
+        self.literal: bool = bool(given.get("literal"))
+        self.explain: bool = bool(given.get("explain"))
+        self.mode: str = given.get("mode") or "auto"
+        # None: the default, where there is enough to judge by.
+        self.min_score: float | None = given.get("min_score")
+        self.timeout_s: float | None = given.get("timeout_s")
+
+
+def project_glob(pattern: str) -> str:
+    """The SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
+    if pattern in (".", "..") or pattern.startswith(("./", "../")):
+        pattern = os.path.abspath(pattern)
+    pattern = os.path.expanduser(pattern).rstrip("/") or "/"
+    if any(mark in pattern for mark in "*?["):
+        return pattern
+    return pattern if pattern.startswith("/") else f"*/{pattern}"
+
+
+def exit_code(envelope: dict[str, Any]) -> int:
+    """0 for an answer, 67 for a valid empty one."""
+    return OK if envelope["hits"] else NO_RESULTS

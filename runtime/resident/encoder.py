@@ -1,0 +1,217 @@
+"""The model, seen from the process that stays: a child that is started when a question needs it and ends when idle."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from os.path import abspath, dirname
+from typing import TYPE_CHECKING, Any
+
+from core.errors import EngineMissing
+from qmd.static_query import MODEL_LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ROOT = dirname(dirname(dirname(abspath(__file__))))
+_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.model import main; main()"
+# A model that did not load is not tried again for so long.
+_RETRY_S = 60.0
+_END_S = 2.0
+_WHOSE_LEVEL = ("local", "all-MiniLM-L6-v2")
+
+
+class Model:
+    """The child and its state. ``memory_bytes`` bounds it; it ends ``idle_s`` seconds after its last question.
+
+    Any thread may call; one question is encoded at a time.
+    """
+
+    name = "model"
+
+    def __init__(self, environ: Mapping[str, str], memory_bytes: int, idle_s: float) -> None:
+        self._environ = dict(environ)
+        self._memory = memory_bytes
+        self._idle_s = idle_s
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._section: dict[str, Any] = {}
+        self._hello: dict[str, Any] | None = None
+        self._said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._number = 0
+        self._used = time.monotonic()
+        self._not_before = 0.0
+        self._why = ""
+        self.encoded = 0
+
+    def encoder(self, section: dict[str, Any]) -> Encoder | None:
+        """An encoder by the model that the section ``embedding`` names, None while it loads; that has begun then."""
+        with self._lock:
+            self._used = time.monotonic()
+            if self._child is not None and section != self._section:
+                self._end()
+                self._not_before = 0.0
+            if self._child is None and time.monotonic() >= self._not_before:
+                self._begin(section)
+            hello = self._hello
+        return Encoder(self, hello) if hello is not None else None
+
+    def encode(self, text: str, timeout_s: float) -> bytes:
+        """The vector of a question, int8. Raises EngineMissing where the child does not give it in time."""
+        if not self._turn.acquire(timeout=timeout_s):
+            raise EngineMissing("the model is busy")
+        try:
+            with self._lock:
+                child, said = self._child, self._said
+                self._number += 1
+                number = self._number
+                self._used = time.monotonic()
+            if child is None or child.stdin is None:
+                raise EngineMissing("the model has ended")
+            deadline = time.monotonic() + timeout_s
+            try:
+                child.stdin.write(json.dumps({"id": number, "text": text}).encode() + b"\n")
+                child.stdin.flush()
+                while True:
+                    answer = said.get(timeout=max(0.0, deadline - time.monotonic()))
+                    if answer is None:
+                        raise EngineMissing("the model has ended")
+                    if answer.get("id") == number:  # others are answers that came too late for their questions
+                        break
+            except (OSError, ValueError, queue.Empty):
+                raise EngineMissing("the model does not answer") from None
+            if "vector" not in answer:
+                raise EngineMissing(f"the model refuses: {answer.get('error')}")
+            self.encoded += 1
+            return bytes.fromhex(answer["vector"])
+        finally:
+            self._turn.release()
+
+    @property
+    def operations(self) -> dict[str, Any]:
+        """It answers no messages of its own."""
+        return {}
+
+    def pids(self) -> list[int]:
+        """The child's, while there is one."""
+        with self._lock:
+            return [self._child.pid] if self._child is not None else []
+
+    def busy(self) -> bool:
+        """A model in memory is no reason to stay."""
+        return False
+
+    def tick(self, now: float) -> None:
+        """End the child where it has idled long enough, and notice where it has ended by itself."""
+        with self._lock:
+            if self._child is not None and self._child.poll() is not None:
+                self._end(f"the model's process ended with {self._child.returncode}")
+            elif self._child is not None and now - self._used > self._idle_s:
+                self._end()
+                self._not_before = 0.0
+
+    def status(self) -> dict[str, Any]:
+        """``state`` (none, loading, ready), the model's name, how many questions it encoded, why there is none."""
+        with self._lock:
+            state = "ready" if self._hello else "loading" if self._child is not None else "none"
+            hello = self._hello or {}
+            name = f"{hello['provider']}/{hello['model']}" if hello else None
+            return {"state": state, "model": name, "encoded": self.encoded, "reason": self._why or None}
+
+    def start(self) -> None:
+        """It starts with the first question that needs it."""
+
+    def relieve(self, why: str) -> None:
+        """Give its memory back at once, and not come back for a while."""
+        with self._lock:
+            self._end(why)
+
+    def stop(self) -> None:
+        """End the child."""
+        with self._lock:
+            self._end()
+
+    def _begin(self, section: dict[str, Any]) -> None:
+        self._why = ""
+        self._section = section
+        child = subprocess.Popen(  # noqa: S603  # our own interpreter and code
+            [sys.executable, "-c", _CODE, _ROOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._environ,
+        )
+        self._child = child
+        self._said = queue.SimpleQueue()
+        threading.Thread(target=self._listen, args=(child, self._said), name="model", daemon=True).start()
+        try:
+            assert child.stdin is not None
+            job = {"embedding": section, "memory_bytes": self._memory}
+            child.stdin.write(json.dumps(job).encode() + b"\n")
+            child.stdin.flush()
+        except OSError as error:
+            self._end(f"the model's process ended at once: {error.strerror}")
+
+    def _listen(self, child: subprocess.Popen[bytes], said: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+        assert child.stdout is not None
+        first = True
+        for line in child.stdout:
+            try:
+                value = json.loads(line)
+            except ValueError:
+                break
+            if not first:
+                said.put(value)
+                continue
+            first = False
+            with self._lock:
+                if self._child is not child:
+                    break
+                if "error" in value:
+                    self._end(str(value["error"]))
+                    break
+                self._hello = value
+        said.put(None)
+        child.stdout.close()
+
+    def _end(self, why: str = "") -> None:
+        """End the child; the caller holds the lock."""
+        child, self._child, self._hello = self._child, None, None
+        self._why = why
+        self._not_before = time.monotonic() + _RETRY_S
+        if child is None:
+            return
+        try:
+            if child.stdin is not None:
+                child.stdin.close()
+        except OSError:
+            child.kill()  # it has ended, or will not read: nothing more can be said to it
+        try:
+            child.wait(_END_S if not why else 0)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+class Encoder:
+    """Questions through the child's model (``qmd.static_query.Encoder``)."""
+
+    __slots__ = ("_model", "fingerprint", "kind", "level", "timeout_s")
+
+    def __init__(self, model: Model, hello: Mapping[str, Any]) -> None:
+        self._model = model
+        self.kind = "model"
+        self.fingerprint = str(hello["fingerprint"])
+        # Of other models it has not been measured.
+        known = (hello["provider"], hello["model"]) == _WHOSE_LEVEL
+        self.level: float | None = MODEL_LEVEL if known else None
+        self.timeout_s = 1.0
+
+    def encode(self, question: str) -> bytes:
+        """The question's vector, int8, of length 127. Raises EngineMissing where the model does not give it in time."""
+        return self._model.encode(question, self.timeout_s)

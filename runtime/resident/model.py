@@ -1,0 +1,56 @@
+"""The process that holds the model: questions in, vectors out, a JSON line each; it ends with whoever started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from core.errors import BrainError
+
+
+def main() -> None:
+    """Read the configuration, load the model, then answer until the input ends. The first line out says what it is."""
+    # What libraries print must not mix with what is said here.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def say(value: dict[str, Any]) -> None:
+        out.write(json.dumps(value) + "\n")
+        out.flush()
+
+    job = json.loads(sys.stdin.readline())
+    limit(int(job["memory_bytes"]))
+    from qmd.embedding.provider import make, quantise
+
+    try:
+        # One thread: a question is short, and more of them would spin while there is nothing to do.
+        source = make(job["embedding"], os.environ, threads=1)
+        source.embed(["warm"], question=True)
+    except (BrainError, MemoryError) as error:
+        say({"error": str(error) or type(error).__name__})
+        return
+    say({"provider": source.name, "model": source.model, "fingerprint": source.fingerprint})
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            (vector,) = quantise(source.embed([asked["text"]], question=True))
+            say({"id": asked["id"], "vector": vector.hex()})
+        except BrainError as error:
+            say({"id": asked["id"], "error": str(error)})
+    source.close()
+
+
+def limit(most_bytes: int) -> None:
+    """Let the kernel refuse this process more data than that, where it can (setrlimit(2): RLIMIT_DATA on Linux)."""
+    import resource
+
+    if sys.platform == "linux" and most_bytes:
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        if hard == resource.RLIM_INFINITY or most_bytes < hard:
+            resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from core.config import load
+from core.errors import EngineMissing
+from core.home import Home
+from qmd.embedding.provider import make, quantise
+from runtime.embedding import embed
+from runtime.resident import encoder
+from runtime.resident.client import caller
+from runtime.resident.encoder import Encoder, Model
+from runtime.resident.roles import Asking
+from tests.runtime.index_fixture import Shelf
+
+SCRIPTED = """
+import json, sys, time
+job = json.loads(sys.stdin.readline())
+print(json.dumps({"provider": "local", "model": "m", "fingerprint": "f"}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["text"] == "slow":
+        time.sleep(0.5)
+    if asked["text"] == "die":
+        sys.exit(3)
+    print(json.dumps({"id": asked["id"], "vector": asked["text"].encode().hex()}), flush=True)
+"""
+
+
+def ready(model: Model, section: dict[str, Any] | None = None) -> Encoder:
+    deadline = time.monotonic() + 60
+    while (found := model.encoder(section or {})) is None:
+        assert time.monotonic() < deadline, model.status()
+        time.sleep(0.01)
+    return found
+
+
+def test_its_vectors_are_those_of_the_model_and_it_leaves_nothing_behind() -> None:
+    model = Model(os.environ, 600 << 20, 60.0)
+    try:
+        found = ready(model)
+        source = make({}, os.environ)
+        (expected,) = quantise(source.embed(["where is the walrus?"], question=True))
+        assert found.encode("where is the walrus?") == expected
+        assert found.fingerprint == source.fingerprint
+        assert found.level is not None
+        (child,) = [psutil.Process(pid) for pid in model.pids()]
+        source.close()
+    finally:
+        model.stop()
+    assert not child.is_running()
+    assert model.status()["state"] == "none"
+
+
+def test_a_question_by_meaning_is_encoded_by_the_model(home: Home) -> None:
+    shelf = Shelf(home)
+    for number, text in enumerate(("The invoice was paid late.", "Our dog sleeps on the sofa.", "Rain fell all day.")):
+        shelf.put("brain", f"{number}.md", text, session_id=f"s{number}", source="claude")
+    embed(home, load(home), os.environ)
+    model = Model(os.environ, 600 << 20, 60.0)
+    asking = Asking(home, model)
+    try:
+        ready(model)
+        message = {
+            "op": "ask",
+            "question": "a pet on the couch",
+            "request": {"mode": "vec", "timeout_s": 20.0},
+            "caller": caller(home),
+        }
+        envelope = asking.operations["ask"](message)
+        assert "encoded by the model" in envelope["route"]["reason"]
+        assert envelope["hits"][0]["title"] == "1"
+    finally:
+        asking.stop()
+        model.stop()
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / "child.py"
+    place.write_text(SCRIPTED)
+    monkeypatch.setattr(encoder, "_CODE", f"import sys; exec(open({str(place)!r}).read())")
+
+
+@pytest.mark.usefixtures("scripted")
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_ones() -> None:
+    model = Model(os.environ, 0, 60.0)
+    try:
+        found = ready(model)
+        found.timeout_s = 0.05
+        with pytest.raises(EngineMissing):
+            found.encode("slow")
+        found.timeout_s = 20.0
+        assert found.encode("next") == b"next"
+    finally:
+        model.stop()
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_model_that_dies_is_told_and_started_anew_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model(os.environ, 0, 60.0)
+    try:
+        found = ready(model)
+        found.timeout_s = 20.0
+        with pytest.raises(EngineMissing):
+            found.encode("die")
+        deadline = time.monotonic() + 20
+        while model.pids() and time.monotonic() < deadline:
+            model.tick(time.monotonic())
+            time.sleep(0.01)
+        assert "ended with 3" in model.status()["reason"]
+        assert model.encoder({}) is None
+        assert not model.pids(), "it was started again at once"
+        monkeypatch.setattr(model, "_not_before", 0.0)
+        assert ready(model).fingerprint == "f"
+    finally:
+        model.stop()
+
+
+@pytest.mark.usefixtures("scripted")
+def test_it_ends_when_idle_and_comes_back_for_the_next_question() -> None:
+    model = Model(os.environ, 0, 60.0)
+    try:
+        ready(model)
+        model.tick(time.monotonic())
+        assert model.pids()
+        model.tick(time.monotonic() + 61)
+        assert not model.pids()
+        assert ready(model).fingerprint == "f"
+    finally:
+        model.stop()
+
+
+@pytest.mark.usefixtures("scripted")
+def test_another_configuration_is_another_model() -> None:
+    model = Model(os.environ, 0, 60.0)
+    try:
+        ready(model)
+        (first,) = model.pids()
+        ready(model, {"provider": "openai"})
+        (second,) = model.pids()
+        assert first != second
+        assert not psutil.pid_exists(first)
+    finally:
+        model.stop()
+
+
+def test_a_model_that_does_not_load_is_said(tmp_path: Path) -> None:
+    model = Model(os.environ, 0, 60.0)
+    try:
+        deadline = time.monotonic() + 60
+        section = {"path": str(tmp_path)}
+        while model.encoder(section) is None and not model.status()["reason"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert "model.onnx is missing" in model.status()["reason"]
+        assert not model.pids()
+    finally:
+        model.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds what a process takes in this way")
+def test_the_kernel_refuses_it_more_than_it_may_take() -> None:
+    model = Model(os.environ, 40 << 20, 60.0)
+    try:
+        deadline = time.monotonic() + 60
+        model.encoder({})
+        while not model.status()["reason"] and time.monotonic() < deadline:
+            model.tick(time.monotonic())
+            time.sleep(0.02)
+        assert model.status()["state"] == "none"
+        assert model.status()["reason"]
+    finally:
+        model.stop()
