@@ -33,6 +33,7 @@ COMMANDS = {
     "backup": "the whole memory in one file, tried out",
     "restore": "put a backup into a home, and keep what was there",
     "rebuild": "make the index anew from the markdown alone",
+    "sync": "one memory on several machines, by git",
     "forget": "remove documents and all that was made of them, for good",
     "serve": "keep the model and the index warm, for better and faster answers",
     "mcp": "the memory as tools, for an MCP client",

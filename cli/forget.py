@@ -61,10 +61,15 @@ def run(args: Args, context: Context) -> int:
         return REFUSED
     if not args.yes:
         _ask(args, found)
-    from ops import backup
+    from ops import backup, sync
 
     outcome = forget.carry_out(
-        context.home, found, lambda documents, marks, probes: backup.forget(context.home, documents, marks, probes)
+        context.home,
+        found,
+        lambda documents, marks, probes: (
+            backup.forget(context.home, documents, marks, probes),
+            sync.forget(context.home, settings, context.environ, documents),
+        ),
     )
     _show(args, context, found, outcome)
     return REFUSED if outcome.left or found.outside else OK

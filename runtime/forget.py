@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
 
-    Elsewhere = Callable[[list[tuple[str, str]], list[tuple[str, str]], list[bytes]], list[str]]
+    Elsewhere = Callable[[list[tuple[str, str]], list[tuple[str, str]], list[bytes]], tuple[list[str], list[str]]]
 
 JOB = "forgetting.json"
 _LOCK_WAIT_S = 60.0
@@ -111,7 +111,8 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
 def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Outcome:
     """Forget. Raises LockContention, OSError, EngineMissing; what was begun is finished by the next run.
 
-    ``elsewhere`` forgets (documents, marks, probes) in what lies outside this room: backups, other machines.
+    ``elsewhere`` forgets (documents, marks, probes) in what lies outside this room (backups, other machines), and
+    returns what still holds some of it, and where to look.
     """
     with _alone(home):
         Tombstones(home).add(found.marks)
@@ -124,10 +125,11 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
         write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
         _finish(home, job, found.probes)
     failed: list[str] = []
+    beyond: list[str] = []
     if elsewhere is not None:
-        failed = elsewhere([(row.collection, row.path) for row in found.rows], found.marks, found.probes)
+        failed, beyond = elsewhere([(row.collection, row.path) for row in found.rows], found.marks, found.probes)
     left = leftovers.find(home, found.probes)
-    return Outcome(len(found.rows), failed + left, leftovers.beyond(home, found.originals))
+    return Outcome(len(found.rows), failed + left, beyond + leftovers.beyond(home, found.originals))
 
 
 def obey(

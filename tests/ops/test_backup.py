@@ -276,7 +276,7 @@ def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: H
     beside = make(filled, to=str(tmp_path / "disk"))["path"]
     found = forget.plan(filled, config.load(filled), Selection(references=[session(3)]), "")
     outcome = forget.carry_out(
-        filled, found, lambda documents, marks, probes: backup.forget(filled, documents, marks, probes)
+        filled, found, lambda documents, marks, probes: (backup.forget(filled, documents, marks, probes), [])
     )
     assert outcome.left == []
     for number, path in enumerate((inside, beside)):
@@ -315,7 +315,7 @@ def test_forgetting_in_backups_that_was_killed_is_finished_by_the_next_backup(
     with monkeypatch.context() as patch:
         patch.setattr(packing, "pack", dies)
         with pytest.raises(KeyboardInterrupt):
-            forget.carry_out(filled, found, lambda *what: backup.forget(filled, *what))
+            forget.carry_out(filled, found, lambda *what: (backup.forget(filled, *what), []))
     assert b"drawer3." in unpacked(path, tmp_path / "before")
     make(filled)
     assert b"drawer3." not in unpacked(path, tmp_path / "after")

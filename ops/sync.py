@@ -1,0 +1,282 @@
+"""``brain sync``: the corpus as a git repository, and several machines with one memory.
+
+Every machine has a branch of its own, which only it writes: its documents, its tombstones, its telemetry. So no two
+machines can conflict, and nothing is ever merged. What the others have is laid below ``machines/NAME`` in each
+collection. The repository is bare and lies in ``BRAIN_HOME/sync.git``; nothing derived is ever in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import time
+from os.path import isabs, isdir, join
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.errors import BadInput, Internal
+from core.files import read_or_none, write_atomic
+from core.home import make_private
+from core.locks import FileLock
+from core.tombstones import FILE as TOMBSTONES
+from ops import snapshot, sync_pull
+from ops.git import Blob, Repository, masked, oid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.config import Config
+    from core.home import Home
+
+FOLDER = "sync.git"
+MACHINES = sync_pull.MACHINES
+_FILE = "sync.json"
+_LOCK = "sync.lock"
+_WAIT_S = 60.0
+_BRANCHES = "refs/heads/"
+_OTHERS = "refs/machines/"
+# A document is never as large; what is, is somebody's video in a folder of notes.
+LARGEST = 32 << 20
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+class State:
+    """``state/sync.json``: this machine's name, the remote, what was laid down of the others, what waits to be purged.
+
+    ``machines``: name → {commit, files: path → oid, coming: oids being laid down, marks, removed}. ``removed``:
+    [machine, collection, path] of others' documents that were forgotten here, whether or not there is a tombstone.
+    """
+
+    __slots__ = ("_path", "machines", "name", "purge", "remote", "removed")
+
+    def __init__(self, home: Home) -> None:
+        self._path = join(home.state, _FILE)
+        try:
+            held: dict[str, Any] = json.loads(read_or_none(self._path) or b"{}")
+        except ValueError as error:
+            raise Internal(f"{self._path} is damaged: {error}", f"mv {self._path} {self._path}.damaged") from error
+        self.name: str = held.get("name") or ""
+        self.remote: str = held.get("remote") or ""
+        self.machines: dict[str, dict[str, Any]] = held.get("machines") or {}
+        self.removed: list[list[str]] = held.get("removed") or []
+        self.purge: bool = bool(held.get("purge"))
+
+    def save(self) -> None:
+        """Durably. Raises OSError."""
+        kept = {"schema": 1, **{name: getattr(self, name) for name in self.__slots__ if name != "_path"}}
+        write_atomic(self._path, json.dumps(kept).encode("utf-8", "surrogateescape"))
+
+
+def sync(
+    home: Home, config: Config, environ: Mapping[str, str], *, remote: str = "", folder: str = "", name: str = ""
+) -> dict[str, Any]:
+    """Bring in what other machines have, commit what this one has, push it; returns ``brain sync --json``.
+
+    ``remote`` or ``folder`` (a bare repository there, made where it is missing) are remembered, as is ``name``. Without
+    any, now or before, it only commits. Raises BadInput, Refused, EngineMissing where there is no git, EngineTimeout,
+    LockContention.
+    """
+    started = time.perf_counter()
+    home.make()
+    with FileLock(join(home.state, _LOCK), _WAIT_S):
+        state = State(home)
+        _settle(state, remote, folder, name)
+        make_private(home.path(FOLDER))
+        repository = Repository(home.path(FOLDER), environ)
+        repository.make()
+        if folder:
+            make_private(state.remote)
+            Repository(state.remote, environ).make()
+        pulled = sync_pull.Pulled()
+        branch = _BRANCHES + state.name
+        if state.remote:
+            repository.fetch(state.remote, _OTHERS)
+            for other, commit in sorted(repository.refs(_OTHERS).items()):
+                if other != state.name and valid(other):
+                    sync_pull.lay_down(home, config, repository, state, other, commit, pulled)
+            _drop_gone(home, config, repository, state, pulled)
+        committed, files = _commit(home, config, repository, state, branch)
+        pushed = False
+        if state.remote:
+            pushed = _push(repository, state, branch)
+        beyond = _purge(repository, state, environ) if state.purge or pulled.rewritten else []
+        repository.tidy()
+        state.save()
+    indexed = bool(pulled.changed) and os.path.exists(home.index)
+    if indexed:
+        from runtime.indexing import index
+
+        index(home, config, markdown_only=True, trust_stat=True)
+    return {
+        "schema": 1,
+        "ok": True,
+        "machine": state.name,
+        "remote": masked(state.remote),
+        "documents": files,
+        "committed": committed,
+        "pushed": pushed,
+        "machines": {other: len(held.get("files") or {}) for other, held in sorted(state.machines.items())},
+        "added": pulled.added,
+        "removed": pulled.removed,
+        "forgotten": pulled.forgotten,
+        "kept": pulled.kept,
+        "skipped": pulled.skipped,
+        "beyond": beyond,
+        "indexed": indexed,
+        "took_ms": round((time.perf_counter() - started) * 1000, 1),
+    }
+
+
+def forget(home: Home, config: Config, environ: Mapping[str, str], documents: list[tuple[str, str]]) -> list[str]:
+    """Take what was forgotten out of the history in this home at once; the next ``sync`` takes it to the others.
+
+    The history begins anew, with what there is now. Returns who holds it until then, as sentences; nothing where this
+    home is not synchronised. Raises LockContention, Internal, EngineMissing.
+    """
+    if not configured(home):
+        return []
+    with FileLock(join(home.state, _LOCK), _WAIT_S):
+        state = State(home)
+        for collection, path in documents:
+            parts = path.split("/", 2)
+            if len(parts) == 3 and parts[0] == MACHINES:
+                state.removed.append([parts[1], collection, parts[2]])
+        state.purge = True
+        state.save()
+        repository = Repository(home.path(FOLDER), environ)
+        repository.make()
+        _commit(home, config, repository, state, _BRANCHES + state.name)
+        repository.drop(_OTHERS)
+        repository.purge()
+        if not state.remote:
+            state.purge = False
+            state.save()
+            return []
+    return [f"{masked(state.remote)} and the other machines hold it until they and this one have run `brain sync`"]
+
+
+def valid(name: str) -> bool:
+    """Whether a branch may be a machine's: its name becomes a folder's."""
+    return 0 < len(name) <= 60 and _NAME.issuperset(name) and not name.startswith("-")
+
+
+def own_files(home: Home, config: Config) -> dict[str, str]:
+    """Path in the tree (collection/…) → file, of every document that this machine has itself."""
+    found: dict[str, str] = {}
+    inside, _ = snapshot.parts(home, config)
+    folders = set(inside.values())
+    for name, folder in config.collections.items():
+        if folder.path not in folders:
+            continue
+        for place, below, names in os.walk(folder.path):
+            below[:] = sorted(
+                each for each in below if not each.startswith(".") and not (place == folder.path and each == MACHINES)
+            )
+            for each in sorted(names):
+                path = join(place, each)
+                if each.startswith(".") or "\n" in path or os.path.islink(path) or not os.path.isfile(path):
+                    continue
+                if os.path.getsize(path) <= LARGEST:
+                    found[f"{name}/{os.path.relpath(path, folder.path)}"] = path
+    return found
+
+
+def _settle(state: State, remote: str, folder: str, name: str) -> None:
+    if remote and folder:
+        raise BadInput("--remote and --dir exclude each other", "brain sync --dir /media/disk/brain.git")
+    if remote.startswith("-") or "::" in remote or any(ord(each) < 33 for each in remote):
+        raise BadInput(f"not an address of a repository: {remote!r}", "brain sync --remote git@host:me/brain.git")
+    if folder and not isabs(folder):
+        raise BadInput(f"not an absolute folder: {folder}", "brain sync --dir /media/disk/brain.git")
+    state.remote = remote or folder or state.remote
+    if name and not valid(name):
+        raise BadInput(f"not a name for a machine: {name!r}", "small letters, digits and -: brain sync --as laptop")
+    if name and name != state.name:
+        state.name = name
+    if not state.name:
+        host = "".join(each if each in _NAME else "-" for each in socket.gethostname().lower().split(".")[0]).strip("-")
+        state.name = f"{host[:40] or 'machine'}-{secrets.token_hex(2)}"
+    state.save()
+
+
+def _commit(home: Home, config: Config, repository: Repository, state: State, branch: str) -> tuple[bool, int]:
+    """(whether there was anything to commit, how many documents there are)."""
+    last = repository.commit_of(branch)
+    known = repository.tree(last) if last else {}
+    files: dict[str, Blob | bytes] = {}
+    changed = False
+    for path, place in own_files(home, config).items():
+        with contextlib.suppress(FileNotFoundError):
+            with open(place, "rb") as stream:
+                data = stream.read()
+            same = known.get(path)
+            if same is not None and same.oid == oid(data):
+                files[path] = same
+            else:
+                files[path] = data
+                changed = True
+    documents = len(files)
+    meta = {TOMBSTONES: read_or_none(join(home.state, TOMBSTONES)), "usage.jsonl": read_or_none(home.usage)}
+    meta["removed.json"] = json.dumps(state.removed).encode("utf-8", "surrogateescape") if state.removed else None
+    for name, content in meta.items():
+        if content is not None:
+            files[f".brain/{name}"] = content
+            # A row of telemetry alone is no reason to commit.
+            same = known.get(f".brain/{name}")
+            changed |= name != "usage.jsonl" and (same is None or same.oid != oid(content))
+    changed |= bool(known.keys() - files.keys())
+    if not changed and last and not state.purge:
+        return False, documents
+    now = clock.now()
+    repository.commit(
+        branch, files, f"{documents} documents of {state.name}, {clock.iso(now)}\n", now, "" if state.purge else last
+    )
+    return True, documents
+
+
+def _push(repository: Repository, state: State, branch: str) -> bool:
+    """Push this machine's branch; False where the remote has it already."""
+    ours, theirs = repository.commit_of(branch), repository.commit_of(_OTHERS + state.name)
+    if ours == theirs:
+        return False
+    # Only a history that was purged may replace what is there, and only what this machine has itself seen.
+    repository.push(state.remote, branch, theirs, rewritten=state.purge and bool(theirs))
+    return True
+
+
+def _drop_gone(home: Home, config: Config, repository: Repository, state: State, pulled: sync_pull.Pulled) -> None:
+    """Remove what was laid down of machines that have left."""
+    there = repository.refs(_OTHERS)
+    for other in [name for name in state.machines if name not in there and name != state.name]:
+        sync_pull.lay_down(home, config, repository, state, other, "", pulled)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(join(home.logs, MACHINES, f"{other}.jsonl"))
+        del state.machines[other]
+
+
+def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> list[str]:
+    """Leave nothing of the forgotten in any history that can be reached; returns what cannot be, as sentences."""
+    if state.remote:
+        repository.fetch(state.remote, _OTHERS)
+    repository.purge()
+    said: list[str] = []
+    if state.remote and isdir(state.remote):
+        try:
+            Repository(state.remote, environ).purge()
+        except Internal as error:
+            said.append(f"{state.remote} may still hold it: {error.message}")
+    elif state.remote and state.purge:
+        said.append(
+            f"{masked(state.remote)} no longer names what was forgotten, but may hold it until it collects its garbage:"
+            " git gc --prune=now there, or ask who runs it"
+        )
+    state.purge = False
+    return said
+
+
+def configured(home: Home) -> bool:
+    """Whether this home is synchronised."""
+    return isdir(home.path(FOLDER))
