@@ -147,6 +147,9 @@ def _listen(process: subprocess.Popen[bytes], kept: _Kept, deadline: float, sign
             ended = process.poll() is not None
             left = deadline - _now()
             if left <= 0 and not ended:
+                # What it has said by now it has said in time.
+                for key, _ in selector.select(0) if selector.get_map() else []:
+                    kept.read(key.fd, key.data)
                 return False
             ready = selector.select(0 if ended else min(left, _TICK_S)) if selector.get_map() else []
             for key, _ in ready:

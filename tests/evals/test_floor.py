@@ -12,7 +12,7 @@ import pytest
 import qmd.scoring
 import qmd.search
 import qmd.terms
-import runtime.ask
+import runtime.plan
 from core import config
 from core.home import Home
 from evals import arms_ask, corpora, metrics, sets
@@ -75,7 +75,7 @@ def _no_stop_words(patch: Patch) -> None:
 
 
 def _no_dates(patch: Patch) -> None:
-    patch.setattr(runtime.ask, "date_boost", lambda question, now: (None, None))
+    patch.setattr(runtime.plan, "date_boost", lambda question, now: (None, None))
 
 
 def _no_irregular_forms(patch: Patch) -> None:

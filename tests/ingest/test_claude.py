@@ -475,7 +475,7 @@ def test_unknown_records_blocks_and_subtypes_are_counted_with_a_first_example(ho
         {"no": "type"},
     )
     found = ingest(home, tmp_path).unknown
-    assert found["hologram"] == {"count": 2, "example": f"{path}:2"}
+    assert found["hologram"] == {"count": 2, "example": f"{path}:2", "versions": ["2.1.100"]}
     assert set(found) == {
         "hologram",
         "system tea_time",
