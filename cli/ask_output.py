@@ -72,7 +72,10 @@ def _project(path: str | None) -> str:
 
 
 def _where(hit: dict[str, Any]) -> str:
-    return f"{_line(hit['uri'])}:{hit['line']}  {hit['docid']}"
+    where = f"{_line(hit['uri'])}:{hit['line']}  {hit['docid']}"
+    for other in hit.get("representations", ())[1:]:
+        where += f"  (also {_line(other['uri'])}:{other['line']}, {other['trust']})"
+    return where
 
 
 def _line(text: str) -> str:

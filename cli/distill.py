@@ -109,7 +109,7 @@ def _lines(envelope: dict[str, Any], dry: bool) -> Iterator[str]:
             ("unchanged", "unchanged"),
             ("empty", "with nothing to cite"),
             ("gone", "gone"),
-            ("own", "the distiller's own"),
+            ("synthetic", "synthetic"),
             ("dead", "dead letters"),
         )
         if envelope[key]

@@ -9,6 +9,7 @@ from cli.spec import Args, Command, Option
 from cli.table import table
 from core.errors import BadInput
 from core.text import one_line, printable
+from runtime.explain_distilled import line as distilled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,6 +91,7 @@ def _lines(found: dict[str, Any]) -> Iterable[str]:
         ("configuration", _configuration(found["config"])),
         ("index", _known(found["index"], lambda part: _index(part, found["disk"]))),
         ("semantic", _known(found["semantic"], _semantic)),
+        ("distillation", _known(found["distillation"], distilled)),
     )
     yield from _section("Collections", _collections(found["collections"]))
     yield from _section("Sources", _sources(found))

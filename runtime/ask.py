@@ -15,7 +15,7 @@ from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Inte
 from qmd import search, store
 from qmd.answers import Filters, Hit
 from qmd.scoring import evidence
-from runtime import age, freshness
+from runtime import age, freshness, representations
 from runtime.hits import docid, resume, uri
 from runtime.plan import Plan
 from runtime.query import validate
@@ -83,7 +83,8 @@ class Asker:
         started = time.perf_counter()
         question = validate(question, literal=request.literal)
         now = clock.now()
-        plan = Plan(question, request, self._filters(request), now, self._open_semantics)
+        filters = self._filters(request)
+        plan = Plan(question, request, filters, now, self._open_semantics)
         timeout = request.timeout_s or self._timeout_s
         # Waiting for a lock counts against the deadline too.
         self._connection.set_busy_timeout(self._busy_ms(timeout))
@@ -93,15 +94,17 @@ class Asker:
                 fresh = self._freshness or freshness.Freshness(self._home, self._config, self._connection)
                 self._freshness = fresh
                 plan.choose(bool(fresh.embedded))
-                hits = plan.run(self._searcher)
+                most = representations.reach(self._connection, self._config, filters.collections, request.limit)
+                hits = plan.run(self._searcher, most)
                 if plan.mode != "time" and any(hit.fields.get("synthetic") is True for hit in hits):
                     from runtime.synthetic import CANDIDATES, demote
 
-                    hits = demote(plan.run(self._searcher, CANDIDATES + request.limit), request.limit)
+                    hits = demote(plan.run(self._searcher, CANDIDATES + most), most)
                 if any("superseded_by" in hit.fields for hit in hits):
                     from runtime.supersede import arrange
 
                     hits = arrange(self._connection, hits)
+                hits, twins = representations.unite(hits, self._config, request.limit)
                 if deadline.passed():
                     raise apsw.InterruptError("the answer came after the deadline")
         except apsw.Error as error:
@@ -130,7 +133,7 @@ class Asker:
         }
         if not hits:
             envelope["error"] = "no_results"
-        envelope["hits"] = [self._hit(rank, hit, now, request.explain) for rank, hit in enumerate(hits, 1)]
+        envelope["hits"] = [self._hit(rank, hit, now, request.explain, twins) for rank, hit in enumerate(hits, 1)]
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
 
@@ -172,7 +175,7 @@ class Asker:
             fields.append(("project", "GLOB", project_glob(request.project)))
         return Filters(names, since=request.since, until=request.until, fields=tuple(fields))
 
-    def _hit(self, rank: int, hit: Hit, now: int, explain: bool) -> dict[str, Any]:
+    def _hit(self, rank: int, hit: Hit, now: int, explain: bool, twins: dict[int, Hit] | None = None) -> dict[str, Any]:
         days, label = age.label(hit.date, now)
         folder: Collection | None = self._config.collections.get(hit.collection)
         result: dict[str, Any] = {
@@ -203,6 +206,9 @@ class Asker:
             result["warning"] = warning
         if not hit.dated:
             result["date_source"] = "mtime"
+        twin = twins.get(hit.document_id) if twins else None
+        if twin is not None:
+            result["representations"] = [representations.place(each, self._config) for each in (hit, twin)]
         if explain:
             result["explain"] = hit.parts
         return result

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
-from runtime import explain_corpus, explain_machine, explain_semantic, explain_surfaces
+from runtime import explain_corpus, explain_distilled, explain_machine, explain_semantic, explain_surfaces
 from runtime.expiry import expiring
 from runtime.explain_problems import problems
 
@@ -71,6 +71,7 @@ def _corpus(home: Home, found: dict[str, Any]) -> None:
     found["index"] = _part(index)
     if "error" in found["index"]:
         found["index"] = {"path": home.index, **found["index"]}
+    found["distillation"] = _part(lambda: explain_distilled.distillation(home))
     found["semantic"] = _part(lambda: explain_semantic.semantic(known, config))
     found["collections"] = _part(collections)
 

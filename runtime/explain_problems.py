@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runtime.explain_distilled import findings
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,6 +26,7 @@ def problems(found: dict[str, Any]) -> list[dict[str, str]]:
         *_corpus(found),
         *_sources(found),
         *_kept(found),
+        *(_problem(severity, "distillation", said, fix) for severity, said, fix in findings(found["distillation"])),
         *_surfaces(found),
     ]
     return sorted(listed, key=lambda problem: SEVERITIES.index(problem["severity"]))

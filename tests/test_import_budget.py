@@ -49,6 +49,7 @@ OURS = {
     "runtime.freshness",
     "runtime.days",
     "runtime.hits",
+    "runtime.representations",
     "runtime.plan",
     "runtime.query",
     "runtime.request",

@@ -71,7 +71,7 @@ class Report:
             "unchanged": self.counts["unchanged"],
             "empty": self.counts["empty"],
             "gone": self.counts["gone"],
-            "own": self.counts["own"],
+            "synthetic": self.counts["synthetic"],
             "dead": self.counts["dead"],
             "statements": self.statements,
             "tokens": self.tokens,
@@ -183,8 +183,8 @@ class _Step:
         """Why a document needs no distilling; "" where it does."""
         if source is None:
             return "gone"
-        if source.is_own:
-            return "own"
+        if source.is_synthetic:
+            return "synthetic"
         if asked.since is not None and _ended(source) < asked.since:
             return "early"
         before = sources.known(self._config, source.path)

@@ -13,6 +13,7 @@ from core import document, redaction
 from core.document import Timestamp
 from core.errors import BadInput
 from core.files import read_or_none
+from ingest.exclusions import SYNTHETIC_PROMPT
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 DISTILLED = "distilled"
 SESSIONS = "brain"
 # Every prompt of ours begins with it. A transcript that holds it there is the distiller's own, and no memory.
-MARKER = "brain-distill-request"
+MARKER = f"{SYNTHETIC_PROMPT} brain-distill-request"
 _FIRST = re.compile(r"(?m)^## \[1\] .*\n+(.*)$")
 
 
@@ -46,8 +47,10 @@ class Source:
         return str(self.meta.get("title") or self.path.removesuffix(".md"))
 
     @property
-    def is_own(self) -> bool:
-        """Whether this is a session that the distiller itself has had with a model."""
+    def is_synthetic(self) -> bool:
+        """Whether no person had this session: one that is labelled so, or the distiller's own with a model."""
+        if self.meta.get("synthetic") is True:
+            return True
         first = _FIRST.search(self.body)
         return first is not None and first[1].startswith(MARKER)
 

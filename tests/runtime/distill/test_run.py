@@ -93,10 +93,11 @@ def test_what_is_gone_waits_no_longer(shelf: Shelf) -> None:
     assert (report["gone"], report["distilled"], report["waiting"]) == (1, 1, 0)
 
 
-def test_the_distillers_own_sessions_are_not_distilled(shelf: Shelf) -> None:
+def test_sessions_that_no_person_had_are_not_distilled(shelf: Shelf) -> None:
     shelf.put("brain", "own.md", f"## [1] user\n\n{MARKER}\n\nPlease use this.\n")
-    report = run(shelf.home, shelf.config, Extractive(), Asked(keys=[("brain", "own.md")]))
-    assert (report["own"], report["distilled"]) == (1, 0)
+    shelf.put("brain", "bench.md", TEXT, synthetic=True)
+    report = run(shelf.home, shelf.config, Extractive(), Asked(keys=[("brain", "own.md"), ("brain", "bench.md")]))
+    assert (report["synthetic"], report["distilled"]) == (2, 0)
 
 
 class Failing:
