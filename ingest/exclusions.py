@@ -7,7 +7,6 @@ session is judged by the folder that it was begun in.
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
 from os.path import dirname, expanduser, join
 from typing import TYPE_CHECKING
 
@@ -93,6 +92,10 @@ def _globs(given: object) -> tuple[str, ...]:
 
 def _matches(path: str, globs: Sequence[str]) -> bool:
     """Whether a path is, or lies below, what one of the globs names. A bare name is any folder of that name."""
+    if not globs:
+        return False
+    from fnmatch import fnmatchcase  # a run with nothing new, and one without rules, does without `re`
+
     return any(
         fnmatchcase(path, glob) or fnmatchcase(path, f"{glob}/*")
         if "/" in glob

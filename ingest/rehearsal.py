@@ -9,6 +9,7 @@ from os.path import abspath
 from typing import TYPE_CHECKING, Any
 
 from ingest import run, sources
+from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.state import FileRow, known, known_units
 
@@ -47,9 +48,11 @@ def rehearse(
     fresh: set[str] = set()
     changed: set[str] = set()
     paths: list[str] = []
+    keeping = Keeping(home, source_name)  # of which nothing is asked but what it withholds
     # A source with a run of its own makes no units of its files: that they would be read is all that can be said.
     for number, file in enumerate(new if hasattr(source, "read") else (), 1):
         reading = source.read(file.path)
+        keeping.withhold(reading)
         ledger.bytes += reading.consumed
         for unit in reading.parts:
             (changed if unit in units else fresh).add(unit)

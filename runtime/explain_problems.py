@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LOAD = {"launchd": "launchctl load -w {file}", "systemd": "systemctl --user enable --now {name}.timer"}
+# Of kinds of records that are not known, so many are named.
+_KINDS = 5
 SEVERITIES = ("error", "warning", "notice")
 
 
@@ -124,6 +126,12 @@ def _sources(found: dict[str, Any]) -> Iterator[dict[str, str]]:
             for key, noun in (("failed_files", "file"), ("failed_records", "record"))
             if counted.get(key)
         ]
+        unknown = counted.get("unknown")
+        if isinstance(unknown, dict) and unknown:
+            kinds = sorted(unknown, key=lambda kind: -_count(unknown[kind]))
+            some = ", ".join(kinds[:_KINDS]) + (f" and {len(kinds) - _KINDS} more" if len(kinds) > _KINDS else "")
+            message = f"{name}: records of kinds that this version does not know: {some}"
+            yield _problem("notice", "ledger", message, "brain explain shows where each was first seen")
         if parts:
             message = f"{name}: {' and '.join(parts)} could not be read"
             yield _problem("notice", "ledger", message, "brain explain --json lists them under ledger")
@@ -169,6 +177,11 @@ def _surfaces(found: dict[str, Any]) -> Iterator[dict[str, str]]:
         elif job["last_exit"]:
             message = f"{job['name']} ended with {job['last_exit']} when it last ran"
             yield _problem("warning", "schedule", message, "run it by hand and read what it says")
+
+
+def _count(entry: object) -> int:
+    count = entry.get("count") if isinstance(entry, dict) else None
+    return count if isinstance(count, int) else 0
 
 
 def _many(count: int, one: str, more: str = "") -> str:

@@ -104,3 +104,12 @@ def test_a_synthetic_session_says_so_in_its_frontmatter(home: Home, tmp_path: Pa
     shutil.rmtree(home.path("brain"))
     ingest(home, tmp_path / "t")
     assert corpus(home) == before
+
+
+def test_a_rehearsal_knows_what_is_excluded(home: Home, folder: Path) -> None:
+    from ingest.rehearsal import rehearse
+
+    configure(home, "exclude: {projects: [api]}")
+    would = rehearse(home, "claude", [str(folder)], trust_stat=False)["would"]
+    assert would["units"] == [OTHER]
+    assert not Path(home.path("raw")).exists()

@@ -358,3 +358,14 @@ def test_file_names_that_are_not_utf8_do_not_break_the_report(home: Home, claude
 )
 def test_a_comma_string_of_globs_is_split_outside_braces(text: str, globs: list[str]) -> None:
     assert _globs(text) == globs
+
+
+def test_a_kind_of_record_that_is_not_known_is_a_finding(home: Home, claude_root: Path) -> None:
+    from tests.ingest.transcripts import SESSION, Script, save
+
+    script = Script()
+    place = claude_root / "projects" / "x" / f"{SESSION}.jsonl"
+    save(place, script.user("hello"), script.record("never-seen-before"))
+    indexing.index(home, config.load(home))
+    said = [problem["message"] for problem in explain.report(home, "terminal", {})["problems"]]
+    assert any("never-seen-before" in message for message in said)
