@@ -172,7 +172,13 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _add(tar: tarfile.TarFile, path: str, name: str) -> tuple[int, str]:
-    with open(path, "rb") as stream:
+    try:
+        stream = open(path, "rb")  # noqa: SIM115  # closed by the with below
+    except PermissionError:
+        raise BadInput(
+            f"{name} may not be read, so nothing was backed up", f"chmod u+r {name}  (in the home)"
+        ) from None
+    with stream:
         status = os.fstat(stream.fileno())
         hashed = _Hashed(stream, status.st_size)
         tar.addfile(_member(name, status.st_size, int(status.st_mtime)), hashed)
