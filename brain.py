@@ -42,6 +42,7 @@ COMMANDS = {
     "stats": "how the memory is used: by whom, how fast, how often in vain",
     "schedule": "have the machine do the work: indexing, embedding, the doctor",
     "acceptance": "is it worth keeping: continue, pivot or teardown",
+    "teardown": "take everything out again: hooks, skills, schedules, index, and the memory itself",
     "eval": "measure how good the answers are",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }

@@ -100,6 +100,11 @@ def status(home: Home, paths: Iterable[str], environ: Mapping[str, str]) -> dict
     return {"files": files, "last_fired": fired[-1] if fired else None, "off": environ.get("BRAIN_HOOKS") == "off"}
 
 
+def events_of(path: str) -> list[str]:
+    """The events of a settings file that run a hook of ours; [] where there are none, or it is not settings."""
+    return list(_state(path, None)["events"])
+
+
 def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
     state: dict[str, Any] = {"file": path, "recorded": record is not None, "events": [], "problems": []}
     try:
