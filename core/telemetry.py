@@ -2,16 +2,20 @@
 
 Rows are appended under ``flock(LOCK_EX)``, so that concurrent commands never interleave bytes. The question's text is
 never written here. A failure to write is returned, not raised: telemetry must not fail the command it observes.
+Past ``ROTATE_BYTES`` the ledger is renamed to ``usage-<UTC time>-<process>.jsonl`` and kept; readers read both.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
 
 from core import clock, jsonio
 from core.errors import BrainError
 from core.home import PRIVATE_FILE, Home, make_private
+
+ROTATE_BYTES = 8 << 20
 
 
 def record(home: Home, event: str, surface: str, **fields: object) -> Exception | None:
@@ -20,11 +24,14 @@ def record(home: Home, event: str, surface: str, **fields: object) -> Exception 
         return None  # a command that only looks does not make a home
     row: dict[str, object] = {"schema": 1, "ts": clock.iso(clock.now()), "surface": surface, "event": event}
     row.update(fields)
-    return append(home.usage, row)
+    return append(home.usage, row, ROTATE_BYTES)
 
 
-def append(path: str, row: dict[str, object]) -> Exception | None:
-    """Append one row to a ledger of JSON lines; what went wrong is returned, as telemetry must not fail a command."""
+def append(path: str, row: dict[str, object], rotate_bytes: int = 0) -> Exception | None:
+    """Append one row to a ledger of JSON lines; what went wrong is returned, as telemetry must not fail a command.
+
+    A ledger that has ``rotate_bytes`` by then (0: never) makes room for a new one.
+    """
     try:
         line = (jsonio.dumps(row) + "\n").encode()
         make_private(os.path.dirname(path))
@@ -36,6 +43,8 @@ def append(path: str, row: dict[str, object]) -> Exception | None:
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 line = b"\n" + line
             os.write(descriptor, line)
+            if 0 < rotate_bytes <= size + len(line):
+                _rotate(path, descriptor)
         finally:
             os.close(descriptor)
     except (OSError, BrainError, ValueError, TypeError) as error:
@@ -43,10 +52,44 @@ def append(path: str, row: dict[str, object]) -> Exception | None:
     return None
 
 
+def _rotate(path: str, descriptor: int) -> None:
+    """Rename the ledger, which this process holds locked.
+
+    Whoever waits for the lock meanwhile has the renamed file open, and appends to that one: no row is lost. It must not
+    rename the ledger that has come in its place, so the name and the open file are compared.
+    """
+    named, held = os.stat(path), os.fstat(descriptor)
+    if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino):
+        instant = time.time_ns()  # names sort by time, also those of one second
+        stamp = clock.iso(instant // 1_000_000_000).rstrip("Z").replace("-", "").replace(":", "")
+        os.rename(path, f"{path.removesuffix('.jsonl')}-{stamp}.{instant % 1_000_000_000:09}Z-{os.getpid()}.jsonl")
+
+
+def ledgers(home: Home) -> list[str]:
+    """The ledger and what was rotated out of it, the oldest first; a file may be gone, or not yet there."""
+    folder, _, name = home.usage.rpartition("/")
+    prefix = name.removesuffix(".jsonl") + "-"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        names = []
+    rotated = sorted(each for each in names if each.startswith(prefix) and each.endswith(".jsonl"))
+    return [*(f"{folder}/{each}" for each in rotated), home.usage]
+
+
 def tail(home: Home, count: int) -> list[dict[str, object]]:
     """The last ``count`` whole rows, oldest first; torn rows are passed over. Raises OSError, but not where none is."""
+    rows: list[dict[str, object]] = []
+    for path in reversed(ledgers(home)):
+        rows = _tail(path, count - len(rows)) + rows
+        if len(rows) >= count:
+            break
+    return rows
+
+
+def _tail(path: str, count: int) -> list[dict[str, object]]:
     try:
-        with open(home.usage, "rb") as stream:
+        with open(path, "rb") as stream:
             size = stream.seek(0, os.SEEK_END)
             # Rows have no fixed length: where a guess held too few of them, look at more.
             reach = 4096 * max(1, count)

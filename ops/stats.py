@@ -7,10 +7,10 @@ import math
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from core import clock
+from core import clock, telemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from core.home import Home
 
@@ -34,7 +34,7 @@ def read(home: Home, since: int) -> tuple[list[dict[str, Any]], int]:
     rows: list[dict[str, Any]] = []
     torn = 0
     first = clock.iso(since)
-    for path in _files(home):
+    for path in telemetry.ledgers(home):
         try:
             stream = open(path, "rb")  # noqa: SIM115  # closed below
         except FileNotFoundError:
@@ -54,14 +54,6 @@ def read(home: Home, since: int) -> tuple[list[dict[str, Any]], int]:
                     rows.append(row)
     rows.sort(key=lambda row: str(row["ts"]))
     return rows, torn
-
-
-def _files(home: Home) -> Iterator[str]:
-    """The ledger, and what was rotated out of it, the oldest first."""
-    import glob
-
-    yield from sorted(glob.glob(glob.escape(home.usage.removesuffix(".jsonl")) + "-*.jsonl"))
-    yield home.usage
 
 
 def stats(home: Home, since: int) -> dict[str, Any]:

@@ -98,3 +98,48 @@ def test_a_file_where_the_folder_should_be_is_returned_not_raised(home: Home) ->
 
 def test_a_field_that_cannot_be_written_is_returned_not_raised(home: Home) -> None:
     assert isinstance(telemetry.record(home, "ask", "terminal", hits=["\udcff.md"]), UnicodeEncodeError)
+
+
+def test_a_ledger_that_has_grown_makes_room_and_loses_nothing(home: Home) -> None:
+    for number in range(100):
+        assert telemetry.append(home.usage, {"number": number, "pad": "x" * 500}, 5_000) is None
+    files = telemetry.ledgers(home)
+    assert len(files) > 5
+    there = [Path(path) for path in files if os.path.exists(path)]
+    assert all(path.stat().st_size < 6_000 for path in there)
+    assert {path.stat().st_mode & 0o777 for path in there} == {0o600}
+    assert [json.loads(line)["number"] for path in there for line in path.read_text().splitlines()] == list(range(100))
+    assert [row["number"] for row in telemetry.tail(home, 30)] == list(range(70, 100))
+    assert len(telemetry.tail(home, 1000)) == 100
+
+
+_ROTATING = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from core import telemetry
+from core.home import Home
+for number in range(40):
+    row = {"who": int(sys.argv[3]), "number": number, "pad": "x" * 500}
+    assert telemetry.append(Home(sys.argv[2]).usage, row, 20_000) is None
+"""
+
+
+def test_processes_that_rotate_the_same_ledger_lose_no_row(home: Home) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", _ROTATING, ROOT, home.root, str(who)]) for who in range(8)]
+    assert [writer.wait(60) for writer in writers] == [0] * 8
+    rows = [
+        json.loads(line)
+        for path in telemetry.ledgers(home)
+        if os.path.exists(path)
+        for line in Path(path).read_text().splitlines()
+    ]
+    assert len(telemetry.ledgers(home)) > 3
+    assert sorted((row["who"], row["number"]) for row in rows) == [(who, n) for who in range(8) for n in range(40)]
+
+
+def test_telemetry_of_its_own_rotates_at_its_bound(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "ROTATE_BYTES", 10)
+    telemetry.record(home, "ask", "terminal")
+    telemetry.record(home, "recent", "terminal")
+    assert len(telemetry.ledgers(home)) == 3
+    assert [row["event"] for row in telemetry.tail(home, 1)] == [row["event"] for row in telemetry.tail(home, 2)][-1:]
