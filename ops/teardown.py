@@ -19,7 +19,9 @@ from core.errors import BrainError
 from core.files import read_or_none
 from core.locks import FileLock
 from ops import hooks, installed, schedule, schedule_files, skills
+from ops.schedule_jobs import JOBS
 from runtime import explain_surfaces
+from runtime.resident import control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +32,8 @@ _LOCK_WAIT_S = 30
 _INDEX = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal")
 # Folders that runs write, whether or not the configuration still names them as collections.
 _WRITTEN = ("brain", "distilled", "chrome-history", "raw")
+# What is attempted besides paths.
+_ACTS = ("schedules", "the resident process")
 # Derived, though it lies in state/: made again by whatever needs it.
 _CACHES = ("config.cache", "pulse", "schedule.json")
 
@@ -76,6 +80,7 @@ def carry_out(home: Home, environ: Mapping[str, str], *, keep_corpus: bool) -> d
     edited = [path for path in installed.read(home)["skills"] if lexists(path)]
     outside = {kind: list(record[kind]) for kind in installed.KINDS}
     if isdir(home.state):
+        attempt("the resident process", lambda: control.stop(home))
         with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S):
             for path in planned["inside"]:
                 attempt(path, lambda path=path: _remove(path))  # type: ignore[misc]
@@ -83,7 +88,7 @@ def carry_out(home: Home, environ: Mapping[str, str], *, keep_corpus: bool) -> d
         os.rmdir(home.root)
     left = list(_left(outside, planned["inside"], where, edited, failures))
     removed = [
-        path for path in dict.fromkeys(removed) if path != "schedules" and path not in {each["path"] for each in left}
+        path for path in dict.fromkeys(removed) if path not in _ACTS and path not in {each["path"] for each in left}
     ]
     return {"removed": removed, "kept": [path for path in planned["kept"] if lexists(path)], "left": left}
 
@@ -151,12 +156,14 @@ def _left(
     for path in outside["completions"]:
         if lexists(path):
             yield {"what": "completion", "path": path, "why": "edited by you; remove it by hand"}
-    ours = {schedule_files.label(job, where) for job in schedule.JOBS}
-    ours |= {schedule_files.unit(job, where) for job in schedule.JOBS}
-    commands = {" ".join(schedule_files.command_line(job, where)) for job in schedule.JOBS}
+    ours = {schedule_files.label(job, where) for job in JOBS}
+    ours |= {schedule_files.unit(job, where) for job in JOBS}
+    commands = {" ".join(schedule_files.command_line(job, where)) for job in JOBS}
     for job in explain_surfaces.schedule()["jobs"]:
         if job["name"] in ours or any(command in job["name"] for command in commands):
             yield _still("schedule", job["file"], failures)
+    if "the resident process" in failures:
+        yield _still("process", "the resident process", failures)
     for path in inside:
         if lexists(path):
             yield _still("file", path, failures)

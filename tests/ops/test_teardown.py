@@ -123,3 +123,14 @@ def test_the_command_leaves_not_even_its_own_telemetry(full: Home, brain: Brain)
     again = brain("teardown", "--yes")
     assert again.returncode == 0, again.stderr
     assert not Path(full.root).exists()
+
+
+def test_the_resident_process_ends_with_it(full: Home) -> None:
+    import psutil
+
+    from runtime.resident import control
+
+    started = control.start(full, os.environ, [])
+    assert psutil.pid_exists(started["pid"])
+    done = teardown.carry_out(full, os.environ, keep_corpus=False)
+    assert (done["left"], psutil.pid_exists(started["pid"])) == ([], False)
