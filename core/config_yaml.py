@@ -114,9 +114,10 @@ def parse(path: str) -> dict[str, Any]:
 
 
 _DOCTOR = frozenset(
-    """free_bytes process_hours pending_share lexical_hours semantic_days wal_bytes recent_share silent_days "
-    "distill_days
-    hook_days""".split()
+    (
+        *("free_bytes", "process_hours", "pending_share", "lexical_hours", "semantic_days", "wal_bytes"),
+        *("recent_share", "silent_days", "distill_days", "hook_days", "backup_days"),
+    )
 )
 
 

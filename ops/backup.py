@@ -116,13 +116,17 @@ def listed(folder: str) -> list[str]:
 
 
 def last(home: Home) -> tuple[int, str] | None:
-    """(when, path) of the last backup made of this home, None where there is none or its file is gone."""
-    try:
-        found = json.loads(read_or_none(join(home.state, "last-backup.json")) or b"{}")
-        at, path = clock.parse_iso(str(found["at"])), str(found["path"])
-    except (ValueError, KeyError, TypeError):
-        return None
-    return (at, path) if at is not None and os.path.isfile(path) else None
+    """(when, path) of the last backup made of this home, None where there is none or its file is gone.
+
+    A note says so, as it may lie anywhere; one below the home speaks for itself, also where that note was restored.
+    """
+    found = [(int(os.stat(path).st_mtime), path) for path in listed(home.path(FOLDER))]
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        held = json.loads(read_or_none(join(home.state, "last-backup.json")) or b"{}")
+        at, path = clock.parse_iso(str(held["at"])), str(held["path"])
+        if at is not None and os.path.isfile(path):
+            found.append((at, path))
+    return max(found, default=None)
 
 
 def known(home: Home) -> list[str]:
@@ -159,11 +163,15 @@ def forget(
         return _forget(home, job, work, list(probes))
 
 
+def forgetting(home: Home) -> bool:
+    """Whether something is still to be taken out of backups."""
+    return os.path.exists(join(home.state, _JOB))
+
+
 def finish_forgetting(home: Home) -> None:
     """Finish what a killed run of ``forget`` had begun; the caller is ``working``."""
-    path = join(home.state, _JOB)
-    if os.path.exists(path):
-        _forget(home, _read_job(path), join(home.state, _WORK), [])
+    if forgetting(home):
+        _forget(home, _read_job(join(home.state, _JOB)), join(home.state, _WORK), [])
 
 
 def _read_job(path: str) -> dict[str, Any]:

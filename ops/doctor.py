@@ -14,7 +14,7 @@ from core.errors import BrainError
 from core.files import read_or_none, write_atomic
 from core.text import one_line
 from ops import notify
-from ops.checks import acceptance, documents, engine, index, machine, sources, surfaces
+from ops.checks import acceptance, documents, engine, index, machine, recovery, sources, surfaces
 from ops.checks import telemetry as ledger
 from ops.finding import SEVERITIES, Finding, Patient
 
@@ -34,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     *surfaces.CHECKS,
     *documents.CHECKS,
     *acceptance.CHECKS,
+    *recovery.CHECKS,
 )
 # A notice is work that waits; it is shown, and the doctor is well.
 _FAILING = frozenset(("error", "warning"))

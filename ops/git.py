@@ -198,6 +198,16 @@ class Repository:
         timeout_s: float = _LOCAL_S,
         most_bytes: int = _LISTING_BYTES,
     ) -> child.Done:
+        # Git makes files as the umask says; what is remembered is nobody else's.
+        before = os.umask(0o077)
+        try:
+            return self._child(words, stdin, bare, timeout_s, most_bytes)
+        finally:
+            os.umask(before)
+
+    def _child(
+        self, words: tuple[str, ...], stdin: bytes | IO[bytes] | None, bare: bool, timeout_s: float, most_bytes: int
+    ) -> child.Done:
         argv = ["git", *_SAFE, *(("--git-dir", self.path) if bare else ()), *words]
         try:
             if isinstance(stdin, bytes):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _STAGE = ".restoring"
-_MOVES = ".restoring.json"
+MOVES = ".restoring.json"
 _WAIT_S = 60.0
 
 
@@ -61,7 +61,7 @@ def restore(path: str, home: Home, *, force: bool = False, progress: packing.Pro
             shutil.rmtree(aside)
             aside = ""
     except BaseException:
-        if not os.path.exists(home.path(_MOVES)):
+        if not os.path.exists(home.path(MOVES)):
             shutil.rmtree(stage, ignore_errors=True)
         raise
     return {
@@ -141,7 +141,7 @@ def _swap(home: Home, copy: Home) -> str:
     names = _state_last({*os.listdir(copy.root), *going})
     with FileLock(join(home.state, "index.lock"), _WAIT_S):
         job = {"schema": 1, "aside": aside, "going": going, "names": names}
-        write_atomic(home.path(_MOVES), json.dumps(job).encode("utf-8", "surrogateescape"))
+        write_atomic(home.path(MOVES), json.dumps(job).encode("utf-8", "surrogateescape"))
         _move(home, job)
     return aside
 
@@ -159,13 +159,13 @@ def _move(home: Home, job: dict[str, Any]) -> None:
                 os.rename(place, f"{aside}.{os.urandom(4).hex()}")
             os.rename(staged, place)
     sync_folder(home.root)
-    os.unlink(home.path(_MOVES))
+    os.unlink(home.path(MOVES))
     shutil.rmtree(stage, ignore_errors=True)
 
 
 def finish(home: Home) -> bool:
     """Finish what a killed run had begun; whether there was anything."""
-    data = read_or_none(home.path(_MOVES))
+    data = read_or_none(home.path(MOVES))
     if data is None:
         return False
     _move(home, json.loads(data))

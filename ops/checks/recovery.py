@@ -1,0 +1,52 @@
+"""What was begun has ended: a restore, forgetting in backups; and where that is asked for, the last backup is young."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ops import backup, restore
+from ops.finding import Finding, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DAY = 86_400
+
+
+def restored_whole(patient: Patient) -> Iterator[Finding]:
+    """No restore was killed between the folders that it moves."""
+    if os.path.exists(patient.home.path(restore.MOVES)):
+        yield Finding(
+            "restore-unfinished",
+            "error",
+            "a restore was killed while it moved folders: the home is part old, part new",
+            "brain restore FILE --force finishes it first",
+            lambda: "finished the restore" if restore.finish(patient.home) else "",
+        )
+
+
+def forgotten_in_backups(patient: Patient) -> Iterator[Finding]:
+    """What was forgotten has left the backups, too."""
+    if backup.forgetting(patient.home):
+        yield Finding(
+            "backup-forgetting", "warning", "backups may still hold what was forgotten", "brain backup finishes that"
+        )
+
+
+def backup_is_young(patient: Patient) -> Iterator[Finding]:
+    """The last backup is no older than ``doctor: {backup_days: N}``; without it, nothing is asked."""
+    days = patient.threshold("backup_days", 0)
+    if not days:
+        return
+    last = backup.last(patient.home)
+    if last is None:
+        yield Finding(
+            "backup-missing", "warning", f"there is no backup; one every {days:g} days is asked for", "brain backup"
+        )
+    elif patient.now - last[0] > days * _DAY:
+        age = (patient.now - last[0]) / _DAY
+        yield Finding("backup-old", "warning", f"the last backup is {age:.0f} days old: {last[1]}", "brain backup")
+
+
+CHECKS = (restored_whole, forgotten_in_backups, backup_is_young)

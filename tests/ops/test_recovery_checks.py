@@ -1,0 +1,97 @@
+"""The doctor tells of a restore that was killed, of backups that hold the forgotten, and of one that is too old."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from core import config
+from core.config_yaml import _DOCTOR
+from core.errors import BadInput
+from core.home import Home
+from ops import backup, restore, sync
+from ops.checks import machine, recovery
+from ops.finding import Finding, Patient
+from runtime import inbox
+
+
+def findings(home: Home, later_days: float = 0.0) -> list[Finding]:
+    patient = Patient(home, os.environ, time.time() + later_days * 86_400)
+    return [finding for check in recovery.CHECKS for finding in check(patient)]
+
+
+@pytest.fixture
+def asked(home: Home) -> Home:
+    """A home with a note, whose owner wants a backup every week."""
+    inbox.write(home, "the pelican landed")
+    Path(home.path("collections.yml")).write_text("collections: {inbox: {path: inbox}}\ndoctor: {backup_days: 7}\n")
+    return home
+
+
+def test_a_backup_is_asked_for_only_where_the_configuration_does(home: Home) -> None:
+    assert findings(home, 1000) == []
+
+
+def test_a_backup_that_is_missing_or_too_old_is_a_finding(asked: Home) -> None:
+    assert [finding.id for finding in findings(asked)] == ["backup-missing"]
+    path = backup.make(asked, config.load(asked))["path"]
+    assert findings(asked, 6.9) == []
+    old = findings(asked, 7.5)
+    assert [(finding.id, finding.fix) for finding in old] == [("backup-old", "brain backup")]
+    os.unlink(path)
+    assert [finding.id for finding in findings(asked)] == ["backup-missing"]
+
+
+def test_a_restore_that_was_killed_is_found_and_mended(asked: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = backup.make(asked, config.load(asked))["path"]
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "_move", dies)
+        with pytest.raises(KeyboardInterrupt):
+            restore.restore(path, asked, force=True)
+    (found,) = findings(asked)
+    assert (found.id, found.severity) == ("restore-unfinished", "error")
+    assert found.mend is not None
+    assert found.mend()
+    assert findings(asked) == []
+    assert list(Path(asked.inbox).rglob("*.md"))
+
+
+def test_backups_that_may_hold_the_forgotten_are_a_finding(asked: Home) -> None:
+    backup.make(asked, config.load(asked))
+    job = Path(asked.state, "forgetting-backups.json")
+    job.write_text(json.dumps({"schema": 1, "documents": [], "marks": [["claude", "x"]]}))
+    assert [finding.id for finding in findings(asked)] == ["backup-forgetting"]
+    backup.make(asked, config.load(asked))
+    assert findings(asked) == []
+
+
+def test_nothing_that_backup_or_sync_make_is_open_to_others(asked: Home, tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        backup.make(asked, config.load(asked))
+        sync.sync(asked, config.load(asked), os.environ, folder=str(tmp_path / "remote.git"))
+    finally:
+        os.umask(before)
+    Path(asked.path("collections.yml")).chmod(0o600)
+    assert list(machine.permissions(Patient(asked, os.environ, time.time()))) == []
+    assert not [path for path in (tmp_path / "remote.git").rglob("*") if stat.S_IMODE(path.stat().st_mode) & 0o077]
+
+
+@pytest.mark.parametrize("key", sorted(_DOCTOR))
+def test_every_threshold_that_is_documented_may_be_set(home: Home, key: str) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "configuration.md").read_text()
+    assert f"| `{key}` |" in page
+    Path(home.path("collections.yml")).write_text(f"collections: {{inbox: {{path: inbox}}}}\ndoctor: {{{key}: 3}}\n")
+    assert config.load(home).section("doctor")[key] == 3
+    Path(home.path("collections.yml")).write_text("collections: {inbox: {path: inbox}}\ndoctor: {nonsense: 3}\n")
+    with pytest.raises(BadInput):
+        config.load(home)
