@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.semantic import Semantic
+
 BACKENDS = ("bm25", "vector", "hybrid", "full")
 _LEAST = 10
 # Of a backend's answers so many are reported.
@@ -82,17 +84,18 @@ def run(
     queries: Sequence[dict[str, Any]],
     collection: str,
     told: Callable[[str, str, float | None], None],
+    meaning: Semantic | None = None,
 ) -> list[dict[str, Any]]:
     """A row a query, with the measures of each backend; ``told`` hears (query, backend, None), then its milliseconds.
 
-    A backend that needs a model scores 0.
+    A backend that needs a model that is not there scores 0; without ``meaning`` that is all but keywords.
     """
     results = []
     for query in queries:
         backends = {}
         for backend in BACKENDS:
             told(str(query.get("id")), backend, None)
-            backends[backend] = _measure(connection, backend, query, collection)
+            backends[backend] = _measure(connection, backend, query, collection, meaning)
             told(str(query.get("id")), backend, backends[backend]["latency_ms"])
         results.append(
             {"id": query.get("id"), "query": query["query"], "type": query.get("type"), "backends": backends}
@@ -159,14 +162,16 @@ def _bare(path: str) -> str:
     return path.lower().strip("/")
 
 
-def _measure(connection: apsw.Connection, backend: str, query: dict[str, Any], collection: str) -> dict[str, Any]:
+def _measure(
+    connection: apsw.Connection, backend: str, query: dict[str, Any], collection: str, meaning: Semantic | None
+) -> dict[str, Any]:
     expected = [str(file) for file in query["expected_files"]]
     depth = query.get("expected_in_top_k")
     depth = depth if isinstance(depth, int) and depth > 0 else _LEAST
     started = time.perf_counter()
     found: list[str] | None
     try:
-        found = _answer(connection, backend, query["query"], max(depth, _LEAST), collection)
+        found = _answer(connection, backend, query["query"], max(depth, _LEAST), collection, meaning)
     except (_Missing, structured.QueryError):
         found = None
     latency = round((time.perf_counter() - started) * 1000)
@@ -189,20 +194,30 @@ def _measure(connection: apsw.Connection, backend: str, query: dict[str, Any], c
     }
 
 
-def _answer(connection: apsw.Connection, backend: str, text: str, limit: int, collection: str) -> list[str]:
+def _answer(
+    connection: apsw.Connection, backend: str, text: str, limit: int, collection: str, meaning: Semantic | None
+) -> list[str]:
     document = structured.parse(text)
     scope = [collection] if collection else []
+    found: list[str] = []
     if backend == "bm25":
         lines = [search.query for search in document.searches if search.kind == "lex"] if document else [text]
-        found = [hit.uri for line in lines for hit in lex.search(connection, line, limit, scope)]
+        found += [hit.uri for line in lines for hit in lex.search(connection, line, limit, scope)]
+        return list(dict.fromkeys(found))[:limit]
+    if backend == "vector" and meaning is not None:
+        asked = (
+            [(each.query, each.kind == "hyde") for each in document.searches if each.kind != "lex"] if document else []
+        )
+        for line, hyde in asked or ([] if document else [(text, False)]):
+            found += [hit.uri for hit in meaning.search(line, limit, scope, hyde=hyde)]
         return list(dict.fromkeys(found))[:limit]
     if backend == "hybrid":
         limits = hybrid.Limits(limit, 0.0, fusion.CANDIDATES)
-        if document and all(search.kind == "lex" for search in document.searches):
-            hits = hybrid.documents(connection, document.searches, scope, limits, document.intent)
+        if document and (meaning is not None or all(search.kind == "lex" for search in document.searches)):
+            hits = hybrid.documents(connection, document.searches, scope, limits, document.intent, meaning)
             return [hit.found.uri for hit in hits]
         if not document:
-            hits, strong = hybrid.plain(connection, text, scope, limits)
-            if strong:
+            hits, strong = hybrid.plain(connection, text, scope, limits, "", meaning)
+            if strong or meaning is not None:
                 return [hit.found.uri for hit in hits]
     raise _Missing(backend)

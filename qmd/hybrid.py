@@ -1,6 +1,6 @@
-"""``query`` without a reranker: keyword lists fused by rank, as qmd 2.8.3 answers with ``--no-rerank``.
+"""``query``: keyword and vector lists fused by rank, as qmd 2.8.3 answers with ``--no-rerank``.
 
-What needs a model (expansion, embeddings, reranking) is not here; the callers say so.
+Expansion is not here, nor is a reranker; the callers say so.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import apsw
+
+    from qmd.semantic import Semantic
 
 _INTENT_WEIGHT = 0.5
 
@@ -49,8 +51,12 @@ def documents(
     collections: Sequence[str],
     limits: Limits,
     intent: str = "",
+    semantic: Semantic | None = None,
 ) -> list[Hit]:
-    """The answers to the ``lex`` lines of a query document. Raises QueryError where one breaks the grammar."""
+    """The answers to a query document; without ``semantic`` to its ``lex`` lines.
+
+    Raises QueryError where a line breaks the grammar, BrainError where the question cannot be encoded.
+    """
     structured.check(list(searches))
     hits: dict[str, lex.Found] = {}
     lists = [
@@ -60,12 +66,29 @@ def documents(
         for collection in (collections or [""])
         if (found := lex.search(connection, search.query, fusion.LIST_LENGTH, [collection] if collection else []))
     ]
-    primary = next((search.query for search in searches if search.kind == "lex"), "")
+    # Keyword lists come first, whatever the order of the lines: the first list counts twice.
+    lists += [
+        _ranked(search.kind, search.query, near, hits, "vec")
+        for search in searches
+        if search.kind != "lex" and semantic is not None
+        for collection in (collections or [""])
+        if (
+            near := semantic.search(
+                search.query, fusion.LIST_LENGTH, [collection] if collection else [], hyde=search.kind == "hyde"
+            )
+        )
+    ]
+    primary = next((search.query for kind in ("lex", "vec", "hyde") for search in searches if search.kind == kind), "")
     return _fused(connection, lists, fusion.document_weights(len(lists)), hits, primary, limits, intent)
 
 
 def plain(
-    connection: apsw.Connection, query: str, collections: Sequence[str], limits: Limits, intent: str = ""
+    connection: apsw.Connection,
+    query: str,
+    collections: Sequence[str],
+    limits: Limits,
+    intent: str = "",
+    semantic: Semantic | None = None,
 ) -> tuple[list[Hit], float]:
     """The answers to plain words, unexpanded, and the first one's keyword score where it alone settles the question.
 
@@ -74,14 +97,20 @@ def plain(
     found = lex.search(connection, query, fusion.LIST_LENGTH, collections)
     hits: dict[str, lex.Found] = {}
     lists = [_ranked("original", query, found, hits)] if found else []
+    near = semantic.search(query, fusion.LIST_LENGTH, collections) if semantic is not None else []
+    if near:
+        lists.append(_ranked("original", query, near, hits, "vec"))
     weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
     strong = found[0].score if fusion.is_strong([each.score for each in found], intent) else 0.0
     return _fused(connection, lists, weights, hits, query, limits, intent), strong
 
 
-def _ranked(kind: str, query: str, found: list[lex.Found], hits: dict[str, lex.Found]) -> fusion.Ranked:
-    hits.update((each.uri, each) for each in found)
-    return fusion.Ranked("fts", kind, query, [each.uri for each in found], [each.score for each in found])
+def _ranked(
+    kind: str, query: str, found: Sequence[lex.Found], hits: dict[str, lex.Found], source: str = "fts"
+) -> fusion.Ranked:
+    for each in found:
+        hits.setdefault(each.uri, each)
+    return fusion.Ranked(source, kind, query, [each.uri for each in found], [each.score for each in found])
 
 
 def _fused(

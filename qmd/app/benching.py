@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from os.path import join
 
+from core.errors import BrainError
 from qmd import bench, ecma
 from qmd.settings import working_directory
 
@@ -45,7 +47,19 @@ def run(session: Session) -> None:
         if not as_json:
             out.status(f"  {query} / {backend}..." if latency is None else f" {latency:.0f}ms\n")
 
-    results = bench.run(connection, queries, collection, told)
+    from qmd import semantic
+    from qmd.app.embedding import section
+
+    provider, model = (arguments.text.get(name, "") for name in ("provider", "model"))
+    opened = semantic.opened(connection, section(session), os.environ, provider, model)
+    meaning = None if isinstance(opened, str) else opened
+    try:
+        results = bench.run(connection, queries, collection, told, meaning)
+    except BrainError as error:
+        raise session.fail(f"qmd bench: {error.message}", error.fix) from None
+    finally:
+        if meaning is not None:
+            meaning.close()
     averages = bench.summary(results)
     if bench.is_all_zero(averages):
         hint = f"qmd ls {collection}" if collection else "qmd ls"

@@ -1,8 +1,12 @@
-"""The verbs that need models: ``query``, ``vsearch``, ``pull``. What cannot be done is said, exit code 1."""
+"""The verbs that may need models: ``query``, ``vsearch``, ``pull``. What cannot be done is said."""
 
 from __future__ import annotations
 
-from qmd import ecma, fusion, hybrid, models, structured
+import os
+
+from core.errors import BrainError
+from qmd import ecma, fusion, hybrid, lex, models, semantic, structured
+from qmd.app.embedding import section
 from qmd.app.results import Result, show, show_none
 from qmd.app.searching import wanted
 from qmd.app.updating import trusted
@@ -14,15 +18,18 @@ if TYPE_CHECKING:
     from qmd.app.session import Session
 
 _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
-_NO_BACKEND = "there is no embedding backend in this version"
 _ALL = 500
 _STALE_DAYS = 14
 _WARN_PERCENT = 10
+# Below this cosine `vsearch` shows nothing, unless told otherwise.
+_LEAST_COSINE = 0.3
 
 
 def query(session: Session) -> None:
-    """Answer from the keyword lists where that is what was asked for. Raises Exit where a model is needed."""
-    arguments, out = session.arguments, session.out
+    """Answer from keyword and vector lists, fused. Raises Exit where all that was asked for needs vectors that are not
+    there.
+    """
+    arguments = session.arguments
     if not arguments.query:
         raise session.fail("Usage: qmd query [options] <query>")
     shape = arguments.format
@@ -36,30 +43,32 @@ def query(session: Session) -> None:
             structured.check(parsed.searches)
     except structured.QueryError as error:
         raise session.fail(str(error)) from None
+    out = session.out
     intent = arguments.text.get("intent") or (parsed.intent if parsed else "")
-    if "no-rerank" not in arguments.flags:
-        raise session.fail(
-            f"qmd query: reranking needs a model, and {_NO_BACKEND}.",
-            "With --no-rerank it is answered by keywords, as far as they go; `qmd search` takes plain words.",
-        )
     limits = _limits(session)
-    if parsed:
-        lexical = [search for search in parsed.searches if search.kind == "lex"]
-        left_out = [f"{search.kind}:" for search in parsed.searches if search.kind != "lex"]
-        if not lexical:
-            raise session.fail(f"qmd query: {' and '.join(dict.fromkeys(left_out))} lines need vectors: {_NO_BACKEND}.")
-        _tell_searches(session, parsed.searches, intent)
-        if left_out:
-            out.error(f"Warning: answered by the lex: lines alone; {', '.join(dict.fromkeys(left_out))} {_NO_BACKEND}.")
-        hits = hybrid.documents(connection, lexical, collections, limits, intent)
-        shown = lexical[0].query
-    else:
-        hits, strong = hybrid.plain(connection, arguments.query, collections, limits, intent)
-        shown = arguments.query
-        if strong:
-            out.error(out.paint("dim", f"Strong BM25 signal ({ecma.to_fixed(strong, 2)}) — skipping expansion"))
+    if "no-rerank" not in arguments.flags:
+        out.error(out.paint("dim", "Not reranked: there is no reranker; in the order of the fused ranks"))
+    meaning: semantic.Semantic | str = ""
+    if parsed is None or any(search.kind != "lex" for search in parsed.searches):
+        meaning = _meaning(session)
+    by_meaning = None if isinstance(meaning, str) else meaning
+    try:
+        if parsed:
+            hits, shown = _document(session, parsed, collections, limits, intent, meaning)
         else:
-            out.error(f"Warning: answered by these keywords alone, unexpanded: {_NO_BACKEND}.")
+            hits, strong = hybrid.plain(connection, arguments.query, collections, limits, intent, by_meaning)
+            shown = arguments.query
+            if strong:
+                out.error(out.paint("dim", f"Strong BM25 signal ({ecma.to_fixed(strong, 2)}) — skipping expansion"))
+            elif by_meaning is None:
+                out.error(f"Warning: answered by these keywords alone, unexpanded: {meaning}.")
+            else:
+                out.error(out.paint("dim", "Not expanded: there is no generator; by keywords and by meaning"))
+    except BrainError as error:
+        raise session.fail(f"qmd query: {error.message}", error.fix) from None
+    finally:
+        if by_meaning is not None:
+            by_meaning.close()
     if not hits:
         show_none(out, shape)
         return
@@ -84,16 +93,74 @@ def query(session: Session) -> None:
     show(session, results, shown)
 
 
+def _document(
+    session: Session,
+    parsed: structured.Structured,
+    collections: list[str],
+    limits: hybrid.Limits,
+    intent: str,
+    meaning: semantic.Semantic | str,
+) -> tuple[list[hybrid.Hit], str]:
+    """The hits of typed lines, and the words by which they are shown."""
+    searches, out = parsed.searches, session.out
+    by_meaning = None if isinstance(meaning, str) else meaning
+    left_out = list(dict.fromkeys(f"{search.kind}:" for search in searches if search.kind != "lex"))
+    if by_meaning is None:
+        searches = [search for search in searches if search.kind == "lex"]
+        if not searches:
+            raise session.fail(f"qmd query: {' and '.join(left_out)} lines need vectors: {meaning}.")
+    _tell_searches(session, parsed.searches, intent)
+    if left_out and by_meaning is None:
+        out.error(f"Warning: answered by the lex: lines alone; {', '.join(left_out)} need vectors: {meaning}.")
+    hits = hybrid.documents(session.index, searches, collections, limits, intent, by_meaning)
+    kinds = ("lex", "vec", "hyde")
+    return hits, next(search.query for kind in kinds for search in searches if search.kind == kind)
+
+
 def vsearch(session: Session) -> None:
-    """Raises Exit: vectors of the query are needed, and nothing makes them."""
-    if not session.arguments.query:
+    """The documents nearest to the question in meaning. Raises Exit where there are no vectors."""
+    arguments = session.arguments
+    if not arguments.query:
         raise session.fail("Usage: qmd vsearch [options] <query>")
+    shape = arguments.format
     trusted(session)
-    session.index  # noqa: B018  # a damaged index is said before a missing model
-    wanted(session)
+    connection = session.index
+    collections = wanted(session)
     _tell_health(session)
-    raise session.fail(
-        f"qmd vsearch: searching by meaning needs vectors, and {_NO_BACKEND}.", "`qmd search` searches by keywords."
+    meaning = _meaning(session)
+    if isinstance(meaning, str):
+        raise session.fail(
+            f"qmd vsearch: searching by meaning needs vectors: {meaning}.", "`qmd search` searches by keywords."
+        )
+    least = arguments.min_score if "min-score" in arguments.flags else _LEAST_COSINE
+    limit = _ALL if "all" in arguments.flags else arguments.limit
+    try:
+        found = [each for each in meaning.search(arguments.query, limit, collections) if each.score >= least]
+    except BrainError as error:
+        raise session.fail(f"qmd vsearch: {error.message}", error.fix) from None
+    finally:
+        meaning.close()
+    if not found:
+        show_none(session.out, shape)
+        return
+    from qmd.contexts import Contexts
+
+    contexts = Contexts(connection)
+    texts = lex.bodies(connection, found)
+    results = []
+    for each in found:
+        body = texts[each.document_id]
+        context = contexts.of(each.collection, each.path)
+        results.append(
+            Result(each.collection, each.path, each.title, body, each.score, context, each.docid, each.chunk(body))
+        )
+    show(session, results, arguments.query)
+
+
+def _meaning(session: Session) -> semantic.Semantic | str:
+    given = session.arguments.text
+    return semantic.opened(
+        session.index, section(session), os.environ, given.get("provider", ""), given.get("model", "")
     )
 
 

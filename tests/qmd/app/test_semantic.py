@@ -4,20 +4,117 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.qmd.app.world import Qmd
+from tests.qmd.app.world import Done, Qmd, write
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["vsearch", "x"], ["vector-search", "x"], ["query", "x"], ["query", "lex: x"]],
-)
+@pytest.fixture
+def pets(place: Path, qmd: Qmd) -> Path:
+    """Notes of which some are near in meaning, embedded."""
+    folder = place / "pets"
+    write(
+        folder,
+        {
+            "invoice.md": "# Invoice\n\nThe invoice was paid late.\n",
+            "dog.md": "# Dog\n\nOur dog sleeps on the sofa.\n",
+            "rain.md": "# Rain\n\nRain fell all day.\n",
+        },
+    )
+    assert qmd("collection", "add", "pets").code == 0
+    assert qmd("embed").code == 0
+    return folder
+
+
+def rows(done: Done) -> list[dict[str, Any]]:
+    assert done.code == 0, done.err
+    found: list[dict[str, Any]] = json.loads(done.out)
+    return found
+
+
+@pytest.mark.parametrize("words", [["vsearch", "x"], ["vector-search", "x"], ["query", "vec: x"]])
 def test_what_cannot_be_done_is_told_on_stderr_with_code_1(notes: Path, qmd: Qmd, words: list[str]) -> None:
     done = qmd(*words)
     assert (done.code, done.out) == (1, "")
-    assert "no embedding backend in this version" in done.err
+    assert "nothing is embedded by local/all-MiniLM-L6-v2 yet (qmd embed)" in done.err
+
+
+@pytest.mark.parametrize("verb", ["vsearch", "vector-search"])
+def test_what_means_the_same_is_found_without_its_words(pets: Path, qmd: Qmd, verb: str) -> None:
+    found = rows(qmd(verb, "a pet on the couch", "--json"))
+    assert found[0]["file"] == "qmd://pets/dog.md"
+    assert 0.3 <= found[0]["score"] < 1
+    assert "sleeps on the sofa" in found[0]["snippet"]
+    assert rows(qmd("search", "a pet on the couch", "--json")) == []
+
+
+def test_below_the_least_score_nothing_is_shown(pets: Path, qmd: Qmd) -> None:
+    assert len(rows(qmd("vsearch", "a pet on the couch", "--json", "--min-score=-1"))) == 3
+    assert rows(qmd("vsearch", "a pet on the couch", "--json", "--min-score", "0.99")) == []
+    assert len(rows(qmd("vsearch", "a pet on the couch", "--json"))) == 1
+
+
+def test_a_collection_limits_a_search_by_meaning(pets: Path, place: Path, qmd: Qmd) -> None:
+    write(place / "others", {"cat.md": "# Cat\n\nThe cat lies on the couch.\n"})
+    assert qmd("collection", "add", "others").code == 0
+    assert qmd("embed").code == 0
+    everywhere = [row["file"] for row in rows(qmd("vsearch", "a pet on the couch", "--json"))]
+    assert sorted(everywhere) == ["qmd://others/cat.md", "qmd://pets/dog.md"]
+    assert [row["file"] for row in rows(qmd("vsearch", "a pet on the couch", "--json", "-c", "pets"))] == [
+        "qmd://pets/dog.md"
+    ]
+
+
+def test_keyword_and_vector_lists_are_fused_and_explained(pets: Path, qmd: Qmd) -> None:
+    found = rows(qmd("query", "vec: a pet on the couch\nlex: rain", "--no-rerank", "--json", "--explain"))
+    # The keyword list counts twice although its line stands second.
+    assert [row["file"] for row in found[:2]] == ["qmd://pets/rain.md", "qmd://pets/dog.md"]
+    assert [row["score"] for row in found[:2]] == [1, 0.5]
+    trace = found[1]["explain"]
+    assert trace["ftsScores"] == []
+    assert [
+        (each["source"], each["queryType"], each["weight"], each["rank"]) for each in trace["rrf"]["contributions"]
+    ] == [("vec", "vec", 1, 1)]
+    assert trace["rrf"]["totalScore"] == pytest.approx(1 / 61 + 0.05)
+
+
+def test_a_hypothetical_document_is_searched_by_meaning(pets: Path, qmd: Qmd) -> None:
+    found = rows(qmd("query", "hyde: The payment for the bill arrived after its due date", "--json"))
+    assert found[0]["file"] == "qmd://pets/invoice.md"
+
+
+def test_plain_words_are_searched_both_ways_and_what_is_missing_is_said(pets: Path, qmd: Qmd) -> None:
+    done = qmd("query", "a pet on the couch", "--json")
+    assert rows(done)[0]["file"] == "qmd://pets/dog.md"
+    assert "there is no reranker" in done.err
+    assert "there is no generator" in done.err
+
+
+def test_a_benchmark_counts_what_is_found_by_meaning(pets: Path, place: Path, qmd: Qmd) -> None:
+    query = {"id": "q", "query": "a pet on the couch", "type": "semantic", "description": "",
+             "expected_files": ["dog.md"], "expected_in_top_k": 1}  # fmt: skip
+    (place / "set.json").write_text(json.dumps({"description": "", "version": 1, "queries": [query]}))
+    done = qmd("bench", "set.json", "--json")
+    assert done.code == 0, done.err
+    backends = json.loads(done.out)["results"][0]["backends"]
+    assert [backends[name]["precision_at_k"] for name in ("bm25", "vector", "hybrid", "full")] == [0, 1, 1, 0]
+
+
+def test_changing_the_model_behind_its_name_is_noticed(pets: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qmd.embedding import local
+
+    made = local.Local.__init__
+
+    def other(self: local.Local, *given: Any) -> None:
+        made(self, *given)
+        self.fingerprint = "another"
+
+    monkeypatch.setattr(local.Local, "__init__", other)
+    done = qmd("vsearch", "x")
+    assert (done.code, done.out) == (1, "")
+    assert "has changed (qmd embed -f)" in done.err
 
 
 def test_keyword_lines_need_no_model(notes: Path, qmd: Qmd) -> None:

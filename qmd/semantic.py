@@ -1,0 +1,111 @@
+"""Searching by meaning for qmd's commands: a question encoded by the model itself, the nearest chunks of our vectors.
+
+Vectors of other programs are only read where their model is one that we have, which is none of qmd's own so far.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from core.config import embedder
+from core.errors import BrainError
+from qmd import ecma, knn, lex, vectors
+from qmd.answers import Filters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import apsw
+
+    from qmd.embedding.provider import Provider
+    from qmd.vectors import Space
+
+
+class Found(lex.Found):
+    """A document and its nearest chunk: ``score`` is the cosine, ``piece`` (start, end) is in characters."""
+
+    __slots__ = ("piece",)
+
+    def __init__(self, row: tuple[int, str, str, str, str], near: knn.Near) -> None:
+        super().__init__(*row, 0.0)
+        self.score = near.best
+        self.piece = (near.start, near.end)
+
+    def chunk(self, body: str) -> tuple[int, int]:
+        """(start, length) of the piece in UTF-16 units of ``body``."""
+        start, end = self.piece
+        return ecma.length(body[:start]), ecma.length(body[start:end])
+
+
+class Semantic:
+    """A space and the provider that encodes questions for it; ``close`` it in the end."""
+
+    __slots__ = ("_connection", "_provider", "_space")
+
+    def __init__(self, connection: apsw.Connection, space: Space, provider: Provider) -> None:
+        self._connection = connection
+        self._space = space
+        self._provider = provider
+
+    @property
+    def name(self) -> str:
+        """``provider/model``."""
+        return self._space.name
+
+    def search(self, query: str, limit: int, collections: Sequence[str] = (), *, hyde: bool = False) -> list[Found]:
+        """The documents nearest to ``query``, best first; with ``hyde`` it is a document that answers, not a question.
+
+        Raises BrainError where the provider fails, apsw.Error.
+        """
+        from qmd.embedding.provider import quantise
+
+        if not query.strip() or limit <= 0:
+            return []
+        (vector,) = quantise(self._provider.embed([query], question=not hyde))
+        filters = Filters(tuple(collections))
+        near = knn.nearest(self._connection, self._space, vector, filters, restricted=bool(collections)).documents
+        best = sorted(near, key=lambda document: (-near[document].best, document))[:limit]
+        rows: dict[int, Any] = {
+            row[0]: row
+            for row in self._connection.execute(
+                f"SELECT id, collection, path, title, hash FROM documents WHERE id IN ({','.join(map(str, best))})"
+            )
+        }
+        for document in best:
+            knn.place(self._connection, near[document])
+        return [Found(rows[document], near[document]) for document in best if document in rows]
+
+    def close(self) -> None:
+        """Let the model go."""
+        self._provider.close()
+
+
+def space_of(connection: apsw.Connection, section: dict[str, Any], provider: str = "", model: str = "") -> Space | None:
+    """The space that would be asked: None where nothing is embedded by that model."""
+    space = vectors.find(connection, *embedder(section, provider, model))
+    return space if space is not None and vectors.count(connection, space) else None
+
+
+def opened(
+    connection: apsw.Connection,
+    section: dict[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    provider: str = "",
+    model: str = "",
+) -> Semantic | str:
+    """What searches by meaning, or why nothing can. Raises apsw.Error."""
+    space = space_of(connection, section, provider, model)
+    if space is None:
+        return f"nothing is embedded by {'/'.join(embedder(section, provider, model))} yet (qmd embed)"
+    from qmd.embedding.provider import make
+
+    try:
+        source = make(section, environ, provider, model)
+        if source.fingerprint != space.fingerprint:
+            source.close()
+            return f"the model behind {space.name} has changed (qmd embed -f)"
+        vectors.load(connection)
+    except BrainError as error:
+        return error.message
+    return Semantic(connection, space, source)
