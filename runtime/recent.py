@@ -154,6 +154,10 @@ def _walk(
     walk = Walk()
     entries: list[tuple[int, str, str | None]] = []
     sessions: set[str] = set()
+    # A session and what was distilled from it are one memory, listed once.
+    layers = {name: folder.trust for name, folder in config.collections.items()}
+    raw: set[str] = set()
+    distilled: dict[int, str] = {}
     for document, collection, synthetic, parent, session in connection.execute(_WALK, (since,)):
         if wanted and collection not in wanted:
             continue
@@ -163,6 +167,11 @@ def _walk(
         entries.append((document, collection, None if everything else parent))
         if parent is None and session is not None:
             sessions.add(session)
+        if session is not None and layers.get(collection) == "session":
+            raw.add(session)
+        elif session is not None and layers.get(collection) == "distilled" and not everything:
+            distilled[document] = session
+    entries = [entry for entry in entries if distilled.get(entry[0]) not in raw]
     candidates = [(document, collection) for document, collection, parent in entries if parent not in sessions]
     walk.subagents = len(entries) - len(candidates)
     walk.collections.update(collection for _, collection in candidates)

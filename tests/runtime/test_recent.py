@@ -212,3 +212,13 @@ def test_a_shared_list_is_full_in_order_and_accounts_for_all(collections: list[s
     assert sum(held.values()) == len(missing)
     for name, count in held.items():
         assert count == sum(collections[place] == name for place in missing)
+
+
+def test_a_session_and_its_distillate_are_listed_once(shelf: Shelf) -> None:
+    session(shelf, "work", 1)
+    ended = NOW - HOUR
+    shelf.put("distilled", "work.md", "x", date=ended - HOUR, ended=ended, session_id="work", title="work distilled")
+    shelf.put("distilled", "lost.md", "x", date=ended - HOUR, ended=ended, session_id="lost", title="lost distilled")
+    assert titles(run(shelf)) == ["work", "lost distilled"], "one whose session is gone stands for it"
+    assert titles(run(shelf, collections=["distilled"])) == ["work distilled", "lost distilled"]
+    assert len(titles(run(shelf, everything=True))) == 3
