@@ -43,6 +43,7 @@ COMMANDS = {
     "schedule": "have the machine do the work: indexing, embedding, the doctor",
     "acceptance": "is it worth keeping: continue, pivot or teardown",
     "teardown": "take everything out again: hooks, skills, schedules, index, and the memory itself",
+    "completion": "let the shell complete commands and options",
     "eval": "measure how good the answers are",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
 }
@@ -222,6 +223,10 @@ def entry() -> None:
     if sys.argv[1:2] == ["ask"]:
         gc.disable()  # one answer and the process ends: collecting would cost a tenth of it
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            from cli.completion import answer
+
+            answer(COMMANDS)
         code = main()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -11,7 +11,7 @@ from cli.spec import Command
 def parser(command: Command) -> argparse.ArgumentParser:
     """An argparse parser that describes ``command``, and its subcommands."""
     result = argparse.ArgumentParser(**_described(command))
-    _fill(result, command)
+    fill(result, command)
     return result
 
 
@@ -26,7 +26,8 @@ def _described(command: Command) -> dict[str, Any]:
     }
 
 
-def _fill(result: argparse.ArgumentParser, command: Command) -> None:
+def fill(result: argparse.ArgumentParser, command: Command) -> None:
+    """Give ``result`` the options, words and subcommands of ``command``."""
     if command.words:
         result.add_argument("words", metavar=command.words, nargs="*", help=command.words_help)
     for option in command.options:
@@ -36,6 +37,7 @@ def _fill(result: argparse.ArgumentParser, command: Command) -> None:
                 dest=option.dest,
                 metavar=option.metavar,
                 action="append" if option.many else "store",
+                choices=option.choices or None,
                 help=option.help.replace("%", "%%"),
             )
         else:
@@ -45,7 +47,7 @@ def _fill(result: argparse.ArgumentParser, command: Command) -> None:
     if command.commands:
         below = result.add_subparsers(title="subcommands", metavar="SUBCOMMAND")
         for each in command.commands:
-            _fill(below.add_parser(each.verb, help=each.summary.replace("%", "%%"), **_described(each)), each)
+            fill(below.add_parser(each.verb, help=each.summary.replace("%", "%%"), **_described(each)), each)
 
 
 def text(command: Command) -> str:
