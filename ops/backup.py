@@ -13,13 +13,13 @@ import shutil
 import socket
 import time
 from collections.abc import Iterable, Iterator
-from os.path import join
+from os.path import basename, join
 from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.config import load
 from core.errors import BrainError, Internal
-from core.files import read_or_none, write_atomic
+from core.files import read_or_none, remove_temporary, sweep_temporaries, sync_folder, write_atomic
 from core.home import Home, make_private
 from core.locks import FileLock
 from core.tombstones import Tombstones
@@ -58,6 +58,7 @@ def make(
     folder = to or home.path(FOLDER)
     with working(home) as work:
         finish_forgetting(home)
+        sweep_temporaries(folder)
         taken = snapshot.take(home, config, join(work, "snapshot"))
         had_index = questions.there(taken.home)
         asked = questions.draw(taken.home) if verify and had_index else []
@@ -77,15 +78,17 @@ def make(
             "outside": taken.outside,
         }
         target = _name(folder, clock.now())
-        manifest = packing.pack(taken.home.root, target, about, progress)
-        shutil.rmtree(taken.home.root)
-        alike = 0
-        if verify:
-            try:
-                alike = _try_out(target, join(work, "verify"), asked, expected, progress)
-            except BaseException:
-                os.unlink(target)
-                raise
+        # It has its name once it has stood the test; what a killed run left is swept like any temporary file.
+        untried = join(folder, f".{basename(target)}.tmp")
+        manifest = packing.pack(taken.home.root, untried, about, progress)
+        try:
+            shutil.rmtree(taken.home.root)
+            alike = _try_out(untried, join(work, "verify"), asked, expected, progress) if verify else 0
+            os.rename(untried, target)
+        except BaseException:
+            remove_temporary(untried)
+            raise
+        sync_folder(folder)
         write_atomic(
             join(home.state, "last-backup.json"),
             json.dumps({"schema": 1, "at": about["made_at"], "path": target, "verified": verify}).encode(),
@@ -120,13 +123,18 @@ def last(home: Home) -> tuple[int, str] | None:
 
     A note says so, as it may lie anywhere; one below the home speaks for itself, also where that note was restored.
     """
-    found = [(int(os.stat(path).st_mtime), path) for path in listed(home.path(FOLDER))]
+    found = [(at, path) for path in listed(home.path(FOLDER)) if (at := _made(path)) is not None]
     with contextlib.suppress(ValueError, KeyError, TypeError):
         held = json.loads(read_or_none(join(home.state, "last-backup.json")) or b"{}")
         at, path = clock.parse_iso(str(held["at"])), str(held["path"])
         if at is not None and os.path.isfile(path):
             found.append((at, path))
     return max(found, default=None)
+
+
+def _made(path: str) -> int | None:
+    """When a backup was made: as its name says, since forgetting writes it anew."""
+    return clock.parse_iso(basename(path).removeprefix(_PREFIX)[: len("20260428T091403Z")])
 
 
 def known(home: Home) -> list[str]:

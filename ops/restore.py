@@ -64,6 +64,7 @@ def restore(path: str, home: Home, *, force: bool = False, progress: packing.Pro
         if not os.path.exists(home.path(MOVES)):
             shutil.rmtree(stage, ignore_errors=True)
         raise
+    _bring_inbox(home)
     return {
         "schema": 1,
         "ok": True,
@@ -79,6 +80,21 @@ def restore(path: str, home: Home, *, force: bool = False, progress: packing.Pro
         "outside": manifest.get("outside") or [],
         "took_ms": round((time.perf_counter() - started) * 1000, 1),
     }
+
+
+def _bring_inbox(home: Home) -> None:
+    """Notes belong where the environment says that the inbox is; one that is there already stays as it is."""
+    restored = home.path("inbox")
+    if home.inbox == restored or not os.path.isdir(restored):
+        return
+    for place, _, names in os.walk(restored):
+        for name in names:
+            path = join(place, name)
+            target = join(home.inbox, os.path.relpath(path, restored))
+            if not os.path.lexists(target):
+                with open(path, "rb") as stream:
+                    write_atomic(target, stream.read())
+    shutil.rmtree(restored)
 
 
 def _held(home: Home) -> list[str]:

@@ -377,6 +377,12 @@ def test_an_inbox_elsewhere_is_part_of_the_memory(
     inbox.write(away, "kept on another disk")
     names = [name for name, _, _ in packing.read_manifest(make(away, verify=False)["path"])["files"]]
     assert sum(name.startswith("inbox/") for name in names) == 1
+    (note,) = Path(away.inbox).rglob("*.md")
+    held = note.read_bytes()
+    note.unlink()
+    restore.restore(backup.listed(away.path("backups"))[-1], away, force=True)
+    assert note.read_bytes() == held
+    assert not os.path.exists(away.path("inbox"))
 
 
 def test_what_goes_while_it_is_copied_makes_it_begin_again(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:

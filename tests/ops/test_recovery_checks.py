@@ -41,6 +41,7 @@ def test_a_backup_that_is_missing_or_too_old_is_a_finding(asked: Home) -> None:
     assert [finding.id for finding in findings(asked)] == ["backup-missing"]
     path = backup.make(asked, config.load(asked))["path"]
     assert findings(asked, 6.9) == []
+    os.utime(path)  # written anew, by forgetting: no younger for that
     old = findings(asked, 7.5)
     assert [(finding.id, finding.fix) for finding in old] == [("backup-old", "brain backup")]
     os.unlink(path)
