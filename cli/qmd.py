@@ -45,7 +45,10 @@ def run(args: Args, context: Context) -> int:
         return main(argv)
     argv.remove(_BRAIN)
     context.home.make()
-    return main(argv, of_brain(context.home))
+    from runtime import withhold
+
+    serves = "mcp" in argv[:ends] or context.surface in withhold.AGENTS
+    return main(argv, of_brain(context.home, withhold.shown_to_agents if serves else withhold.shown))
 
 
 def _link(words: list[str], *, force: bool) -> int:

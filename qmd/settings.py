@@ -14,10 +14,14 @@ from qmd.references import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from core.home import Home
+
+    # Called with the home and a JSON-like value of text out of documents: the value as it may be shown. May raise
+    # BrainError to withhold it. A function of a module, so that a server in the background finds it again.
+    Egress = Callable[[Home, Any], Any]
 
 DEFAULT_INDEX = "index"
 DEFAULT_GLOB = "**/*.md"
@@ -29,13 +33,21 @@ _EDITOR_KEYS = ("editor_uri", "editor_uri_template", "editorUri", "editor-uri")
 class Settings:
     """``config_path`` and ``database`` are absolute; ``index`` is the index's name; ``brain`` the home it belongs to.
 
-    ``local`` says that the configuration came with a project, in its ``.qmd/``.
+    ``local`` says that the configuration came with a project, in its ``.qmd/``. ``egress``: what text of a brain's
+    documents passes before it is shown.
     """
 
-    __slots__ = ("brain", "cache_dir", "config_dir", "config_path", "database", "index")
+    __slots__ = ("brain", "cache_dir", "config_dir", "config_path", "database", "egress", "index")
 
     def __init__(
-        self, config_path: str, database: str, index: str, config_dir: str, cache_dir: str, brain: Home | None = None
+        self,
+        config_path: str,
+        database: str,
+        index: str,
+        config_dir: str,
+        cache_dir: str,
+        brain: Home | None = None,
+        egress: Egress | None = None,
     ) -> None:
         self.config_path = config_path
         self.database = database
@@ -43,6 +55,11 @@ class Settings:
         self.config_dir = config_dir
         self.cache_dir = cache_dir
         self.brain = brain
+        self.egress = egress
+
+    def outgoing(self, value: Any) -> Any:
+        """``value``, JSON-like text out of documents, as it may leave. Raises BrainError where it may not."""
+        return value if self.egress is None or self.brain is None else self.egress(self.brain, value)
 
     @property
     def local(self) -> bool:
@@ -107,11 +124,11 @@ def locate(index: str = "", environ: Mapping[str, str] | None = None) -> Setting
     return Settings(join(config_dir, f"{name}.yml"), database, name, config_dir, cache_dir)
 
 
-def of_brain(brain: Home) -> Settings:
+def of_brain(brain: Home, egress: Egress | None = None) -> Settings:
     """The settings by which ``brain qmd --brain`` reads and writes a brain's own collections and index."""
     from core.config import locate as configuration
 
-    return Settings(configuration(brain), brain.index, DEFAULT_INDEX, brain.root, brain.state, brain)
+    return Settings(configuration(brain), brain.index, DEFAULT_INDEX, brain.root, brain.state, brain, egress)
 
 
 def index_name(given: str) -> str:

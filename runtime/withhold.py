@@ -11,6 +11,8 @@ from core.version import REDACTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import apsw
 
     from core.home import Home
@@ -36,6 +38,19 @@ def require(home: Home) -> None:
             )
     finally:
         connection.close()
+
+
+def shown(_home: Home, value: Any) -> Any:
+    """``value`` (JSON-like) as a person may see it: redacted, whatever the index holds."""
+    from core.redaction import shown_value
+
+    return shown_value(value)
+
+
+def shown_to_agents(home: Home, value: Any) -> Any:
+    """``value`` (JSON-like) as an agent may see it. Raises Refused like ``require``."""
+    require(home)
+    return shown(home, value)
 
 
 def is_current(connection: apsw.Connection) -> bool:

@@ -58,7 +58,7 @@ def get(session: Session) -> None:
         if file is None:
             warn_unresolved(session, 1, 1)
         header = file or header
-    text = lines(found.body or "", first, count)
+    text = lines(session.settings.outgoing(found.body or ""), first, count)
     if "no-line-numbers" not in arguments.flags:
         text = number_lines(text, first or 1)
     out.line(out.safe(virtual.on_one_line(header)))
@@ -111,8 +111,8 @@ class _Row:
             f"{entry.skipped}. Use 'qmd get {virtual.on_one_line(display)}' to retrieve." if entry.skipped else ""
         )
         stem = display.rpartition("/")[2] or display
-        self.title = stem if entry.skipped else document.title or stem
-        self.body = "" if entry.skipped else _body(session, document.body or "")
+        self.title = session.settings.outgoing(stem if entry.skipped else document.title or stem)
+        self.body = "" if entry.skipped else _body(session, session.settings.outgoing(document.body or ""))
 
 
 def _body(session: Session, text: str) -> str:

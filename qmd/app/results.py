@@ -71,6 +71,10 @@ def show(session: Session, results: Sequence[Result], query: str) -> None:
     if not results:
         show_none(out, shape, below=True)
         return
+    for result in results:
+        # Before anything is cut out of them: what goes over several lines could not be told any more.
+        texts = session.settings.outgoing([result.title, result.body, result.context])
+        result.title, result.body, result.context = texts
     names = _Names(session, results)
     view = _View(session, query, names)
     {

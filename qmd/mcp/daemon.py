@@ -7,6 +7,7 @@ process is alive and its command line is that of a qmd server: after a restart o
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -117,8 +118,9 @@ def resume() -> Settings:
     if not given:
         return locate()
     packed = json.loads(given)
-    brain = packed.pop("brain")
-    return Settings(**packed, brain=Home(brain) if brain else None)
+    brain, (module, function) = packed.pop("brain"), packed.pop("egress").split(":")
+    egress = getattr(importlib.import_module(module), function) if module else None
+    return Settings(**packed, brain=Home(brain) if brain else None, egress=egress)
 
 
 def announce() -> None:
@@ -228,4 +230,6 @@ def _forget(files: Files) -> None:
 def _packed(settings: Settings) -> dict[str, str]:
     names = ("config_path", "database", "index", "config_dir", "cache_dir")
     packed = {name: str(getattr(settings, name)) for name in names}
+    egress = settings.egress
+    packed["egress"] = f"{egress.__module__}:{egress.__qualname__}" if egress else ":"
     return {**packed, "brain": settings.brain.root if settings.brain else ""}

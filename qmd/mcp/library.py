@@ -76,6 +76,13 @@ class Library:
         except apsw.Error as error:
             raise store.translate(error, self.settings.database) from error
 
+    async def outgoing(self, value: _Answer) -> _Answer:
+        """``value``, JSON-like text out of documents, as it may leave (``Settings.outgoing``). Raises BrainError."""
+        if self.settings.egress is None:
+            return value
+        shown: _Answer = await anyio.to_thread.run_sync(self.settings.outgoing, value)
+        return shown
+
     def interrupt(self) -> None:
         """End the calls that run, and refuse those to come: the server is shutting down."""
         with self._lock:

@@ -12,6 +12,8 @@ from qmd import retrieve, virtual
 from qmd.references import number_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import apsw
 
 TEMPLATE = "qmd://{+path}"
@@ -65,11 +67,14 @@ def with_context(text: str, context: str) -> str:
     return f"<!-- Context: {context} -->\n\n{text}" if context else text
 
 
-def read(connection: apsw.Connection, uri: str) -> TextResourceContents:
-    """The contents of a resource; of one that is not there, a text that says so. Raises BadAddress, apsw.Error."""
+def read(connection: apsw.Connection, uri: str, outgoing: Callable[[str], str]) -> TextResourceContents:
+    """The contents of a resource; of one that is not there, a text that says so. Raises BadAddress, apsw.Error.
+
+    ``outgoing`` gives a document's text as it may leave.
+    """
     name = decode(uri)
     found = find(connection, name)
     if isinstance(found, retrieve.NotFound):
         return TextResourceContents(uri=uri, text=missing(found, name))
-    text = with_context(number_lines(found.body or ""), found.context)
+    text = with_context(number_lines(outgoing(found.body or "")), outgoing(found.context or ""))
     return TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=text)

@@ -46,6 +46,10 @@ async def search(library: Library, body: bytes) -> tuple[int, dict[str, Any]]:
         return HTTPStatus.GATEWAY_TIMEOUT, {"error": error.message}
     except BrainError as error:
         return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": error.message}
+    try:
+        hits = await library.outgoing(hits)
+    except BrainError as error:
+        return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": error.message}
     results = [{**hit, "file": resources.encode(hit["file"])} for hit in hits]
     return HTTPStatus.OK, {"results": results, "note": note} if note else {"results": results}
 

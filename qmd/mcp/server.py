@@ -108,7 +108,8 @@ class Service:
         except resources.BadAddress as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from None
         try:
-            contents = await self.library.ask(lambda connection: resources.read(connection, uri))
+            outgoing = self.library.settings.outgoing
+            contents = await self.library.ask(lambda connection: resources.read(connection, uri, outgoing))
         except NoIndex:
             contents = types.TextResourceContents(uri=uri, text=f"Document not found: {name}")
         except BrainError as error:

@@ -53,11 +53,18 @@ async def call(library: Library, name: str, given: dict[str, Any]) -> CallToolRe
     if wrong:
         return _failure(wrong)
     try:
-        return await _RUN[name](library, values)
+        return await _checked(library, await _RUN[name](library, values))
     except structured.QueryError as error:
         return _failure(str(error))
     except BrainError as error:
         return _failure(f"{error.message}\n{error.fix}".strip())
+
+
+async def _checked(library: Library, result: CallToolResult) -> CallToolResult:
+    """Everything in an answer as it may leave, whichever tool made it."""
+    if library.settings.egress is None:
+        return result
+    return CallToolResult.model_validate(await library.outgoing(result.model_dump(mode="json", by_alias=True)))
 
 
 async def _query(library: Library, values: dict[str, Any]) -> CallToolResult:
@@ -145,7 +152,8 @@ async def _get(library: Library, values: dict[str, Any]) -> CallToolResult:
         if found.similar:
             message += "\n\nDid you mean one of these?\n" + "\n".join(f"  - {path}" for path in found.similar)
         return _failure(message)
-    text = references.lines(found.body or "", first, count)
+    # Before lines are cut out and numbered: what goes over several could not be told any more.
+    text = references.lines(await library.outgoing(found.body or ""), first, count)
     if values["lineNumbers"]:
         text = references.number_lines(text, first or 1)
     return CallToolResult(content=[_resource(found, text)])
@@ -171,7 +179,7 @@ async def _multi_get(library: Library, values: dict[str, Any]) -> CallToolResult
             name = document.display
             content.append(_text(f"[SKIPPED: {name} - {reason}. Use 'qmd_get' with file=\"{name}\" to retrieve.]"))
         else:
-            content.append(_resource(document, _first_lines(document.body or "", values)))
+            content.append(_resource(document, _first_lines(await library.outgoing(document.body or ""), values)))
     return CallToolResult(content=[*content])
 
 

@@ -1,0 +1,85 @@
+"""``brain qmd --brain``: qmd's commands and tools over the brain's documents let no secret out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import anyio
+import pytest
+
+from core.home import Home
+from qmd.mcp import tools
+from qmd.mcp.library import Library
+from qmd.settings import of_brain
+from qmd.store import open_index
+from runtime import withhold
+
+Brain = Callable[..., CompletedProcess[str]]
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+NOTE = f"# Deploying\n\nthe staging key is {TOKEN} for now\n"
+
+
+@pytest.fixture
+def note(home: Home, brain: Brain) -> str:
+    """A note that came into the index as it is, by a way that does not redact."""
+    place = Path(home.path("inbox"))
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "a.md").write_text(NOTE, encoding="utf-8")
+    done = brain("qmd", "--brain", "update")
+    assert done.returncode == 0, done.stderr
+    connection = open_index(home.index, write=True)
+    try:
+        withhold.mark(connection)
+        assert TOKEN in str(connection.execute("select doc from content").fetchall())
+    finally:
+        connection.close()
+    return "qmd://inbox/a.md"
+
+
+@pytest.mark.parametrize("shape", ["--json", "--csv", "--md", "--xml", "--full", "--files"])
+def test_no_format_of_a_search_shows_a_secret(note: str, brain: Brain, shape: str) -> None:
+    done = brain("qmd", "--brain", "search", "staging", shape)
+    assert done.returncode == 0
+    assert note in done.stdout or "inbox/a.md" in done.stdout
+    assert TOKEN not in done.stdout
+    assert ("[redacted:github]" in done.stdout) is (shape != "--files")
+
+
+@pytest.mark.parametrize("words", [("get",), ("multi-get",), ("multi-get", "--json"), ("multi-get", "--xml")])
+def test_a_document_is_printed_without_its_secrets(note: str, brain: Brain, words: tuple[str, ...]) -> None:
+    done = brain("qmd", "--brain", words[0], "inbox/a.md", *words[1:])
+    assert done.returncode == 0, done.stderr
+    assert TOKEN not in done.stdout
+    assert "[redacted:github] for now" in done.stdout
+
+
+def test_no_tool_of_the_server_lets_a_secret_out(note: str, home: Home) -> None:
+    library = Library(of_brain(home, withhold.shown_to_agents))
+    for name, given in (
+        ("get", {"file": note}),
+        ("multi_get", {"pattern": "inbox/a.md"}),
+        ("query", {"searches": [{"type": "lex", "query": "staging"}]}),
+    ):
+        result = anyio.run(tools.call, library, name, given)
+        said = json.dumps(result.model_dump(mode="json"))
+        assert not result.is_error, said
+        assert TOKEN not in said
+        assert "[redacted:github]" in said, name
+
+
+def test_agents_get_nothing_while_the_policy_is_newer_than_the_index(note: str, home: Home, brain: Brain) -> None:
+    connection = open_index(home.index, write=True)
+    try:
+        connection.execute("delete from brain_state where key = 'redaction'")
+    finally:
+        connection.close()
+    result = anyio.run(tools.call, Library(of_brain(home, withhold.shown_to_agents)), "get", {"file": note})
+    assert result.is_error
+    assert "brain index" in json.dumps(result.model_dump(mode="json"))
+    refused = brain("qmd", "--brain", "get", "inbox/a.md", env={"BRAIN_SURFACE": "claude-code"})
+    assert refused.returncode != 0
+    assert "staging" not in refused.stdout
+    assert "staging" in brain("qmd", "--brain", "get", "inbox/a.md").stdout
