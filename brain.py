@@ -43,6 +43,7 @@ COMMANDS = {
     "schedule": "have the machine do the work: indexing, embedding, the doctor",
     "acceptance": "is it worth keeping: continue, pivot or teardown",
     "teardown": "take everything out again: hooks, skills, schedules, index, and the memory itself",
+    "watch": "index what changes as it changes, embed when it is quiet",
     "completion": "let the shell complete commands and options",
     "eval": "measure how good the answers are",
     "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
