@@ -80,8 +80,8 @@ class World:
             self.versions.setdefault(name, set()).add(data)
 
     def change(self) -> None:
-        """Half of the sessions go on; a note is written anew by an editor."""
-        for number in self.draw.sample(range(_SESSIONS), _SESSIONS // 2):
+        """A session goes on; a note is written anew by an editor."""
+        for number in self.draw.sample(range(_SESSIONS), 1):
             self.turns[number] += 1
             transcript(self.folder, number, turns=self.turns[number])
         path = self.draw.choice(sorted(self.notes))
