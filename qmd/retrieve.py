@@ -216,13 +216,15 @@ def list_files(connection: apsw.Connection, collection: str, prefix: str = "") -
     ]
 
 
-def status(connection: apsw.Connection, model: str = "") -> dict[str, Any]:
+def status(connection: apsw.Connection, model: str = "", embedding: dict[str, Any] | None = None) -> dict[str, Any]:
     """How the index stands: totalDocuments, needsEmbedding, hasVectorIndex, and collections, last updated first.
 
-    ``model`` is the embedding model's URI, the default one where it is empty.
+    Where the index has vectors of ours, those of the section ``embedding`` count; else qmd's own, of ``model`` (its
+    URI, the default one where it is empty).
     """
     from core import clock
-    from qmd import models
+    from core.config import embedder
+    from qmd import models, vectors
 
     configured = {
         name: (path, pattern)
@@ -241,10 +243,17 @@ def status(connection: apsw.Connection, model: str = "") -> dict[str, Any]:
         )
     ]
     collections.sort(key=lambda row: str(row["lastUpdated"]), reverse=True)
+    if vectors.spaces(connection):
+        space = vectors.find(connection, *embedder(embedding or {}))
+        waiting = sum(vectors.pending(connection, space).values())
+        there = space is not None and vectors.count(connection, space)
+    else:
+        waiting = models.pending(connection, model or models.EMBED)
+        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone() is not None
     return {
         "totalDocuments": sum(row["documents"] for row in collections),
-        "needsEmbedding": models.pending(connection, model or models.EMBED),
-        "hasVectorIndex": bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone()),
+        "needsEmbedding": waiting,
+        "hasVectorIndex": bool(there),
         "collections": collections,
     }
 

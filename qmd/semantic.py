@@ -14,12 +14,16 @@ from qmd import ecma, knn, lex, vectors
 from qmd.answers import Filters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import apsw
 
     from qmd.embedding.provider import Provider
+    from qmd.static_query import StaticQuery
     from qmd.vectors import Space
+
+    # (text, whether it is a document rather than a question) → int8, empty where the encoder knows nothing of it.
+    Encode = Callable[[str, bool], bytes]
 
 
 class Found(lex.Found):
@@ -39,14 +43,15 @@ class Found(lex.Found):
 
 
 class Semantic:
-    """A space and the provider that encodes questions for it; ``close`` it in the end."""
+    """A space, and what encodes questions for it; ``close`` it in the end."""
 
-    __slots__ = ("_connection", "_provider", "_space")
+    __slots__ = ("_connection", "_encode", "_space", "close")
 
-    def __init__(self, connection: apsw.Connection, space: Space, provider: Provider) -> None:
+    def __init__(self, connection: apsw.Connection, space: Space, encode: Encode, close: Callable[[], None]) -> None:
         self._connection = connection
         self._space = space
-        self._provider = provider
+        self._encode = encode
+        self.close = close
 
     @property
     def name(self) -> str:
@@ -58,11 +63,9 @@ class Semantic:
 
         Raises BrainError where the provider fails, apsw.Error.
         """
-        from qmd.embedding.provider import quantise
-
-        if not query.strip() or limit <= 0:
+        vector = self._encode(query, hyde) if query.strip() and limit > 0 else b""
+        if not vector:
             return []
-        (vector,) = quantise(self._provider.embed([query], question=not hyde))
         filters = Filters(tuple(collections))
         near = knn.nearest(self._connection, self._space, vector, filters, restricted=bool(collections)).documents
         best = sorted(near, key=lambda document: (-near[document].best, document))[:limit]
@@ -75,10 +78,6 @@ class Semantic:
         for document in best:
             knn.place(self._connection, near[document])
         return [Found(rows[document], near[document]) for document in best if document in rows]
-
-    def close(self) -> None:
-        """Let the model go."""
-        self._provider.close()
 
 
 def space_of(connection: apsw.Connection, section: dict[str, Any], provider: str = "", model: str = "") -> Space | None:
@@ -93,14 +92,23 @@ def opened(
     environ: Mapping[str, str] = os.environ,
     provider: str = "",
     model: str = "",
+    light: bool = False,
 ) -> Semantic | str:
-    """What searches by meaning, or why nothing can. Raises apsw.Error."""
+    """What searches by meaning, or why nothing can. Raises apsw.Error.
+
+    ``light``: by the table that is fitted to the model, where there is one, so that nothing large is loaded.
+    """
     space = space_of(connection, section, provider, model)
     if space is None:
         return f"nothing is embedded by {'/'.join(embedder(section, provider, model))} yet (qmd embed)"
+    from qmd import static_query
     from qmd.embedding.provider import make
 
     try:
+        table = static_query.of(connection, space) if light else ""
+        if not isinstance(table, str):
+            vectors.load(connection)
+            return Semantic(connection, space, _by_table(table), lambda: None)
         source = make(section, environ, provider, model)
         if source.fingerprint != space.fingerprint:
             source.close()
@@ -108,4 +116,14 @@ def opened(
         vectors.load(connection)
     except BrainError as error:
         return error.message
-    return Semantic(connection, space, source)
+    return Semantic(connection, space, _by_model(source), source.close)
+
+
+def _by_model(source: Provider) -> Encode:
+    from qmd.embedding.provider import quantise
+
+    return lambda text, hyde: quantise(source.embed([text], question=not hyde))[0]
+
+
+def _by_table(table: StaticQuery) -> Encode:
+    return lambda text, _: table.encode(text)

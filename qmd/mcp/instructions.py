@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qmd import retrieve
 
@@ -34,9 +34,9 @@ Tips:
 EMPTY = "QMD is your local search engine over 0 markdown documents. There is no index yet: `qmd collection add PATH`."
 
 
-def build(connection: apsw.Connection, model: str = "") -> str:
+def build(connection: apsw.Connection, model: str = "", embedding: dict[str, Any] | None = None) -> str:
     """The text for the index as it stands. Raises apsw.Error."""
-    status = retrieve.status(connection, model)
+    status = retrieve.status(connection, model, embedding)
     lines = [f"QMD is your local search engine over {status['totalDocuments']} markdown documents."]
     row = connection.execute("SELECT value FROM store_config WHERE key = 'global_context'").fetchone()
     if row and row[0]:

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from os.path import dirname
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -18,7 +18,7 @@ import apsw
 
 from core.errors import BrainError, EngineMissing
 from core.home import make_private
-from qmd import collections, models, settings, store
+from qmd import collections, models, settings, store, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,6 +45,9 @@ class Library:
         self.settings = places
         self.seconds = seconds
         self._models = models.resolve({}, os.environ)
+        # The section of that name; empty while a project's configuration is not approved: it would choose where
+        # questions are sent.
+        self.embedding: dict[str, Any] = {}
         self._stamp: list[str | int] | None = None
         self._running: set[apsw.Connection] = set()
         self._lock = threading.Lock()
@@ -119,6 +122,7 @@ class Library:
         try:
             config = settings.read(self.settings)
             self._models = models.resolve(config.models, os.environ)
+            self.embedding = config.embedding if trust.is_approved(self.settings, config) else {}
             make_private(dirname(self.settings.database))
             with contextlib.closing(store.open_index(self.settings.database, write=True)) as connection:
                 collections.sync(connection, config, self.settings)

@@ -1,19 +1,26 @@
-"""Answering a ``query``: keyword searches whose lists are fused, and what each hit shows.
+"""Answering a ``query``: keyword and vector lists, fused, and what each hit shows.
 
-Semantic searches need embeddings of the question, which there are none of yet; they are left out, and said to be.
+Where there are no vectors, semantic searches are left out, and said to be.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.errors import BrainError
 from core.version import INDEX
-from qmd import ecma, fusion, hybrid, lex, snippets_qmd, structured
+from qmd import ecma, fusion, hybrid, lex, semantic, snippets_qmd, structured
 from qmd.contexts import Contexts
 from qmd.references import number_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import apsw
+
+    from qmd.semantic import Semantic
+
+    Engine = Callable[[apsw.Connection, "Query", Semantic | None], list[dict[str, Any]]]
 
 _SNIPPET = 300
 _FETCHED = 50
@@ -21,10 +28,6 @@ _ALL = 1 << 20
 
 NO_EMBEDDINGS = (
     "Note: no embedding exists in this index yet, so semantic search (vec, hyde, query expansion, reranking) found"
-    " nothing; the results are those of the keyword search (lex)."
-)
-NO_MODEL = (
-    "Note: this server cannot embed a question yet, so semantic search (vec, hyde, query expansion, reranking) found"
     " nothing; the results are those of the keyword search (lex)."
 )
 
@@ -73,7 +76,7 @@ class Query:
         return self.searches[0].query if self.searches else ""
 
 
-def run(connection: apsw.Connection, query: Query) -> list[dict[str, Any]]:
+def run(connection: apsw.Connection, query: Query, meaning: Semantic | None = None) -> list[dict[str, Any]]:
     """The hits, best first: docid, file (``collection/path``), title, score, context (or None), line, snippet.
 
     The score is one over the fused rank, as qmd's is without a reranker. Raises structured.QueryError, apsw.Error.
@@ -81,14 +84,14 @@ def run(connection: apsw.Connection, query: Query) -> list[dict[str, Any]]:
     structured.check(query.searches)
     scopes = _scopes(connection, query)
     if query.plain:
-        hits = _plain(connection, query, scopes)
+        hits = _plain(connection, query, scopes, meaning)
     else:
         limits = hybrid.Limits(query.limit if query.limit > 0 else _ALL, query.min_score, query.candidates)
-        hits = hybrid.documents(connection, query.searches, scopes, limits, query.intent)[: query.limit]
+        hits = hybrid.documents(connection, query.searches, scopes, limits, query.intent, meaning)[: query.limit]
     return _shown(connection, query, hits)
 
 
-def keywords(connection: apsw.Connection, query: Query) -> list[dict[str, Any]]:
+def keywords(connection: apsw.Connection, query: Query, _: Semantic | None = None) -> list[dict[str, Any]]:
     """The hits of one keyword search with their own scores, |bm25| / (1 + |bm25|); the rest as ``run``'s."""
     most = max(_FETCHED, 2 * query.limit)
     found = lex.search(connection, query.primary, most, _scopes(connection, query))
@@ -96,10 +99,36 @@ def keywords(connection: apsw.Connection, query: Query) -> list[dict[str, Any]]:
     return _shown(connection, query, [_hit(connection, query, each, each.score) for each in best])
 
 
-def note(connection: apsw.Connection) -> str:
-    """Why semantic search finds nothing in this index."""
-    vectors = connection.execute("SELECT 1 FROM content_vectors LIMIT 1").fetchone()
-    return NO_MODEL if vectors else NO_EMBEDDINGS
+def vectors(connection: apsw.Connection, query: Query, meaning: Semantic | None = None) -> list[dict[str, Any]]:
+    """The hits of one search by meaning with their cosines; without vectors, ``run``'s."""
+    if meaning is None:
+        # The threshold is for cosines; what keywords find instead has ranks for scores.
+        query.min_score = 0
+        return run(connection, query)
+    found = meaning.search(query.plain, max(0, query.limit), _scopes(connection, query))
+    best = [each for each in found if each.score >= query.min_score]
+    return _shown(connection, query, [_hit(connection, query, each, each.score) for each in best])
+
+
+def answered(
+    connection: apsw.Connection, query: Query, engine: Engine, section: dict[str, Any]
+) -> tuple[list[dict[str, Any]], str]:
+    """(the hits of ``engine``, what a client should know of how they were found).
+
+    ``section`` is the configuration's ``embedding``. Raises structured.QueryError, BrainError, apsw.Error.
+    """
+    structured.check(query.searches)
+    if not query.semantic:
+        return engine(connection, query, None), ""
+    meaning = semantic.opened(connection, section, light=True)
+    if isinstance(meaning, str):
+        return engine(connection, query, None), f"{NO_EMBEDDINGS} ({meaning})"
+    try:
+        return engine(connection, query, meaning), ""
+    except BrainError as error:
+        return engine(connection, query, None), f"Note: not searched by meaning: {error.message}"
+    finally:
+        meaning.close()
 
 
 def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
@@ -114,11 +143,13 @@ def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
     ]
 
 
-def _plain(connection: apsw.Connection, query: Query, scopes: list[str]) -> list[hybrid.Hit]:
-    lists = [
+def _plain(connection: apsw.Connection, query: Query, scopes: list[str], meaning: Semantic | None) -> list[hybrid.Hit]:
+    lists: list[Sequence[lex.Found]] = [
         lex.search(connection, query.plain, fusion.LIST_LENGTH, scopes),
         _passages(connection, query.plain, scopes),
     ]
+    if meaning is not None:
+        lists.append(meaning.search(query.plain, fusion.LIST_LENGTH, scopes))
     known = {each.uri: each for found in reversed(lists) for each in found}
     names = [[each.uri for each in found] for found in lists if found]
     fused = fusion.fuse(names, fusion.document_weights(len(names)))[: query.candidates]

@@ -34,7 +34,7 @@ async def search(library: Library, body: bytes) -> tuple[int, dict[str, Any]]:
     query = _query(given)
 
     def look(connection: apsw.Connection) -> tuple[list[dict[str, Any]], str]:
-        return queries.run(connection, query), queries.note(connection) if query.semantic else ""
+        return queries.answered(connection, query, queries.run, library.embedding)
 
     try:
         hits, note = await library.ask(look)

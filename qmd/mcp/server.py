@@ -67,9 +67,10 @@ class Service:
 
     async def greeting(self) -> str:
         """The instructions for the index as it stands; an index that cannot be read is said to be one."""
-        model = self.library.embedding_model
         try:
-            return await self.library.ask(lambda connection: instructions.build(connection, model))
+            return await self.library.ask(
+                lambda connection: instructions.build(connection, self.library.embedding_model, self.library.embedding)
+            )
         except NoIndex:
             return instructions.EMPTY
         except BrainError as error:

@@ -13,8 +13,6 @@ from qmd.mcp.library import NoIndex
 from qmd.mcp.schemas import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import apsw
 
     from qmd.mcp.library import Library
@@ -90,8 +88,7 @@ async def _keywords(library: Library, values: dict[str, Any]) -> CallToolResult:
 
 
 async def _vectors(library: Library, values: dict[str, Any]) -> CallToolResult:
-    # Its threshold is for similarities; what keywords find instead has ranks for scores.
-    return await _search(library, _one("", {**values, "minScore": 0}), queries.run)
+    return await _search(library, _one("", values), queries.vectors)
 
 
 async def _deep(library: Library, values: dict[str, Any]) -> CallToolResult:
@@ -109,11 +106,9 @@ def _one(kind: str, values: dict[str, Any]) -> queries.Query:
     )
 
 
-async def _search(
-    library: Library, query: queries.Query, engine: Callable[[apsw.Connection, queries.Query], list[dict[str, Any]]]
-) -> CallToolResult:
+async def _search(library: Library, query: queries.Query, engine: queries.Engine) -> CallToolResult:
     def look(connection: apsw.Connection) -> tuple[list[dict[str, Any]], str]:
-        return engine(connection, query), queries.note(connection) if query.semantic else ""
+        return queries.answered(connection, query, engine, library.embedding)
 
     try:
         hits, note = await library.ask(look)
@@ -195,7 +190,7 @@ def _first_lines(text: str, values: dict[str, Any]) -> str:
 async def _status(library: Library, _values: dict[str, Any]) -> CallToolResult:
     model = library.embedding_model
     try:
-        status = await library.ask(lambda connection: retrieve.status(connection, model))
+        status = await library.ask(lambda connection: retrieve.status(connection, model, library.embedding))
     except NoIndex:
         status = dict(_NO_INDEX)
     lines = [

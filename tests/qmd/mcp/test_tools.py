@@ -8,6 +8,9 @@ import pytest
 from mcp import Client, MCPError
 
 from core.version import VERSION
+from qmd import store
+from qmd.embedding.embedder import embed
+from qmd.embedding.provider import make
 from qmd.mcp import tools
 from qmd.mcp.library import Library
 from qmd.mcp.server import Service
@@ -279,6 +282,29 @@ def test_status_says_how_the_index_stands(world: World) -> None:
         "QMD Index Status:\n  Total documents: 5\n  Needs embedding: 5\n  Vector index: no\n  Collections: 2\n    - "
     )
     assert f"    - notes: {world.root}/notes (3 docs)" in text(result)
+
+
+def test_where_there_are_vectors_questions_are_asked_by_meaning(world: World) -> None:
+    connection = store.open_index(world.settings.database, write=True)
+    source = make({}, {})
+    try:
+        embed(connection, source)
+    finally:
+        source.close()
+        connection.close()
+    status = ask(world, "status").structured_content
+    assert (status["needsEmbedding"], status["hasVectorIndex"]) == (0, True)
+    question = "the sea level falling at the harbour"
+    assert files(ask(world, "qmd_search", query=question)) == []
+    found = ask(world, "qmd_vector_search", query=question, minScore=0.1)
+    assert files(found)[0] == "notes/tides.md"
+    assert 0.1 <= found.structured_content["results"][0]["score"] < 1
+    assert len(found.content) == 1, "nothing is missing, so nothing is noted"
+    assert files(ask(world, "qmd_vector_search", query=question, minScore=0.99)) == []
+    for kind in ("vec", "hyde"):
+        typed = ask(world, "query", searches=[{"type": kind, "query": question}])
+        assert (files(typed)[0], typed.structured_content["results"][0]["score"]) == ("notes/tides.md", 1)
+    assert "notes/tides.md" in files(ask(world, "qmd_deep_search", query=question))
 
 
 def test_the_older_names_answer_as_theirs_did(world: World) -> None:
