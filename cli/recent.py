@@ -63,7 +63,10 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
     """The listing: a heading a local day, then a line a document, then what was left out."""
     result: list[Line] = []
     if not envelope["items"]:
-        result += [[(f"Nothing since {since}.", "")], [("brain recent --since 30d looks further back", "dim")]]
+        result += [
+            [(f"Nothing since {since}.", "")],
+            [("`brain recent --since DATE` looks further back, `brain index` brings in what is new", "dim")],
+        ]
     day = ""
     for item in envelope["items"]:
         local = time.localtime(clock.parse_iso(item["ended"]))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from core.home import Home
 
 SOURCE = "claude"
+# What ``runtime.indexing`` says, which is imported only where there is something to index.
+NEEDS_RUN = "needs a whole run"
 # What is read of a hook's input: the last message of a turn stands in it, whole.
 INPUT_LIMIT = 16 * 1024 * 1024
 # Above this many bytes a transcript is not parsed while somebody waits (40 MB/s, and as much again to write it).
@@ -101,14 +103,17 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     except LockContention:
         detach(home, environ)
         return {"outcome": "detached", "reason": "another process writes"}
+    if outcome == NEEDS_RUN:
+        detach(home, environ)
+        return {"outcome": "detached", "reason": outcome}
     return {"outcome": outcome}
 
 
-def settle(home: Home, key: str, *, wait_s: float) -> str:
-    """Index the transcript that a note is about and take the note away; returns indexed, unchanged, whole run or gone.
+def settle(home: Home, key: str, *, wait_s: float, whole: bool = False) -> str:
+    """Index the transcript that a note is about and take the note away; returns indexed, unchanged or gone.
 
-    Raises LockContention where another run does not end within ``wait_s`` seconds, and what indexing raises; the note
-    then stays.
+    Without ``whole``, "needs a whole run" where that has to come first; the note then stays. Raises LockContention
+    where another run does not end within ``wait_s`` seconds, and what indexing raises; the note then stays, too.
     """
     from runtime.indexing import index_transcript
 
@@ -118,7 +123,9 @@ def settle(home: Home, key: str, *, wait_s: float) -> str:
     if not os.path.exists(note["path"]):
         due.done(home, key, note["at"])  # deleted before it was read: there is nothing left to wait for
         return "gone"
-    outcome = index_transcript(home, SOURCE, note["path"], wait_s=wait_s)
+    outcome = index_transcript(home, SOURCE, note["path"], wait_s=wait_s, whole=whole)
+    if outcome == NEEDS_RUN:
+        return outcome
     due.done(home, key, note["at"])
     return outcome
 
@@ -141,7 +148,7 @@ def drain(home: Home) -> int:
                     tried[key] = note["at"]
                     _await_quiet(note["path"])
                     try:
-                        settle(home, key, wait_s=_CHILD_LOCK_S)
+                        settle(home, key, wait_s=_CHILD_LOCK_S, whole=True)
                         settled += 1
                     except (BrainError, OSError) as error:
                         failure = error

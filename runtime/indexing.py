@@ -118,12 +118,16 @@ def index(
     return envelope
 
 
-def index_transcript(home: Home, source: str, path: str, *, wait_s: float) -> str:
-    """Normalise one transcript and index its documents; returns indexed, unchanged or whole run.
+NEEDS_RUN = "needs a whole run"
 
-    The last is what it took where nothing is known of the source yet, or its documents are of another version. Once
-    this has returned, the index has the file's documents as they are on disk, whoever wrote them. Raises LockContention
-    where another run does not end within ``wait_s`` seconds, Internal and EngineMissing.
+
+def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole: bool = False) -> str:
+    """Normalise one transcript and index its documents; returns indexed, unchanged or "needs a whole run".
+
+    The last is so where nothing is known of the source yet, or its documents are of another version; with ``whole``,
+    that run is made first. Once this has returned anything else, the index has the file's documents as they are on
+    disk, whoever wrote them. Raises LockContention where another run does not end within ``wait_s`` seconds, Internal
+    and EngineMissing.
     """
     from core.config import load
     from ingest.one import documents, one
@@ -135,12 +139,15 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float) -> st
     busy_ms = max(50, int(wait_s * 1000))
     try:
         ledger = one(home, source, path, wait_s=wait_s, on_written=lambda *document: written.append(document))
+        if ledger is None and whole:
+            # It reads the tool's own folders; the transcript may lie elsewhere, and is then still to be read.
+            index(home, config, source=source, trust_stat=True, enqueue=True, wait_s=wait_s)
+            ledger = one(home, source, path, wait_s=wait_s, on_written=lambda *document: written.append(document))
         known = documents(home, source, path)
     except apsw.Error as error:
         raise translate(error, join(home.state, SOURCES_FILE)) from error
     if ledger is None:
-        index(home, config, source=source, trust_stat=True, enqueue=True, wait_s=wait_s)
-        return "whole run"
+        return NEEDS_RUN
     if written:
         waiting = PendingQueue(home)
         for collection, name, _, _ in written:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LIMIT = 1_500
 _ITEMS = 3
 _SNIPPET = 260
+# How long a prompt waits for its recall, in seconds; ``BRAIN_RECALL_S`` gives another limit.
 _TIMEOUT_S = 0.15
 _FEWEST_WORDS = 3
 _SEEN_DAYS = 7
@@ -84,10 +85,18 @@ def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]
     prompt = " ".join(prompt.split())[:MAX_CHARACTERS].strip()
     if prompt.startswith(("/", "!", "#")) or len(prompt.split()) < _FEWEST_WORDS:
         return []
-    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=_TIMEOUT_S)
+    patience = _patience(os.environ.get("BRAIN_RECALL_S") or "")
+    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience)
     envelope, _ = answer(home, load(home), prompt, request, os.environ)
     found: list[dict[str, Any]] = envelope["hits"]
     return [hit for hit in found if not hit.get("superseded_by")]
+
+
+def _patience(given: str) -> float:
+    try:
+        return max(0.01, min(float(given), 60.0))
+    except ValueError:
+        return _TIMEOUT_S
 
 
 def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -81,6 +81,12 @@ def eventually(check: Callable[[], bool], seconds: float = 20) -> bool:
     return True
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is: what is recalled is the question here, and not how fast."""
+    monkeypatch.setenv("BRAIN_RECALL_S", "30")
+
+
 @pytest.fixture
 def indexed(brain: Brain, home: Home, claude_root: Path) -> Home:
     """A home that has seen one whole run, over one session."""
@@ -158,6 +164,15 @@ def test_before_the_first_run_the_hook_makes_one(brain: Brain, home: Home, claud
     path = transcript(claude_root, session, "why is the tern angry", "it has a nest")
     assert silent(brain("hook", "stop", stdin=payload(path, session)))
     assert eventually(lambda: asked(brain, "tern nest") == [f"qmd://brain/{session}.md"])
+
+
+def test_a_transcript_that_lies_elsewhere_is_indexed_too(brain: Brain, home: Home, tmp_path: Path) -> None:
+    session = "0aaaaaaa-0000-4000-8000-00000000000c"
+    path = transcript(tmp_path / "elsewhere", session, "why is the noddy tame", "it has met nobody")
+    assert silent(brain("hook", "stop", stdin=payload(path, session)))
+    assert rows(home)[0]["outcome"] == "detached"
+    assert eventually(lambda: due.waiting(home) == [])
+    assert asked(brain, "noddy tame") == [f"qmd://brain/{session}.md"]
 
 
 @pytest.mark.parametrize(
