@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, code, embed, engine, hooks, index, locomo, safety, sources
+from bench import ask, chrome, code, embed, engine, hooks, index, locomo, safety, sources, vectors
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = ("ask", "hooks", "index", "qmd", "embed", "chrome", "code", "sources", "redaction", "archive", "locomo")
+SUITES = tuple("ask hooks index qmd embed chrome code sources redaction archive vectors locomo".split())
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -53,6 +53,8 @@ def main(argv: list[str] | None = None) -> int:
             safety.measure_redaction(report, quick=arguments.quick)
         if "archive" in suites:
             safety.measure_archive(report, quick=arguments.quick)
+        if "vectors" in suites:
+            vectors.measure(report, quick=arguments.quick)
         if "code" in suites:
             code.measure(report, quick=arguments.quick)
         if "locomo" in suites:

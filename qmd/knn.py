@@ -7,6 +7,7 @@ from qmd.vectors import SECTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     import apsw
@@ -96,12 +97,29 @@ def place(connection: apsw.Connection, near: Near) -> None:
         near.start, near.end = row
 
 
+def scan(
+    connection: apsw.Connection,
+    space: Space,
+    vector: bytes,
+    limit: int,
+    only: str = "",
+    bindings: Sequence[Any] = (),
+) -> list[tuple[int, float]]:
+    """(chunk, L2 distance) of the ``limit`` nearest of all vectors, nearest first. Raises apsw.Error.
+
+    ``only`` is SQL that restricts them, ``bindings`` its parameters.
+    """
+    rows: Any = connection.execute(
+        f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?{only}',
+        (vector, limit, *bindings),
+    ).fetchall()
+    return list(rows)
+
+
 def _chunks(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool
 ) -> list[tuple[int, float]]:
     """(chunk, cosine), nearest first."""
-    only = ""
-    bindings: list[Any] = []
     if restricted:
         condition, bindings = filters.sql()
         only = (
@@ -109,12 +127,21 @@ def _chunks(
             " JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
             f" JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition})"
         )
-        bindings = [space.layout, *bindings]
-    rows: Any = connection.execute(
-        f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?{only}',
-        (vector, DEPTH, *bindings),
-    )
-    return [(chunk, _cosine(distance)) for chunk, distance in rows]
+        found = scan(connection, space, vector, DEPTH, only, [space.layout, *bindings])
+    else:
+        found = _all(connection, space, vector)
+    return [(chunk, _cosine(distance)) for chunk, distance in found]
+
+
+def _all(connection: apsw.Connection, space: Space, vector: bytes) -> list[tuple[int, float]]:
+    """By signs where there are so many vectors that they have a table."""
+    state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{space.name}",)).get
+    if state is not None:
+        from qmd import coarse
+
+        if state == coarse.WHOLE:
+            return coarse.nearest(connection, space, vector, DEPTH)
+    return scan(connection, space, vector, DEPTH)
 
 
 def _cosine(distance: float) -> float:

@@ -154,7 +154,10 @@ def ensure(
 
 def drop(connection: apsw.Connection, space: Space) -> None:
     """Forget a space with all of its vectors, inside the caller's transaction."""
+    from qmd import coarse
+
     load(connection)
+    coarse.drop(connection, space)
     connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
     connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
     connection.execute("DELETE FROM brain_models WHERE id = ?", (space.id,))
@@ -168,8 +171,11 @@ def clear(connection: apsw.Connection, space: Space, collections: Sequence[str] 
 
     A text that other collections have too waits with them.
     """
+    from qmd import coarse
+
     load(connection)
     if not collections:
+        coarse.drop(connection, space)
         connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
         connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
         _create(connection, space)
@@ -181,7 +187,7 @@ def clear(connection: apsw.Connection, space: Space, collections: Sequence[str] 
         (space.id, *collections),
     ).fetchall()
     for cut, done in rows:
-        _delete(connection, space.table, cut, done)
+        _delete(connection, space, cut, done)
         connection.execute("DELETE FROM brain_embedded WHERE model = ? AND cut = ?", (space.id, cut))
 
 
@@ -260,10 +266,11 @@ def add(connection: apsw.Connection, space: Space, cut: int, first: int, vectors
     ).fetchone()
     if (row[0] if row else 0) != first:
         return False
-    connection.executemany(
-        f'INSERT INTO "{space.table}"(rowid, embedding) VALUES(?, vec_int8(?))',
-        [(cut * SPAN + first + offset, vector) for offset, vector in enumerate(vectors)],
-    )
+    from qmd import coarse
+
+    rows = [(cut * SPAN + first + offset, vector) for offset, vector in enumerate(vectors)]
+    connection.executemany(f'INSERT INTO "{space.table}"(rowid, embedding) VALUES(?, vec_int8(?))', rows)
+    coarse.add(connection, space, rows)
     connection.execute(
         "INSERT OR REPLACE INTO brain_embedded(model, cut, done) VALUES(?, ?, ?)",
         (space.id, cut, first + len(vectors)),
@@ -296,15 +303,18 @@ def drop_orphans(connection: apsw.Connection) -> int:
 
 def drop_strays(connection: apsw.Connection, space: Space) -> int:
     """Remove vectors that no row accounts for, as a run without sqlite-vec leaves them; returns how many."""
+    from qmd import coarse
+
     load(connection)
     known: Any = connection.execute("SELECT cut, done FROM brain_embedded WHERE model = ?", (space.id,))
     ends = dict(known)
     strays = [
-        rowid
+        int(str(rowid))
         for (rowid,) in connection.execute(f'SELECT rowid FROM "{space.table}"')
         if int(str(rowid)) % SPAN >= ends.get(int(str(rowid)) // SPAN, 0)
     ]
     connection.executemany(f'DELETE FROM "{space.table}" WHERE rowid = ?', [(rowid,) for rowid in strays])
+    coarse.remove(connection, space, strays)
     return len(strays)
 
 
@@ -362,14 +372,14 @@ def _table(connection: apsw.Connection, provider: str, model: str) -> str:
 def _release(connection: apsw.Connection, cut: int) -> None:
     from core.errors import EngineMissing
 
-    rows: Any = connection.execute(
-        "SELECT m.tbl, e.done FROM brain_embedded e JOIN brain_models m ON m.id = e.model WHERE e.cut = ?", (cut,)
-    ).fetchall()
+    found: Any = connection.execute("SELECT model, done FROM brain_embedded WHERE cut = ?", (cut,)).fetchall()
+    done = dict(found)
+    rows = [(space, done[space.id]) for space in spaces(connection) if space.id in done] if done else []
     try:
         if rows:
             load(connection)
-        for table, done in rows:
-            _delete(connection, table, cut, done)
+        for space, chunks in rows:
+            _delete(connection, space, cut, chunks)
     except EngineMissing:
         # Without sqlite-vec there is still an index: nothing leads to these vectors, and `drop_strays` finds them.
         rows = []
@@ -378,6 +388,9 @@ def _release(connection: apsw.Connection, cut: int) -> None:
     connection.execute("DELETE FROM brain_cuts WHERE id = ?", (cut,))
 
 
-def _delete(connection: apsw.Connection, table: str, cut: int, done: int) -> None:
-    first = cut * SPAN
-    connection.executemany(f'DELETE FROM "{table}" WHERE rowid = ?', ((rowid,) for rowid in range(first, first + done)))
+def _delete(connection: apsw.Connection, space: Space, cut: int, done: int) -> None:
+    from qmd import coarse
+
+    chunks = list(range(cut * SPAN, cut * SPAN + done))
+    connection.executemany(f'DELETE FROM "{space.table}" WHERE rowid = ?', [(chunk,) for chunk in chunks])
+    coarse.remove(connection, space, chunks)

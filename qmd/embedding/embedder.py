@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.errors import Internal, LockContention, Refused
 from core.locks import FileLock
-from qmd import vectors
+from qmd import coarse, vectors
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.store import Transaction
 
@@ -141,6 +141,7 @@ def embed(
     with Transaction(connection):
         vectors.note(connection)
         vectors.stamp(connection, space, clock.now())
+    coarse.keep(connection, space, late=lambda: _past(deadline))
     report.pending = vectors.pending(connection, space)
     return report
 
@@ -166,6 +167,7 @@ def _space(connection: apsw.Connection, provider: Provider, collections: Sequenc
             vectors.clear(connection, space, collections)
         vectors.drop_orphans(connection)
         vectors.drop_strays(connection, space)
+        coarse.mend(connection, space)
         vectors.note(connection)
     return space
 
