@@ -141,7 +141,9 @@ def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, ob
     if "route" in envelope:
         row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
     if settings.section("telemetry").get("query_text") is True:
-        row["query"] = question
+        from core.redaction import shown
+
+        row["query"] = shown(question)
     return row
 
 

@@ -97,9 +97,11 @@ def _selection(args: Args) -> Any:
 
 
 def _ask(args: Args, found: Any) -> None:
-    if args.json or not sys.stdin.isatty():
+    if args.json:
         raise Refused("what is forgotten is gone for good: say so", "look first with --dry-run, then add --yes")
     write("\n".join(_lines(found)) + "\n")
+    if not sys.stdin.isatty():
+        raise Refused("there is no terminal to ask at", "add --yes; --dry-run only looks")
     sys.stderr.write(f"forget {len(found.rows)} documents for good? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

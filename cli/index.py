@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, write
+from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.errors import OK
@@ -75,7 +75,18 @@ def run(args: Args, context: Context) -> int:
         from core.text import printable
 
         write("\n".join(_lines(report, printable)) + "\n")
+        _say_nothing_found(report, roots)
     return OK
+
+
+def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
+    """Name the sources that had nothing at the places that were given: a wrong one looks like a quiet one."""
+    from core.text import printable
+
+    for name, ledger in report["sources"].items() if roots else ():
+        if not (ledger["ingested"] or ledger["unchanged"]):
+            places = printable(", ".join(roots))
+            warn(f"brain: found nothing of {name} to read at {places}; --source names what lies there")
 
 
 def _rehearse(args: Args, context: Context, roots: list[str]) -> int:

@@ -130,6 +130,7 @@ def _html(text: str, url: str) -> Article:
         include_tables=True,
         include_links=False,
     )
+    body = _unescaped(body or "")
     if not body:
         # Short pages are taken for no article: all of their text, then.
         body = plain(text)
@@ -146,12 +147,32 @@ def _html(text: str, url: str) -> Article:
     )
 
 
+def _unescaped(text: str) -> str:
+    """``text`` without the backslashes that trafilatura puts before ``_ * ~ <`` outside code, and has no option for.
+
+    It writes 2n + 1 for the n that were there (``trafilatura.xml._escape_inline_specials``).
+    """
+    parts = re.split(r"(```.*?```|`[^`\n]+`)", text, flags=re.DOTALL)
+    parts[::2] = [
+        re.sub(r"(\\+)([_*~<])", lambda run: run[1][: len(run[1]) // 2] + run[2], part) for part in parts[::2]
+    ]
+    return "".join(parts)
+
+
 def plain(text: str) -> str:
     """All that a page or a chapter says, as markdown."""
     import markdownify
 
     text = re.sub(r"(?is)<(script|style|template|noscript|head)\b.*?(?:</\1\s*>|\Z)", "", text)
-    made: str = markdownify.markdownify(text, heading_style="ATX", strip=["img", "a"])
+    # Nothing is escaped: what is searched, quoted and looked through for secrets is what the page says.
+    made: str = markdownify.markdownify(
+        text,
+        heading_style="ATX",
+        strip=["img", "a"],
+        escape_underscores=False,
+        escape_asterisks=False,
+        escape_misc=False,
+    )
     return re.sub(r"\n{3,}", "\n\n", made).strip()
 
 

@@ -206,7 +206,8 @@ def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple
     for root in roots or ():
         if not os.path.exists(root):
             raise BadInput(
-                f"no such folder: {root}", "brain index --source claude --from DIR takes a folder of transcripts"
+                f"no such folder: {root}",
+                f"brain index --source {source or _GIVEN} --from DIR takes a file or folder of that source",
             )
     if source is not None:
         return (source,)

@@ -124,6 +124,18 @@ def test_questions_are_kept_only_where_the_configuration_says_so(shelf: Shelf, b
     assert json.loads(Path(shelf.home.usage).read_text())["query"] == "sqlite"
 
 
+def test_a_question_that_is_kept_has_no_secret_in_it(shelf: Shelf, tmp_path: Path, brain: Brain) -> None:
+    Path(shelf.home.path("collections.yml")).write_text("collections:\n  inbox: {}\ntelemetry: {query_text: true}\n")
+    token = "ghp_" + "sekr1t8A" * 4 + "abcd"
+    brain("ask", f"sqlite {token}")
+    file = tmp_path / "questions"
+    file.write_text(f"sqlite API_KEY={token}\n")
+    brain("ask", "--batch", str(file))
+    kept = Path(shelf.home.usage).read_text()
+    assert kept.count("[redacted:") == 2
+    assert "sekr1t8A" not in kept
+
+
 def test_a_line_that_is_no_text_is_one_bad_question_of_a_batch(shelf: Shelf, tmp_path: Path, brain: Brain) -> None:
     file = tmp_path / "questions"
     file.write_bytes(b"sqlite\n\xff\xfe\nsqlite\n")

@@ -34,7 +34,9 @@ def test_a_phrase_is_found_nowhere_below_the_home_afterwards(shelf: Shelf, brain
 def test_nothing_goes_without_being_told_so(shelf: Shelf, brain: Brain) -> None:
     done = brain("forget", "s1")
     assert done.returncode == 71
-    assert "--dry-run" in done.stderr
+    assert "qmd://brain/s1.md" in done.stdout
+    assert "there is no terminal to ask at" in done.stderr
+    assert "--yes" in done.stderr
     shown = brain("forget", "s1", "--dry-run")
     assert shown.returncode == 0
     assert "qmd://brain/s1.md" in shown.stdout

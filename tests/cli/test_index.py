@@ -65,3 +65,28 @@ def test_wrong_arguments_end_with_64(home: Home, brain: Brain, tmp_path: Path) -
         done = brain("index", *words)
         assert done.returncode == 64
         assert "fix: " in done.stderr
+
+
+def test_a_place_without_anything_of_the_source_is_said_to_be_one(home: Home, tmp_path: Path, brain: Brain) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<html><body>Not a transcript.</body></html>")
+    (tmp_path / "empty").mkdir()
+    for source, place in (("claude", page), ("claude", tmp_path / "empty"), ("git", tmp_path / "empty")):
+        done = brain("index", "--source", source, "--from", str(place))
+        assert done.returncode == 0
+        assert f"found nothing of {source} to read at {place}" in done.stderr
+
+
+def test_a_place_with_something_of_the_source_is_not(home: Home, tmp_path: Path, brain: Brain) -> None:
+    _sessions(tmp_path / "old")
+    for _ in range(2):
+        assert brain("index", "--source", "claude", "--from", str(tmp_path / "old")).stderr == ""
+
+
+def test_what_to_do_about_a_missing_folder_names_the_source_that_was_given(
+    home: Home, tmp_path: Path, brain: Brain
+) -> None:
+    done = brain("index", "--source", "cursor", "--from", str(tmp_path / "none"))
+    assert done.returncode == 64
+    assert "--source cursor" in done.stderr
+    assert "claude" not in done.stderr
