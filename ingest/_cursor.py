@@ -16,23 +16,33 @@ from ingest import databases, rawfiles, records
 from ingest._cursor_text import message, typed
 from ingest._cursor_transcripts import read as read_transcript
 from ingest.reading import BROKEN, Reading
+from ingest.rows import Names
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import apsw
+
+    from ingest.rows import Groups, Row, Tables
 
 NAME = "cursor"
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 _PROMPTS = "aiService.prompts"
 _ID = 32  # bytes of a blob's name
+_HEADS = "select key, value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;' order by key"
+_BUBBLES = "select key, value from cursorDiskKV where key >= ? and key < ? order by key"
+_ITEMS = "select key, value from ItemTable where key in (?, ?, ?) order by key"
+_META = "select key, value from meta order by key"
+_BLOBS = "select id, data from blobs order by rowid"
 
 
 def read(path: str) -> Reading:
     """Read one database or transcript. Never raises for what is in it: see ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _database)
+        return databases.read(path, _database, _rows)
     return read_transcript(path)
 
 
@@ -47,20 +57,58 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
         reading.skipped = "no conversation in this database"
 
 
+def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
+    """What of a database the archive keeps."""
+    tables: dict[str, tuple[str, ...]] = {}
+    if "cursordiskkv" in there:
+        tables["cursorDiskKV"] = ("key", "value")
+    if "itemtable" in there:
+        tables["ItemTable"] = ("key", "value")
+    if {"blobs", "meta"} <= there.keys():
+        tables |= {"blobs": ("id", "data"), "meta": ("key", "value")}
+    return tables, _groups(connection, tables)
+
+
+def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
+    if "cursorDiskKV" in tables:
+        for key, value in connection.execute(_HEADS).fetchall():
+            name = str(key).partition(":")[2]
+            bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
+            rows = [(key, value), *bubbles]
+            yield one_line(name, 4000), [("cursorDiskKV", (row[0], row[1])) for row in rows]
+    shared: list[Row] = []
+    if "ItemTable" in tables:
+        shared += [("ItemTable", tuple(row)) for row in connection.execute(_ITEMS, (_CHATS, _COMPOSERS, _PROMPTS))]
+    if "blobs" in tables:
+        shared += [("meta", (key, _legible(_unhexed(value)))) for key, value in connection.execute(_META)]
+        shared += [("blobs", (str(name), _legible(data))) for name, data in connection.execute(_BLOBS)]
+    if shared:
+        yield "", shared
+
+
+def _legible(data: Any) -> Any:
+    """A blob that is a message as it is, of any other what it names: nothing else of it is read."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if type(raw) is not bytes or raw.startswith(b"{"):
+        return data
+    end = 0
+    while raw[end : end + 2] == bytes((0x0A, _ID)) and len(raw) >= end + 2 + _ID:
+        end += 2 + _ID
+    return Names(raw[:end]) if end else None
+
+
 # The second generation: one row a composer, one a bubble
 
 
 def _composers(connection: apsw.Connection, reading: Reading) -> None:
-    query = "select key, value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;' order by key"
-    for key, value in connection.execute(query).fetchall():
+    for key, value in connection.execute(_HEADS).fetchall():
         name = str(key).partition(":")[2]
         data = _json(value, reading, str(key))
         if type(data) is dict and name:
             talk = _Composer(reading, name, data, "")
             first, last = f"bubbleId:{name}:", f"bubbleId:{name};"
             bubbles: dict[str, Any] = {}
-            rows = connection.execute("select key, value from cursorDiskKV where key >= ? and key < ?", (first, last))
-            for bubble, text in rows:
+            for bubble, text in connection.execute(_BUBBLES, (first, last)):
                 found = _json(text, reading, str(bubble))
                 if type(found) is dict:
                     bubbles[str(bubble)[len(first) :]] = found
@@ -210,8 +258,7 @@ def _path(uri: str) -> str:
 
 def _workspace(connection: apsw.Connection, reading: Reading) -> None:
     values: dict[str, Any] = {}
-    query = "select key, value from ItemTable where key in (?, ?, ?)"
-    for key, value in connection.execute(query, (_CHATS, _COMPOSERS, _PROMPTS)):
+    for key, value in connection.execute(_ITEMS, (_CHATS, _COMPOSERS, _PROMPTS)):
         values[str(key)] = _json(value, reading, str(key))
     folder = _workspace_folder(reading.path)
     composers = mapping(values.get(_COMPOSERS)).get("allComposers")
@@ -265,7 +312,7 @@ def _workspace_folder(path: str) -> str:
 
 def _agent(connection: apsw.Connection, reading: Reading) -> None:
     about: dict[str, Any] = {}
-    for _, value in connection.execute("select key, value from meta order by key"):
+    for _, value in connection.execute(_META):
         found = _json(_unhexed(value), reading, "meta")
         about.update(mapping(found))
     session = Session(one_line(string(about.get("agentId")) or _hash(reading.path), 4000), NAME)
@@ -275,7 +322,7 @@ def _agent(connection: apsw.Connection, reading: Reading) -> None:
     model = string(about.get("lastUsedModel"))
     if model:
         session.models.add(model)
-    blobs = {str(name): data for name, data in connection.execute("select id, data from blobs order by rowid")}
+    blobs = {str(name): data for name, data in connection.execute(_BLOBS)}
     order = _named(blobs.get(string(about.get("latestRootBlobId"))), blobs) or list(blobs)
     for name in order:
         data = blobs[name]

@@ -6,11 +6,13 @@ vendor's packages/schema/src/v1/session.ts, packages/core/src/session/sql.ts and
 
 from __future__ import annotations
 
+import json
 import os
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
+from core.redaction import clean_record
 from core.text import clean, one_line
 from ingest import _opencode_tree as tree
 from ingest import databases, rawfiles, records
@@ -19,7 +21,11 @@ from ingest.sessions import Session
 from ingest.values import mapping, moment, string
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import apsw
+
+    from ingest.rows import Groups, Row, Tables
 
 NAME = "opencode"
 FOREIGN = "not an OpenCode session"
@@ -47,13 +53,20 @@ _FIELDS = {
     "part reasoning": _words("id sessionID messageID type text time metadata"),
     "part tool": _words("id sessionID messageID type callID tool state metadata time"),
 }
+_SESSION = _words("directory title version slug parent_id agent time_created")
+# Table → the columns that are read, the session's, and the order.
+_ROWS = {
+    "message": (("id", "session_id", "data", "time_created"), "time_created, id"),
+    "part": (("id", "message_id", "session_id", "data", "time_created"), "id"),
+    "session_message": (("id", "session_id", "type", "seq", "time_created", "data"), "seq"),
+}
 _UNNAMED = ("New session - ", "Child session - ")
 
 
 def read(path: str) -> Reading:
     """Read one database, session of a tree, or export. Never raises for what is in it: see ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _database)
+        return databases.read(path, _database, _rows)
     if path.endswith(".json") and tree.storage(path):
         return _from_tree(path)
     reading = whole(path, _export, FOREIGN)
@@ -300,8 +313,7 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
     if not {"session", "message", "part"} <= there.keys():
         reading.skipped = "no sessions in this database"
         return
-    columns = {"directory", "title", "version", "slug", "parent_id", "agent", "time_created"} & there["session"]
-    wanted = sorted(columns)
+    wanted = sorted(_SESSION & there["session"])
     rows = connection.execute(f"select id{''.join(', ' + name for name in wanted)} from session order by id").fetchall()
     for identity, *values in rows:
         given = dict(zip(wanted, values, strict=True))
@@ -315,6 +327,7 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
             "parentID": given.get("parent_id"),
             "time": {"created": given.get("time_created")},
         }
+        info = clean_record(json.dumps(info, default=str).encode(), info, reading.redacted)
         talk = _Talk(reading, info, str(identity))
         if not _messages(connection, talk, reading, identity) and "session_message" in there:
             query = "select id, type, time_created, data from session_message where session_id = ? order by seq"
@@ -323,6 +336,23 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
                 if value is not None:
                     talk.row(string(kind), one_line(str(name), 200), value, moment(created))
         talk.finish()
+
+
+def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
+    """What of a database the archive keeps."""
+    tables = {"session": ("id", *sorted(_SESSION & there["session"]))}
+    tables |= {name: columns for name, (columns, _) in _ROWS.items() if name in there}
+    return tables, _groups(connection, tables)
+
+
+def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
+    for head in connection.execute(f"select {', '.join(tables['session'])} from session order by id").fetchall():
+        rows: list[Row] = [("session", tuple(head))]
+        for name in [name for name in tables if name != "session"]:
+            columns, order = _ROWS[name]
+            query = f"select {', '.join(columns)} from {name} where session_id = ? order by {order}"
+            rows += [(name, tuple(row)) for row in connection.execute(query, (head[0],))]
+        yield one_line(str(head[0]), 4000), rows
 
 
 def _messages(connection: apsw.Connection, talk: _Talk, reading: Reading, session: Any) -> int:

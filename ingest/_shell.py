@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from ingest.rows import Groups, Row, Tables
+
 NAME = "shell"
 FOREIGN = "not a shell's history"
 UNDATED = "undated"
@@ -56,7 +58,7 @@ class Day:
 def read(path: str) -> Reading:
     """Read one history. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _atuin)
+        return databases.read(path, _atuin, _rows)
     return whole(path, _history, FOREIGN, as_bytes=True)
 
 
@@ -73,11 +75,15 @@ def _take(reading: Reading, entry: Entry, kind: str) -> None:
         return
     if not _FIRST < at < _LAST:
         at = 0
-    unit = time.strftime("%Y-%m-%d", time.gmtime(at)) if at else f"{UNDATED}-{kind}"
+    unit = _unit(at, kind)
     day = reading.parts.get(unit)
     if day is None:
         day = reading.parts[unit] = Day(unit)
-    day.add((at, command[:_MAX_COMMAND], one_line(folder, 1000), code))
+    day.add((at, command[:_MAX_COMMAND], one_line(redacted(folder, reading.redacted), 1000), code))
+
+
+def _unit(at: int, kind: str) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at)) if _FIRST < at < _LAST else f"{UNDATED}-{kind}"
 
 
 def _kind(path: str, data: bytes) -> str:
@@ -158,18 +164,30 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
     if not {"timestamp", "command"} <= columns:
         reading.skipped = FOREIGN
         return
-    folder = "cwd" if "cwd" in columns else "''"
-    code = "exit" if "exit" in columns else "0"
-    where = "where deleted_at is null" if "deleted_at" in columns else ""
-    rows = connection.execute(
-        f"select timestamp, command, {folder}, {code} from history {where} order by timestamp, id"
-    )
-    for at, command, cwd, ended in rows:
+    for at, command, cwd, ended, _ in _commands(connection, columns):
         if type(at) is int and type(command) is str:
             entry = (at // 1_000_000_000, command, cwd if type(cwd) is str else "", ended if type(ended) is int else 0)
             _take(reading, entry, "atuin")
     if not reading.parts:
         reading.skipped = EMPTY
+
+
+def _commands(connection: apsw.Connection, columns: set[str]) -> apsw.Cursor:
+    folder = "cwd" if "cwd" in columns else "''"
+    code = "exit" if "exit" in columns else "0"
+    where = "where deleted_at is null" if "deleted_at" in columns else ""
+    return connection.execute(
+        f"select timestamp, command, {folder}, {code}, id from history {where} order by timestamp, id"
+    )
+
+
+def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
+    """What of Atuin's database the archive keeps."""
+    days: dict[str, list[Row]] = {}
+    for row in _commands(connection, there["history"]):
+        if type(row[0]) is int:
+            days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append(("history", tuple(row)))
+    return {"history": ("timestamp", "command", "cwd", "exit", "id")}, days.items()
 
 
 def _identity(entry: Entry) -> str:

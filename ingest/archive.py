@@ -210,6 +210,7 @@ class Recorder:
         "_hash",
         "_held",
         "_path",
+        "_pieces",
         "_segments",
         "_version",
         "again",
@@ -229,6 +230,7 @@ class Recorder:
         self._buffer: list[bytes] = []
         self._held = 0
         self._segments: list[Segment] = []
+        self._pieces = False
         self.again = False
         self.length = 0
         self.records = 0
@@ -260,6 +262,25 @@ class Recorder:
         if self._held >= LARGE:
             self._cut()
 
+    @property
+    def before(self) -> Entry | None:
+        """What the archive has of the file."""
+        return self._entry
+
+    @property
+    def folder(self) -> str:
+        """Where the archive's objects lie."""
+        return self._archive.folder
+
+    def piece(self, data: bytes) -> None:
+        """A part of the file that is an object by itself, in whole lines; pieces that it had and are not given go."""
+        self._grows = False
+        self._pieces = True
+        self.length += len(data)
+        self.records += data.count(b"\n")
+        self._hash.update(data)
+        self._segments.append(self._archive.put(data))
+
     def whole(self, data: bytes) -> None:
         """The file is one document, replaced at each write: it is stored whole."""
         self._grows = False
@@ -280,7 +301,7 @@ class Recorder:
         if known is not None and known.sha == sha and known.policy == REDACTION:
             if (known.size, known.mtime_ns, known.consumed, known.digest) == (size, mtime_ns, consumed, digest):
                 return
-        elif known is not None and known.policy == REDACTION and self.records < known.records:
+        elif not self._pieces and known is not None and known.policy == REDACTION and self.records < known.records:
             return  # cut short where it stood: the archive keeps what it had said, as its document does
         made = Entry(
             self._path,

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from ingest.files import SourceFile
     from ingest.reading import Reading
+    from ingest.rows import Source
+
+    Take = Callable[[apsw.Connection, dict[str, set[str]], Reading], None]
 
 SUFFIXES = (".vscdb", ".sqlite", ".db")
 UNSETTLED = "written to all the time"
@@ -47,8 +50,11 @@ def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
     return files
 
 
-def read(path: str, take: Callable[[apsw.Connection, dict[str, set[str]], Reading], None]) -> Reading:
+def read(path: str, take: Take, source: Source) -> Reading:
     """Read a database: ``take`` fills the reading's parts from a copy of it, given its ``tables``.
+
+    ``source`` gives the archive the rows that ``take`` reads; where the database is read from the archive, ``take``
+    gets one of these rows.
 
     Never raises for what is in the file or for its not being readable: see ``Reading.failed``.
     """
@@ -56,20 +62,30 @@ def read(path: str, take: Callable[[apsw.Connection, dict[str, set[str]], Readin
 
     from core.document import Failure
     from core.home import resolve
+    from ingest.rawfiles import keeping
     from ingest.reading import Reading, unreadable
     from ingest.sqlite_copy import Unsettled, copied, is_database
 
     reading = Reading(path)
+    kept = keeping()
     try:
+        if kept is not None and kept.shelved(path) is not None:
+            _restored(reading, take)
+            return reading
         reading.size, reading.mtime_ns, reading.inode = look(path)
         reading.digest = NOTHING
         if not is_database(path):
             reading.skipped = FOREIGN
             return reading
         with copied(path, join(resolve().state, "scratch")) as copy:
-            take(copy.connection, tables(copy.connection), reading)
-        for part in reading.parts.values():
-            part.digest = part.digest or reading.digest
+            there = tables(copy.connection)
+            take(copy.connection, there, reading)
+            for part in reading.parts.values():
+                part.digest = part.digest or reading.digest
+            if kept is not None and reading.parts:
+                from ingest.rows import record
+
+                record(source, copy.connection, there, reading, kept)
     except OSError as error:
         unreadable(reading, error)
     except Unsettled:
@@ -78,6 +94,19 @@ def read(path: str, take: Callable[[apsw.Connection, dict[str, set[str]], Readin
         reading.parts.clear()
         reading.failed = Failure(path, DAMAGED, str(error))
     return reading
+
+
+def _restored(reading: Reading, take: Take) -> None:
+    from ingest.rawfiles import RawFile
+    from ingest.rows import restored
+
+    with RawFile(reading.path) as raw, restored(raw) as connection:
+        assert raw.entry is not None
+        reading.stat(raw.status)
+        reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
+        take(connection, tables(connection), reading)
+        for part in reading.parts.values():
+            part.digest = part.digest or reading.digest
 
 
 def tables(connection: apsw.Connection) -> dict[str, set[str]]:

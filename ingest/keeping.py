@@ -114,8 +114,12 @@ class Keeping:
             reading.failed_reasons.clear()
         return bool(why)
 
+    def forgot(self, unit: str) -> bool:
+        """Whether a unit of this source was forgotten."""
+        return self._forgotten.covers(self._source, unit)
+
     def _withheld(self, unit: str, reading: Reading) -> str:
-        if self._forgotten.covers(self._source, unit):
+        if self.forgot(unit):
             return FORGOTTEN
         project = getattr(reading.parts[unit], "cwd", "")
         return self.rules.excluded(reading.path, project if isinstance(project, str) else "")
