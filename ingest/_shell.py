@@ -6,20 +6,22 @@ a line ``#<seconds>`` before each command), fish (fish_history, a subset of YAML
 
 from __future__ import annotations
 
-import hashlib
 import time
+from itertools import islice
+from operator import itemgetter
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.document import Timestamp
 from core.redaction import clean as redacted
+from core.redaction.screen import suspects
 from core.text import clean, one_line
 from ingest import databases, markdown, toolcalls
 from ingest.reading import EMPTY, Reading, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import apsw
 
@@ -31,6 +33,9 @@ UNDATED = "undated"
 # A pause after which the next command begins another section.
 _PAUSE_S = 30 * 60
 _MAX_COMMAND = 20_000
+# Commands that are told harmless at once: enough that the test costs little each, few enough to look at again.
+_BATCH = 64
+_DAY_S = 86_400
 _FIRST, _LAST = 631_152_000, 4_102_444_800  # 1990 to 2100: other numbers are no times
 
 Entry = tuple[int, str, str, int]  # epoch seconds (0: unknown), command, directory, exit code
@@ -64,22 +69,34 @@ def read(path: str) -> Reading:
 
 def _history(data: bytes, reading: Reading) -> None:
     kind = _kind(reading.path, data)
-    for entry in _entries(kind, data):
-        _take(reading, entry, kind)
+    _take(reading, _entries(kind, data), kind)
 
 
-def _take(reading: Reading, entry: Entry, kind: str) -> None:
+def _take(reading: Reading, entries: Iterable[Entry], kind: str) -> None:
+    left = iter(entries)
+    units: dict[int, str] = {}
+    while batch := list(islice(left, _BATCH)):
+        text = "\n".join([entry[1] for entry in batch])
+        harmless = clean(text) == text and not suspects(text.encode())
+        for entry in batch:
+            _add(reading, entry, kind, units, harmless=harmless)
+
+
+def _add(reading: Reading, entry: Entry, kind: str, units: dict[int, str], *, harmless: bool) -> None:
     at, command, folder, code = entry
-    command = redacted(clean(command).strip(), reading.redacted)
+    command = command.strip() if harmless else redacted(clean(command).strip(), reading.redacted)
     if not command:
         return
     if not _FIRST < at < _LAST:
         at = 0
-    unit = _unit(at, kind)
+    unit = units.get(at // _DAY_S, "")
+    if not unit:
+        unit = units[at // _DAY_S] = _unit(at, kind)
     day = reading.parts.get(unit)
     if day is None:
         day = reading.parts[unit] = Day(unit)
-    day.add((at, command[:_MAX_COMMAND], one_line(redacted(folder, reading.redacted), 1000), code))
+    where = one_line(redacted(folder, reading.redacted), 1000) if folder else ""
+    day.add((at, command[:_MAX_COMMAND], where, code))
 
 
 def _unit(at: int, kind: str) -> str:
@@ -116,11 +133,12 @@ def _unmetafied(data: bytes) -> bytes:
 def _zsh(text: str) -> Iterator[Entry]:
     held: list[str] = []
     for line in text.split("\n"):
-        held.append(line)
         if line.endswith("\\") and not line.endswith("\\\\"):
+            held.append(line.removesuffix("\\"))
             continue
-        entry = "\n".join([*(part.removesuffix("\\") for part in held[:-1]), line])
-        held = []
+        entry = "\n".join([*held, line]) if held else line
+        if held:
+            held = []
         head, mark, command = entry.partition(";")
         stamp = head.removeprefix(": ").partition(":")[0].strip()
         if entry.startswith(": ") and mark and stamp.isdigit():
@@ -164,10 +182,12 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
     if not {"timestamp", "command"} <= columns:
         reading.skipped = FOREIGN
         return
-    for at, command, cwd, ended, _ in _commands(connection, columns):
-        if type(at) is int and type(command) is str:
-            entry = (at // 1_000_000_000, command, cwd if type(cwd) is str else "", ended if type(ended) is int else 0)
-            _take(reading, entry, "atuin")
+    found = (
+        (at // 1_000_000_000, command, cwd if type(cwd) is str else "", ended if type(ended) is int else 0)
+        for at, command, cwd, ended, _ in _commands(connection, columns)
+        if type(at) is int and type(command) is str
+    )
+    _take(reading, found, "atuin")
     if not reading.parts:
         reading.skipped = EMPTY
 
@@ -191,23 +211,27 @@ def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tabl
 
 
 def _identity(entry: Entry) -> str:
-    return hashlib.blake2b(f"{entry[0]}\0{entry[1]}".encode("utf-8", "replace"), digest_size=12).hexdigest()
+    return f"{entry[0]}\0{entry[1]}"
+
+
+def _told(entry: Entry) -> tuple[bool, int, str]:
+    return bool(entry[2]), entry[3], entry[2]
 
 
 def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
     """(frontmatter, body) of one day from all the histories that know of it; copies of a command are one."""
     known: dict[str, Entry] = {}
-    commands: list[Entry] = []
+    united: list[tuple[str, Entry]] = []
     for part in sorted(parts, key=lambda part: (-len(part.uuids), part.digest)):
         # What one history repeats was run again; what another one also has is the same.
-        fresh = [entry for entry in part.commands if _identity(entry) not in known]
-        for entry in part.commands:
-            same = _identity(entry)
+        named = [(_identity(entry), entry) for entry in part.commands]
+        united += [each for each in named if each[0] not in known]
+        for same, entry in named:
             # What one history knows of where a command ran, and how it ended, the others lack.
-            known[same] = max(known.get(same, entry), entry, key=lambda entry: (bool(entry[2]), entry[3], entry[2]))
-        commands += fresh
-    commands = [known[_identity(entry)] for entry in commands]
-    commands.sort(key=lambda entry: entry[0])
+            before = known.setdefault(same, entry)
+            if before is not entry and _told(entry) > _told(before):
+                known[same] = entry
+    commands = sorted([known[same] for same, _ in united], key=itemgetter(0))
     if not commands:
         return "no command"
     folders = [entry[2] for entry in commands if entry[2]]
@@ -254,7 +278,8 @@ def _sections(commands: list[Entry]) -> Iterator[Any]:
         if cwd and cwd != folder:
             section.lines.append(f"- in {cwd}")
             folder = cwd
-        when = f"{clock.iso(at)[11:19]} " if at else ""
+        second = at % _DAY_S
+        when = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} " if at else ""
         block = "\n" in command
         section.lines.append(f"- {when}$\n{toolcalls.fenced(command, 'sh')}" if block else f"- {when}$ {command}")
         if code:

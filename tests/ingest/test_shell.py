@@ -115,3 +115,16 @@ def test_no_bytes_stop_it(tmp_path_factory: pytest.TempPathFactory, data: bytes,
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(data)
     assert list(shell.parse(str(path))) or not data.strip()
+
+
+@pytest.mark.parametrize("place", [0, 63, 64, 199])
+def test_one_secret_among_many_commands_is_replaced_and_nothing_else(home: Home, tmp_path: Path, place: int) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    said = [f"make target-{number}" for number in range(200)]
+    said[place] = f"curl -H x {token}"
+    history = "".join(f": {1_777_366_440 + number}:0;{command}\n" for number, command in enumerate(said))
+    (tmp_path / ".zsh_history").write_text(history, encoding="utf-8")
+    ingest(home, tmp_path)
+    shown = [line.partition("$ ")[2] for line in body(home).splitlines() if "$ " in line]
+    said[place] = "curl -H x [redacted:github]"
+    assert shown == said
