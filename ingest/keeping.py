@@ -24,6 +24,8 @@ FORGOTTEN = "forgotten"
 DEFAULT_GB = 20.0
 _CATALOGUE = ("raw", "catalogue.sqlite")
 _OFF = "off"
+# Sources with databases: what was read before the archive took rows in is read once more.
+_DATABASES = frozenset(("cursor", "openclaw", "opencode", "shell"))
 
 
 class Policy:
@@ -72,7 +74,8 @@ class Keeping:
             inode = os.stat(self._home.path(*_CATALOGUE)).st_ino
         except FileNotFoundError:
             inode = 0
-        return f"{inode} {self._policy.redact} {rules}"
+        rows = " rows" if self._source in _DATABASES else ""
+        return f"{inode} {self._policy.redact} {rules}{rows}"
 
     def files(self) -> list[SourceFile]:
         """The archived files, as ``discover`` would have found them."""
