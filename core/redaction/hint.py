@@ -42,12 +42,22 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
 
 def may_hold(text: str) -> bool:
     """Whether ``text`` may hold something that ``core.redaction.redact`` would replace."""
+    return _may_hold(text) or ("\\" in text and _may_hold(text.replace("\\", "")))
+
+
+def _may_hold(text: str) -> bool:
     if any(mark in text for mark in _ELSE):
         return True
     if "://" in text and "@" in text:
         return True
     folded = text.lower()
     if ("login" in folded and "passw" in folded) or "<private>" in folded or "identified" in folded:
+        return True
+    if "cookie" in folded or ("curl" in folded and "-b" in folded):
+        return True
+    if ("setx" in folded or "setenv" in folded or ("set" in folded and " -" in folded)) and any(
+        name in folded for name in (*_NAMES, "pass")
+    ):
         return True
     marks = [mark for mark in _TOKENS if mark in text]
     for word in text.replace('"', " ").replace("'", " ").split() if marks else ():

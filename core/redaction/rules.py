@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from core.redaction.providers import PROVIDERS
-from core.redaction.screen import NAMED, PARTS, PASSWORD, compiled, suspected
+from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected
 from core.redaction.values import is_about, is_password, is_placeholder, is_secret
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _KINDS = {
     **PROVIDERS,
     "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
 }
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
+_PRIVATE = re.compile(r"<private\\*>.*?(?:</private\\*>|\Z)", re.IGNORECASE | re.DOTALL)
 _PEM_BEGIN = re.compile(r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
 _PEM_END = re.compile(r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
 _PEM_MOST = 20_000
@@ -51,7 +51,8 @@ _ASSIGNMENT = re.compile(
     re.IGNORECASE,
 )
 _FLAG = re.compile(
-    rf"(?<![\w-])--?(?P<name>[\w-]{{0,30}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
+    rf"(?:(?<![\w-])--?|\bset(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})[ \t]{{1,3}})"
+    rf"(?P<name>[\w-]{{0,30}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
     rf"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,4096}})(?P=quote)|(?P<bare>[^\s\"'`,;(){{}}\[\]<>|\\&-][^\s\"'`;|]{{2,4096}}))",
     re.IGNORECASE,
 )
@@ -60,6 +61,16 @@ _SPOKEN = re.compile(
     r"|\bcurl\s[^\n]{0,200}?(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,80}:)[\"']?(?P<value>[^\s\"'\\;]{3,200})",
     re.IGNORECASE,
 )
+# A header, an option of curl, an assignment to document.cookie.
+_COOKIES = re.compile(
+    r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"
+    r"|\bcurl\s(?:[^\n]|\\\n){0,400}?\s-b[ \t]{0,3}[\"']?)"
+    r"(?P<pairs>[\w.%$-]{1,64}=[^\s;,\"'\\]{1,4096}(?:;[ \t]?[\w.%$-]{1,64}=[^\s;,\"'\\]{1,4096}){0,60})",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(r"(?P<name>[\w.%$-]{1,64})=(?P<value>[^\s;]+)")
+_SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
+_PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
@@ -69,7 +80,7 @@ _BLOB = 100
 # What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
 _BEFORE = 256
 _AFTER = 8192
-_OF_LINES = frozenset(("url", "header", "assignment", "flag", "spoken"))
+_OF_LINES = frozenset(("url", "header", "cookie", "assignment", "flag", "spoken"))
 _CHUNK = 4096
 _PASSES = 4
 
@@ -89,6 +100,7 @@ def replace(text: str, counts: dict[str, int]) -> str:
 
 def assigned(name: str, value: str) -> str:
     """The kind of secret that ``value`` is by being called ``name``, as in a mapping; "" where it is none."""
+    name = name.replace("\\", "")  # markdown's escapes
     found = _names().search(name)
     if found is None or is_about(name):
         return ""
@@ -98,6 +110,29 @@ def assigned(name: str, value: str) -> str:
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
+    if "\\" in text and _search("escape", ESCAPE)(text.encode("utf-8", "surrogatepass")) is not None:
+        text = "\n".join(_unescaped(line, counts) if "\\" in line else line for line in text.split("\n"))
+    return _plain(text, counts)
+
+
+def _unescaped(line: str, counts: dict[str, int]) -> str:
+    """``line`` without markdown's escapes and secrets, where they hid one; else as it is.
+
+    What does not depend on them is left for the rules as they are, and the backslashes with it.
+    """
+    search = _search("escape", ESCAPE)
+    if search(line.encode("utf-8", "surrogatepass")) is None:
+        return line
+    found: dict[str, int] = {}
+    cleaned = _plain(_PUNCTUATED.sub("", line), found)
+    if not found or cleaned == _PUNCTUATED.sub("", _plain(line, {})):
+        return line
+    for kind, number in found.items():
+        counts[kind] = counts.get(kind, 0) + number
+    return cleaned
+
+
+def _plain(text: str, counts: dict[str, int]) -> str:
     rules = suspected(text.encode("utf-8", "surrogatepass"))
     if "private" in rules:
         text = _PRIVATE.sub(lambda _: _count(counts, "private"), text)
@@ -140,6 +175,7 @@ class _Lines:
         for rule, pattern, replaced in (
             ("url", _URL, self._url),
             ("header", _HEADER, self._header),
+            ("cookie", _COOKIES, self._cookies),
             ("assignment", _ASSIGNMENT, self._assignment),
             ("flag", _FLAG, self._flag),
             ("spoken", _SPOKEN, self._spoken),
@@ -170,6 +206,19 @@ class _Lines:
             return match[0]
         kind = scheme if scheme in ("bearer", "basic") else "authorization"
         return self._kept(match, "value", len(value), kind)
+
+    def _cookies(self, match: re.Match[str]) -> str:
+        at = match.start("pairs") - match.start()
+        return match[0][:at] + _COOKIE.sub(self._cookie, match["pairs"])
+
+    def _cookie(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        if is_placeholder(value) or is_about(match["name"]):
+            return match[0]
+        named = len(value) >= 8 and any(map(str.isdigit, value)) and _SESSION.search(match["name"])
+        if named or is_secret(value, quoted=False):
+            return self._kept(match, "value", len(value), "cookie")
+        return match[0]
 
     def _assignment(self, match: re.Match[str]) -> str:
         group = "bare" if match["quoted"] is None else "quoted"
@@ -273,7 +322,9 @@ def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
     """Whether ``data[start:end]`` is a token, and does not only look like one."""
     before = data[max(0, start - _BLOB) : start]
     # JSON's escapes of white space may stand right before a token in text that holds JSON.
-    if before and before[-1] in _WORD_BYTES and not before.endswith((b"\\n", b"\\r", b"\\t")):
+    # The address of Telegram's API has it right behind `bot`.
+    free = (b"\\n", b"\\r", b"\\t", b"/bot") if kind == "telegram" else (b"\\n", b"\\r", b"\\t")
+    if before and before[-1] in _WORD_BYTES and not before.endswith(free):
         return False
     if end < len(data) and data[end] in _ALPHANUMERIC:
         return False

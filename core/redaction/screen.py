@@ -43,7 +43,7 @@ PARTS = {
         )
     ),
     "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY",
-    "private": r"(?i:<private>)",
+    "private": r"(?i:<private\\*>)",
     "url": r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
     "header": (
         r"(?i:(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16})"
@@ -57,12 +57,20 @@ PARTS = {
     "flag": (
         rf"(?i:-(?:[\w-]*_)?(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-])"
         rf"|(?i:-(?:[\w-]*_)?(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
+        # fish, Windows, csh: `set -gx NAME VALUE`
+        rf"|(?i:set(?:x|env|(?:[ \t]+--?[a-z]+)+)[ \t]+\w*(?:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-])"
+    ),
+    "cookie": (
+        r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
+        r"|curl(?:\s|\\[nt])[^\n]*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
     ),
     "spoken": (
         r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u|--user)[ =]+[^\s:]+:[^\s/]"
         r"|mysql[^\n]{0,80}\s-p\S)"
     ),
 }
+# What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
+ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.
 _ESCAPED = r"\\u00[2-7]"
 
@@ -74,7 +82,7 @@ def suspects(data: bytes) -> bool:
     """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
     global _search
     if _search is None:
-        _search = compiled("|".join((*PARTS.values(), _ESCAPED))).search
+        _search = compiled("|".join((*PARTS.values(), ESCAPE, _ESCAPED))).search
     return _search(data) is not None
 
 

@@ -187,19 +187,25 @@ def test_secrets_and_control_characters_do_not_get_in(shelf: Shelf, tmp_path: Pa
     assert document(page.path)[0]["url"] == "https://a.test/w"
 
 
-@pytest.mark.parametrize("ending", ["html", "md"])
+@pytest.mark.parametrize("ending", ["html", "md", "escaped.md"])
 def test_a_secret_with_underscores_does_not_get_in_by_way_of_markdown(
     shelf: Shelf, tmp_path: Path, ending: str
 ) -> None:
     token, key = "ghp_" + "sekr1t8A" * 4 + "abcd", "sekr1t8A/Zq3+" * 3
-    text = f"Push with {token}, or AWS_SECRET_ACCESS_KEY={key} and snake_case_words * 2."
+    text = f"Push with {token}, or AWS_SECRET_ACCESS_KEY={key}\n\nAnd snake_case_words * 2."
     page = f"<html><body><article><h1>Deploying</h1><p>{text}</p></article></body></html>"
-    added = shelf.add(put(tmp_path, f"s.{ending}", page if ending == "html" else text))
+    added = shelf.add(
+        put(
+            tmp_path,
+            f"s.{ending}",
+            page if ending == "html" else text.replace("_", "\\_") if "escaped" in ending else text,
+        )
+    )
     body = document(added.path)[1]
     assert "sekr1t8A" not in body
     assert "[redacted:github]" in body
     assert "AWS_SECRET_ACCESS_KEY=[redacted:secret]" in body
-    assert "snake_case_words * 2" in body
+    assert ending == "escaped.md" or "snake_case_words * 2" in body
 
 
 def test_a_file_that_stalls_its_reader_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,6 +158,7 @@ _PASSWORDS = (
     "sshpass -p {} ssh mira@host",
     "CREATE USER app IDENTIFIED BY '{}'",
     "curl -u mira:{} https://files.example.org/",
+    "set -gx GITHUB_PASSWORD {}",
     'redis_pwd := "{}"',
     "password => '{}',",
 )
@@ -170,6 +171,11 @@ _SECRETS = (
     "aws_secret_access_key = {}",
     "const authToken = '{}'",
     "--api-key {}",
+    "set -x API_TOKEN {}",
+    "set -Ux --global API_TOKEN '{}'",
+    'setx API_KEY "{}"',
+    "setenv API_KEY {}",
+    "AWS\\_SECRET\\_ACCESS\\_KEY={}",
     "--token={}",
     "x-api-key: {}",
     "SECRET_KEY_BASE={}",
@@ -188,6 +194,15 @@ _HEADERS = (
     'headers["authorization"] = "Token {}"',
     "Proxy-Authorization: Basic {}",
     "authorization: Basic {}",
+)
+_COOKIES = (
+    "Cookie: session={}",
+    "Cookie: theme=dark; connect.sid=s%3A{}; lang=en",
+    "Set-Cookie: sid={}; Path=/; HttpOnly",
+    "curl -b 'sessionid={}' https://app.example.org/me",
+    "curl -s \\\n  --cookie 'sessionid={}' https://app.example.org/me",
+    "curl https://app.example.org/me \\\n  -b 'sessionid={}'",
+    '{{"Cookie": "sessionid={}; theme=dark"}}',
 )
 _SCHEMES = ("postgres", "postgresql+asyncpg", "mysql", "mongodb+srv", "redis", "amqp", "https", "ftp", "smtp")
 
@@ -216,6 +231,9 @@ def positives(seed: int = 5) -> list[Case]:
     for place in _HEADERS:
         for value in (make.some(ALNUM, 32), make.b64(30), make.some(HEX, 40), make.url64(40)):
             cases.append(Case(place.format(value), value, f"header {place}"))
+    for place in _COOKIES:
+        for value in (make.some(ALNUM, 32), make.some(HEX, 40), make.url64(32)):
+            cases.append(Case(place.format(value), value, f"cookie in {place}"))
     for scheme in _SCHEMES:
         for value in (
             make.some(ALNUM, 14),

@@ -169,3 +169,47 @@ def test_what_is_shown_is_redacted_too() -> None:
     token = LABELLED.Maker(9).provider_tokens()["stripe"]
     assert redaction.shown(f"key {token}") == "key [redacted:stripe]"
     assert redaction.shown("plain words") == "plain words"
+
+
+@pytest.mark.parametrize("kind", ["github", "stripe", "npm", "docker", "figma", "supabase"])
+@pytest.mark.parametrize("escape", ["\\", "\\\\"])
+def test_a_token_behind_markdowns_escapes_is_found(kind: str, escape: str) -> None:
+    token = LABELLED.Maker(6).provider_tokens()[kind].replace("_", f"{escape}_")
+    text = f"Use a\\_name.\nPush with {token} now.\nKeep C:\\_dir\\*.md"
+    assert redact(text) == (
+        f"Use a\\_name.\nPush with [redacted:{kind}] now.\nKeep C:\\_dir\\*.md",
+        {kind: 1},
+    )
+    assert redaction.shown(text) == redact(text)[0]
+    assert screen.suspects(json.dumps(text).encode())
+
+
+def test_the_whole_of_an_escaped_value_goes() -> None:
+    value = "wJalrXUtn1FEMI\\+K7MDENG\\_bPxRfi9CY\\*zz"
+    assert redact(f"AWS\\_SECRET\\_ACCESS\\_KEY\\={value}")[0] == "AWS_SECRET_ACCESS_KEY=[redacted:secret]"
+
+
+def test_escapes_beside_a_secret_stay_where_they_hid_nothing() -> None:
+    token = LABELLED.Maker(6).provider_tokens()["npm"]
+    assert redact(f"grep 'a\\_b\\.c' # {token}")[0] == "grep 'a\\_b\\.c' # [redacted:npm]"
+
+
+def test_the_token_in_an_address_of_telegrams_api_is_found() -> None:
+    token = LABELLED.Maker(7).provider_tokens()["telegram"]
+    assert redact(f"https://api.telegram.org/bot{token}/getMe")[0] == (
+        "https://api.telegram.org/bot[redacted:telegram]/getMe"
+    )
+
+
+def test_of_cookies_only_what_may_let_somebody_in_goes() -> None:
+    text = "Cookie: theme=dark; lang=en-GB; session=a8f93bc1d7e2; sizes=12"
+    assert redact(text)[0] == "Cookie: theme=dark; lang=en-GB; session=[redacted:cookie]; sizes=12"
+    for harmless in (
+        "Set-Cookie: theme=dark; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Max-Age=31536000",
+        "Cookie: session=<your session>",
+        "Cookie: session=$SESSION_ID1",
+        "set -e API_TOKEN",
+        "set -x; echo token done",
+        "set -o pipefail",
+    ):
+        assert redact(harmless) == (harmless, {})
