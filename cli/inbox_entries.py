@@ -85,7 +85,7 @@ def _edit(args: Args, context: Context, stored: Stored) -> int:
     if changed:
         try:
             edited = entries.replace(stored, text)
-            refuse_secrets(edited.body)
+            refuse_secrets(text)
         except (BadInput, Refused) as error:
             error.fix = f"{error.fix}; what you wrote is in {draft}"
             raise

@@ -53,7 +53,7 @@ class NoLog(Exception):
 
 def tip(root: str) -> str:
     """What the branches point at: equal texts mean no new commits. Raises NoLog."""
-    return _git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode() + _head(root)
+    return git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode() + _head(root)
 
 
 def commits(root: str) -> list[Commit]:
@@ -62,8 +62,8 @@ def commits(root: str) -> list[Commit]:
         return []
     most = f"--max-count={MOST_COMMITS}"
     # Nothing in a commit can hold a NUL, and no name of a file that git prints an unquoted control character.
-    texts = _git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *_REFS, "--")
-    names = _git(root, "log", *_LOG, most, "--format=%x01%H", "--name-only", *_REFS, "--")
+    texts = git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *_REFS, "--")
+    names = git(root, "log", *_LOG, most, "--format=%x01%H", "--name-only", *_REFS, "--")
     files: dict[str, list[str]] = {}
     held: list[str] = []
     for line in names.split(b"\n"):
@@ -83,14 +83,15 @@ def commits(root: str) -> list[Commit]:
 
 def _head(root: str) -> str:
     try:
-        return _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
+        return git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
     except NoLog as error:
         if str(error) == _SILENT:
             return ""  # no commit yet
         raise
 
 
-def _git(root: str, *words: str) -> bytes:
+def git(root: str, *words: str) -> bytes:
+    """What git prints, run with nothing that the repository names. Raises NoLog."""
     environ = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     environ |= {
         "LC_ALL": "C",

@@ -18,6 +18,7 @@ from ingest.state import State
 from ingest.units import split_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from core.home import Home
@@ -25,12 +26,22 @@ if TYPE_CHECKING:
     from ingest.state import UnitRow
 
 
-def one(home: Home, source_name: str, path: str, *, wait_s: float, on_written: OnWritten) -> Ledger | None:
+def one(
+    home: Home,
+    source_name: str,
+    path: str,
+    *,
+    wait_s: float,
+    on_written: OnWritten,
+    settle: Callable[[list[tuple[str, str, str]]], None],
+) -> Ledger | None:
     """Bring the corpus up to date with the file at ``path``; None where only a whole run can do that.
 
     That is so before the first run and after a change of parser or document format. ``on_written`` as in
-    ``ingest.run.run``. Raises LockContention where a run holds on for over ``wait_s`` seconds, BadInput for an unknown
-    source, OSError where the home cannot be written.
+    ``ingest.run.run``; ``settle`` is then given (collection, file name, SHA-256) of every document that the file has a
+    part in. Both are called under the source's lock: whoever forgets a document holds it too. Raises LockContention
+    where a run holds on for over ``wait_s`` seconds, BadInput for an unknown source, OSError where the home cannot be
+    written.
     """
     source = sources.module(source_name)
     ledger = Ledger(source_name, GIVEN)
@@ -59,21 +70,11 @@ def one(home: Home, source_name: str, path: str, *, wait_s: float, on_written: O
                 finally:
                     keeping.close()
             pulse.touch(home, source_name, file)
+            rows = state.units(source_name, state.units_of(source_name, path)).values()
+            settle([(source.COLLECTION, row.name, row.hash) for row in rows])
         finally:
             state.close()
     return ledger
-
-
-def documents(home: Home, source_name: str, path: str) -> list[tuple[str, str, str]]:
-    """(collection, file name, SHA-256 of its bytes) of the documents that the file at ``path`` has a part in."""
-    source = sources.module(source_name)
-    state = State(home)
-    state.hasten()
-    try:
-        rows = state.units(source_name, state.units_of(source_name, path)).values()
-        return [(source.COLLECTION, row.name, row.hash) for row in rows]
-    finally:
-        state.close()
 
 
 class _Scope:

@@ -17,6 +17,7 @@ from core.errors import BadInput, LockContention
 from core.files import read_or_none, write_atomic
 from ops import installed, json_edit, program
 from runtime.explain_surfaces import claude_folder, is_hook
+from runtime.hooks import silenced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,7 +98,7 @@ def status(home: Home, paths: Iterable[str], environ: Mapping[str, str]) -> dict
     recorded = installed.read(home)["hooks"]
     files = [_state(path, recorded.get(path)) for path in dict.fromkeys([*recorded, *paths])]
     fired = [str(row["ts"]) for row in telemetry.tail(home, _ROWS) if row.get("event") == "hook" and "ts" in row]
-    return {"files": files, "last_fired": fired[-1] if fired else None, "off": environ.get("BRAIN_HOOKS") == "off"}
+    return {"files": files, "last_fired": fired[-1] if fired else None, "off": bool(silenced(environ))}
 
 
 def events_of(path: str) -> list[str]:

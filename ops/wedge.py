@@ -122,10 +122,10 @@ def concurrency(scratch: Scratch) -> str:
 def explains(scratch: Scratch) -> str:
     """The report has the parts that its reader depends on."""
     code, found = scratch.brain("explain")
-    lacking = {"version", "home", "engine", "index", "collections", "telemetry", "problems", "hooks", "skills"} - set(
-        found
-    )
-    return f"explain gave {code}" if code else f"explain lacks {', '.join(sorted(lacking))}" if lacking else ""
+    lacking = _PARTS - set(found)
+    if code:
+        return f"explain gave {code}"
+    return f"explain lacks {', '.join(sorted(lacking))}" if lacking else ""
 
 
 TRIALS: tuple[Callable[[Scratch], str], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import apsw
@@ -30,10 +31,8 @@ def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "",
         fields["type"] = fields.get("type") or older.type
         fields["project"] = fields.get("project") or older.field("project")
     fields["type"] = fields.get("type") or "note"
-    whole = "\n".join(
-        [str(fields.get("title") or ""), text, str(fields.get("why") or ""), *fields.get("alternatives", ())]
-    )
-    refuse_secrets(whole)
+    said = [text, *(str(fields.get(name) or "") for name in ("title", "why", "project"))]
+    refuse_secrets("\n".join([*said, *fields.get("alternatives", ()), *fields.get("tags", ())]))
     if not force:
         # Grounds that are given with it are what tells a decision from a log.
         refusal = None if fields.get("why") else gate.judge(text)
@@ -47,7 +46,8 @@ def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "",
             )
     entry = inbox.write(home, text, supersedes=older.entry_id if older else "", **fields)
     if older is not None:
-        entries.mark_superseded(home, older, entry.entry_id)
+        warning = entries.mark_superseded(home, older, entry.entry_id)
+        entry = replace(entry, warning="; ".join(filter(None, (entry.warning, warning))))
     return entry
 
 

@@ -7,6 +7,8 @@ readable: whether to believe it is its reader's affair, told by the label around
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.text import printable
 
 NOTICE = (
@@ -37,3 +39,18 @@ def block(items: list[str]) -> str:
     if not items:
         return ""
     return "\n".join([NOTICE, "<memory>", *items, "</memory>"])
+
+
+# What names things; the rest of an envelope's strings was written by whoever wrote the document.
+_NAMES = frozenset("uri path docid resume file entry_id session_id parent collection source mode error fix".split())
+
+
+def envelope(value: Any, name: str = "") -> Any:
+    """An envelope (JSON-like) whose texts are inert; paths, uris and commands stay as they are."""
+    if isinstance(value, str):
+        return value if name in _NAMES else inert(value)
+    if isinstance(value, dict):
+        return {key: envelope(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [envelope(each, name) for each in value]
+    return value

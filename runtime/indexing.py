@@ -130,47 +130,69 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     and EngineMissing.
     """
     from core.config import load
-    from ingest.one import documents, one
+    from ingest.one import one
     from runtime.pending_queue import PendingQueue
 
     config = load(home)
     home.make()
     written: list[tuple[str, str, bytes, os.stat_result]] = []
-    busy_ms = max(50, int(wait_s * 1000))
+    late: list[str] = []
+
+    def settle(known: list[tuple[str, str, str]]) -> None:
+        if written:
+            waiting = PendingQueue(home)
+            for collection, name, _, _ in written:
+                waiting.add(collection, name)
+        late.extend(_bring_in(home, config, written, known, max(50, int(wait_s * 1000))))
+
+    def read() -> Ledger | None:
+        keep = written.append
+        return one(home, source, path, wait_s=wait_s, on_written=lambda *document: keep(document), settle=settle)
+
     try:
-        ledger = one(home, source, path, wait_s=wait_s, on_written=lambda *document: written.append(document))
+        ledger = read()
         if ledger is None and whole:
             # It reads the tool's own folders; the transcript may lie elsewhere, and is then still to be read.
             index(home, config, source=source, trust_stat=True, enqueue=True, wait_s=wait_s)
-            ledger = one(home, source, path, wait_s=wait_s, on_written=lambda *document: written.append(document))
-        known = documents(home, source, path)
+            ledger = read()
     except apsw.Error as error:
         raise translate(error, join(home.state, SOURCES_FILE)) from error
     if ledger is None:
         return NEEDS_RUN
-    if written:
-        waiting = PendingQueue(home)
-        for collection, name, _, _ in written:
-            waiting.add(collection, name)
+    return "indexed" if written or late else "unchanged"
+
+
+def _bring_in(
+    home: Home,
+    config: Config,
+    written: list[tuple[str, str, bytes, os.stat_result]],
+    known: list[tuple[str, str, str]],
+    busy_ms: int,
+) -> list[str]:
+    """Index what was ``written``, and of what is ``known`` whatever the index has otherwise; the names of those.
+
+    The others were written by a run that was cut short before it indexed them, or changed by hand since.
+    """
+    from core.files import read_or_none
+    from qmd.writer import put
+
     connection = _open(home, busy_ms)
     # What was written stays in the log for whoever writes next: putting it back takes as long as all the rest.
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    late: list[str] = []
     try:
-        from qmd.writer import put
-
         for document in written:
             put(connection, *document)
-        late = [
-            (collection, name) for collection, name, digest in known if _hash(connection, collection, name) != digest
-        ]
+        for collection, name, digest in known:
+            file = join(config.collections[collection].path, name)
+            if _hash(connection, collection, name) != digest and (data := read_or_none(file)) is not None:
+                put(connection, collection, name, data, os.stat(file))
+                late.append(name)
     except apsw.Error as error:
         raise translate(error, home.index) from error
     finally:
         connection.close()
-    for collection, name in late:
-        # Written by a run that was cut short before it was indexed, or changed by hand since.
-        index_file(home, config, collection, join(config.collections[collection].path, name))
-    return "indexed" if written or late else "unchanged"
+    return late
 
 
 def _hash(connection: apsw.Connection, collection: str, name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.config import load
 from core.files import read_or_none, write_atomic
-from runtime import age, fence, hits
+from runtime import age, fence, hits, withhold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,6 +53,7 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
             hooks.detach(home, os.environ)
     if misses_only or _is_excluded(home, given):
         return Spoken("\n".join(lines))
+    withhold.require(home)
     session = _text(given.get("session_id"))
     seen = _Seen(home, session)
     found = _for_session(home, given) if verb == "session-start" else _for_prompt(home, given)
@@ -188,6 +190,8 @@ class _Seen:
         write_atomic(self._path, json.dumps(sorted(self.uris)).encode())
         horizon = time.time() - _SEEN_DAYS * 86_400
         with os.scandir(self._folder) as entries:
-            old = [entry.path for entry in entries if entry.stat().st_mtime < horizon]
-        for path in old:
-            os.unlink(path)
+            paths = [entry.path for entry in entries]
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):  # another session sweeps as well
+                if os.stat(path).st_mtime < horizon:
+                    os.unlink(path)

@@ -37,10 +37,11 @@ def final(connection: apsw.Connection, fields: dict[str, Any]) -> str:
         if not isinstance(following, str) or not following:
             break
         last = following
+        # An entry's id begins with its month: 20261121T101500Z-… lies in 2026/11.
         row = connection.execute(
             "SELECT f.fields FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-            " WHERE d.path LIKE '%' || ? || '.md' AND d.active = 1",
-            (following,),
+            " WHERE d.path = ? AND d.active = 1",
+            (f"{following[:4]}/{following[4:6]}/{following}.md",),
         ).fetchone()
         if row is None:
             break

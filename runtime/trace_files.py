@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from os.path import dirname, isdir, join, realpath, relpath
 from typing import TYPE_CHECKING, Any
 
-from core.child import run
+from ingest._git_log import NoLog, git
 from runtime.inbox import project_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_TIMEOUT_S = 10.0
-# A repository may hold commands in its configuration; looking at one must not run them.
-_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat", "--no-pager")
+_LARGEST = 64 << 20
 
 
 def since(paths: Iterable[str], moment: int) -> list[dict[str, Any]]:
@@ -57,28 +56,30 @@ def _root(path: str) -> str:
 
 
 def _changes(root: str, paths: list[str], moment: int) -> tuple[dict[str, int], set[str]]:
-    """({file: commits since}, files that differ from what is committed), both by name below the root."""
+    """({file: commits since}, files that differ from what git has of them), both by name below the root."""
     names = [relpath(realpath(path), realpath(root)) for path in paths]
-    log = _git(root, "log", f"--since=@{moment + 1}", "--format=", "--name-only", "-z", "--", *map(_literal, names))
     commits: dict[str, int] = {}
-    for name in log:
+    for name in _names(root, "log", f"--since=@{moment + 1}", "--format=", "--name-only", "-z", "--", *names):
         commits[name] = commits.get(name, 0) + 1
-    status = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--", *map(_literal, names))
-    return commits, {entry[3:] for entry in status if len(entry) > 3}
+    # Not `git status`: that runs the filters which the repository's configuration names.
+    listed = (entry.partition("\t") for entry in _names(root, "ls-files", "--stage", "-z", "--", *names))
+    blobs = {name: fields.split()[1] for fields, _, name in listed if len(fields.split()) == 3}
+    return commits, {name for name, blob in blobs.items() if _blob(join(root, name)) != blob}
 
 
-def _literal(name: str) -> str:
-    return f":(literal,top){name}"
-
-
-def _git(root: str, *words: str) -> list[str]:
-    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
-        environ.pop(name, None)
+def _blob(path: str) -> str:
+    """The object id that git gives a file of these bytes (SHA-1 repositories), "" where it cannot be read."""
     try:
-        done = run(["git", *_SAFE, "-C", join(root, ""), *words], timeout_s=_TIMEOUT_S, environ=environ)
+        with open(path, "rb") as stream:
+            data = stream.read(_LARGEST)
     except OSError:
+        return ""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _names(root: str, *words: str) -> list[str]:
+    try:
+        said = git(root, *words)
+    except NoLog:
         return []
-    if done.code or done.timed_out:
-        return []
-    return [name.strip("\n") for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name.strip("\n")]
+    return [name.strip("\n") for name in said.decode("utf-8", "surrogateescape").split("\0") if name.strip("\n")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # The surfaces behind which no person sits, and the commands that show text of documents.
 AGENTS = ("claude-code", "mcp", "hook")
-SHOWING = ("ask", "recent", "show", "why", "trace", "export", "hook", "inbox", "explain")
+SHOWING = ("ask", "recent", "show", "why", "trace", "export", "inbox", "explain")
 
 
 def require(home: Home) -> None:

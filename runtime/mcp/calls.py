@@ -11,7 +11,7 @@ import apsw
 
 from core import clock, redaction, telemetry
 from core.config import load
-from core.errors import BadInput, BrainError, Internal
+from core.errors import INTERNAL, BadInput, BrainError, Internal
 from qmd.store import open_index, translate
 from runtime import withhold
 from runtime.dates import parse_day
@@ -36,7 +36,7 @@ class Calls:
         """The envelope of one call, recorded in the telemetry. Raises BrainError."""
         started = time.perf_counter()
         fields: dict[str, Any] = {}
-        code = 0
+        code = INTERNAL
         try:
             withhold.require(self._home)
             envelope: dict[str, Any] = redaction.shown_value(_RUN[name](self, given, fields))

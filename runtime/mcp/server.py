@@ -108,7 +108,7 @@ class Service:
             found = error.envelope()
             return _failed(found, error=error.code != NO_RESULTS)
         return types.CallToolResult(
-            content=[types.TextContent(text=words.text(name, envelope))], structured_content=envelope
+            content=[types.TextContent(text=words.text(name, envelope))], structured_content=fence.envelope(envelope)
         )
 
     async def _run(self, name: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -154,4 +154,6 @@ class Service:
 def _failed(envelope: dict[str, Any], *, error: bool = True) -> types.CallToolResult:
     fix = f"\nfix: {envelope['fix']}" if envelope["fix"] else ""
     said = f"{envelope['error']} ({envelope['exit_code']}): {fence.inert(str(envelope['message']))}{fence.inert(fix)}"
-    return types.CallToolResult(content=[types.TextContent(text=said)], structured_content=envelope, is_error=error)
+    return types.CallToolResult(
+        content=[types.TextContent(text=said)], structured_content=fence.envelope(envelope), is_error=error
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.config import load
 from core.home import Home
 from ingest.rehearsal import rehearse
 from tests.conftest import Brain
@@ -22,6 +23,7 @@ def test_what_it_announces_is_what_the_run_does(home: Home, tmp_path: Path) -> N
     make = Rollout()
     path = save(tmp_path / NAME, make.meta(), *make.asked("Why?"), make.record("hologram"))
     (tmp_path / "other.jsonl").write_text('{"type": "user", "sessionId": "x"}\n')
+    load(home)  # which keeps the configuration in a form that loads at once
     before = everything(home.root)
     said = rehearse(home, "codex", [str(tmp_path)], trust_stat=False)
     assert everything(home.root) == before

@@ -47,7 +47,12 @@ def test_grounds_tell_a_decision_from_a_log(home: Home) -> None:
 
 def test_a_secret_is_refused_whatever_its_user_says(home: Home) -> None:
     secret = "ghp_" + "Ab3dE6gH9" * 4
-    for text, fields in ((f"the token is {secret}", {}), ("x", {"why": f"it is {secret}"}), ("x", {"title": secret})):
+    for text, fields in (
+        (f"the token is {secret}", {}),
+        ("x", {"why": f"it is {secret}"}),
+        ("x", {"title": secret}),
+        ("x", {"project": f"/p/{secret}"}),
+    ):
         with pytest.raises(Refused) as refusal:
             capture(home, text, force=True, **fields)
         assert secret not in refusal.value.message + refusal.value.fix

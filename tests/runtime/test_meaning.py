@@ -27,6 +27,7 @@ class Encoder:
 
     kind = "model"
     level: float | None = 0.24
+    fingerprint = "print"
 
     def __init__(self) -> None:
         self.model = Model()

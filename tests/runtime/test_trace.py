@@ -66,6 +66,8 @@ def test_looking_at_a_repository_runs_nothing_of_its_own(repository: Path, tmp_p
     script.chmod(0o755)
     git(repository, "config", "core.fsmonitor", str(script))
     git(repository, "config", "core.pager", str(script))
+    git(repository, "config", "filter.x.clean", str(script))
+    (repository / ".git" / "info" / "attributes").write_text("* filter=x\n")
     mark.unlink(missing_ok=True)
     since([str(repository / "same.py")], 1_780_005_000)
     assert not mark.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,8 @@ def test_an_injection_arrives_inert(memory: Home, number: int) -> None:
         assert "petrel" in inside, name
         assert not set("<\x1b\x07\u202e\u2066\u2069") & set(inside), name
         assert "```" not in inside, name
+        structured = json.dumps(call(memory, name, **given).structured_content)
+        assert not {"<", "\\u001b", "\\u202e"} & set(re.findall(r"<|\\\\u001b|\\\\u202e", structured)), name
     quoted = text(call(memory, "brain_get", **hit, full=True)).partition("<memory>\n")[2].splitlines()[1:-1]
     assert all(line.startswith(fence.MARK) for line in quoted)
 
