@@ -72,7 +72,8 @@ class Outcome:
 def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") -> Plan:
     """Find what is to be forgotten: the selected documents, or those with ``match`` in them or in their raw files.
 
-    Text is compared without regard to case. Raises BadInput, EngineMissing, and NotFound for an unknown reference.
+    Text is compared as ``leftovers.folded`` gives it: without regard to case, composition of accents, kinds of white
+    space and markdown's escapes. Raises BadInput, EngineMissing, and NotFound for an unknown reference.
     """
     found = Plan()
     connection = open_index(home.index)
@@ -225,12 +226,12 @@ def _selected(
 
 
 def _matching(home: Home, connection: apsw.Connection, rows: Iterable[hits.Row], match: str) -> list[hits.Row]:
-    wanted = match.lower()
+    wanted = leftovers.folded(match)
     raw = leftovers.spellings(match)
     picked: list[hits.Row] = []
     for row in rows:
         text: Any = connection.execute("select doc from content where hash = ?", (row.hash,)).get
-        held = wanted in str(text or "").lower() or wanted in f"{row.title}\n{row.path}".lower()
+        held = wanted in leftovers.folded(str(text or "")) or wanted in leftovers.folded(f"{row.title}\n{row.path}")
         if not held and row.file is not None and _is_ours(home, row.file):
             with contextlib.suppress(OSError):
                 held = _holds((read_or_none(row.file) or b"").lower(), raw)

@@ -19,13 +19,51 @@ _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock
 _CHUNK = 8 * 1024 * 1024
 # An id that is shorter may stand anywhere.
 _SHORT = 7
+# Each place where a line may end is a text of its own to look for.
+_BREAKS = 24
 _KEPT = ("tombstones.json", "forgetting.json")
 
 
 def spellings(text: str) -> list[bytes]:
-    """How ``text`` may stand in files: as it is, and in JSON's two spellings; lower case."""
-    found = [text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]]
-    return list(dict.fromkeys(each.lower().encode("utf-8", "surrogatepass") for each in found))
+    """How ``text`` may stand in files, to be looked for in bytes whose ASCII letters are lower case.
+
+    In lower, upper and folded case, with accents composed and apart, its words on one line or broken over two, with
+    markdown's escapes and without, each as it is and in JSON's two spellings.
+    """
+    import unicodedata
+
+    words = plain(text).split()
+    found: dict[bytes, None] = {}
+    broken = [f"{' '.join(words[:at])}\n{' '.join(words[at:])}" for at in range(1, min(len(words), _BREAKS))]
+    for spaced in dict.fromkeys((text, " ".join(words), *broken)):
+        for cased in (spaced, spaced.lower(), spaced.upper(), spaced.title(), spaced.casefold()):
+            for form in ("NFC", "NFD"):
+                written = unicodedata.normalize(form, cased)
+                for each in (written, _escaped(written, "_*"), _escaped(written, "_*`~=+<>[]&|")):
+                    for said in (each, json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1]):
+                        found[said.encode("utf-8", "surrogatepass").lower()] = None
+    return list(found)
+
+
+def folded(text: str) -> str:
+    """``text`` for comparing: composed (NFC), case folded, white space as one blank, without markdown's escapes."""
+    import unicodedata
+
+    # Folding may take a composed letter apart.
+    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", plain(text)).casefold()).split())
+
+
+def plain(text: str) -> str:
+    """``text`` without the backslashes that markdown allows before punctuation."""
+    if "\\" not in text:
+        return text
+    import re
+
+    return re.sub(r"\\([!-/:-@\[\]-`{-~])", r"\1", text)
+
+
+def _escaped(text: str, punctuation: str) -> str:
+    return "".join(f"\\{each}" if each in punctuation else each for each in text)
 
 
 def find(home: Home, probes: list[bytes]) -> list[str]:

@@ -92,6 +92,35 @@ def test_case_does_not_matter(home: Home, folder: Path) -> None:
     assert b"quicksilver" not in everything(home)
 
 
+@pytest.mark.parametrize(
+    ("written", "match"),
+    [
+        ("The name is AWS\\_SECRET\\_ACCESS\\_KEY here.", "AWS_SECRET_ACCESS_KEY"),
+        ("The name is AWS_SECRET_ACCESS_KEY here.", "aws\\_secret"),
+        ("We met in the Caf\u00e9 Stra\u00dfe.", "CAF\u00c9 STRASSE"),
+        ("We met in the Cafe\u0301 at noon.", "caf\u00e9 at"),
+        ("We met in the Caf\u00e9 at noon.", "cafe\u0301 at"),
+        ("It was a split\nphrase of mine.", "split phrase"),
+        ("It was a split \t phrase of mine.", "Split  phrase"),
+    ],
+)
+def test_what_looks_the_same_is_the_same(home: Home, written: str, match: str) -> None:
+    run(home)
+    inbox.write(home, written, title="odd")
+    inbox.write(home, "Something else altogether.", title="even")
+    outcome = gone(home, match)
+    assert (outcome.documents, outcome.left) == (1, [])
+    assert len(documents(home)) == 1
+
+
+@pytest.mark.parametrize("written", ["api\\_key of Zo\u00eb", "API_KEY OF ZO\u00cb", "Api_Key\nof Zoe\u0308"])
+def test_every_spelling_is_looked_for_afterwards(home: Home, written: str) -> None:
+    home.make()
+    Path(home.path("notes.txt")).write_text(f"x {written} y")
+    Path(home.path("notes.json")).write_text(json.dumps({"text": f"x {written} y"}))
+    assert sorted(leftovers.find(home, leftovers.spellings("API_key of zo\u00eb"))) == ["notes.json", "notes.txt"]
+
+
 def test_nothing_brings_it_back(home: Home, folder: Path) -> None:
     run(home)
     gone(home, PHRASE)
