@@ -149,6 +149,7 @@ def _obey(
 
     before = state.machines[other]
     marks = {(str(row[0]), str(row[1])) for row in _meta(repository, tree, TOMBSTONES, "forgotten")}
+    marks = {mark for mark in marks if all(map(_is_text, mark))}
     removed = [list(map(str, row)) for row in _meta(repository, tree, "removed.json", "") if len(row) == 3]
     # One that was lifted here is not taken from the same machine again.
     known = {tuple(mark) for mark in before.get("marks") or []}
@@ -158,10 +159,9 @@ def _obey(
     for machine, collection, path in removed:
         if [machine, collection, path] in (before.get("removed") or []):
             continue
-        if collection not in folders or not all(map(_is_plain, path.split("/"))):
-            continue
-        documents.append((collection, path if machine == state.name else f"{MACHINES}/{machine}/{path}"))
-    documents = [each for each in documents if os.path.lexists(join(folders[each[0]], each[1]))]
+        relative = _named(state, folders, machine, collection, path)
+        if relative:
+            documents.append((collection, relative))
     if new:
         documents += _copies(folders, set(new))
     if new or documents:
@@ -170,6 +170,28 @@ def _obey(
         state.purge = True
     before["marks"] = sorted(map(list, marks))
     before["removed"] = removed
+
+
+def _is_text(text: str) -> bool:
+    """Whether a database takes it: JSON can spell halves of characters, which UTF-8 cannot."""
+    return text.isascii() or text.encode("utf-8", "replace").decode() == text
+
+
+def _named(state: State, folders: dict[str, str], machine: str, collection: str, path: str) -> str:
+    """The file of ``collection`` that a row of another's removed.json means, "" where it means none that is here.
+
+    The row is another's text: it may name this machine's documents or copies of another known one's, nothing else.
+    """
+    parts = path.split("/")
+    if collection not in folders or parts[0] == MACHINES or not all(map(_is_plain, parts)):
+        return ""
+    if machine != state.name and (machine not in state.machines or not _is_plain(machine) or "/" in machine):
+        return ""
+    relative = path if machine == state.name else f"{MACHINES}/{machine}/{path}"
+    base = os.path.realpath(folders[collection])
+    place = join(base, relative)
+    # A link on the way leads elsewhere.
+    return relative if os.path.isfile(place) and os.path.realpath(place) == place else ""
 
 
 def _copies(folders: dict[str, str], marks: set[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -142,28 +142,33 @@ def obey(
     """Forget in this home (another machine's, an unpacked backup) what was forgotten in another; returns how many.
 
     ``marks`` are that one's tombstones, ``documents`` (collection, path) what it removed; what of them this home does
-    not hold is passed over. No index is needed. Raises LockContention, OSError, EngineMissing.
+    not hold is passed over, and so is what lies outside its collection. Marks of sources that this version does not
+    know are kept, and nothing else. No index is needed. Raises LockContention, OSError, EngineMissing.
     """
     from core.config import load
 
     held = list(dict.fromkeys(marks))
     named = dict.fromkeys(documents)
     with _alone(home):
-        for source in {source for source, _ in held}:
-            units = {unit for each, unit in held if each == source}
+        known = [mark for mark in held if mark[0] in sources.names()]
+        for source in {source for source, _ in known}:
+            units = {unit for each, unit in known if each == source}
             collection, names = forgetting.documents_of(home, source, units)
             named |= dict.fromkeys((collection, name) for name in names)
             # A distillate has the name of what it was made from.
             named |= dict.fromkeys(("distilled", name) for name in names)
         folders = load(home).collections
         files = {each: join(folders[each[0]].path, each[1]) for each in named if each[0] in folders}
-        there = [each for each, path in files.items() if os.path.lexists(path) and _is_ours(home, path)]
+        there = [
+            each for each, path in files.items() if os.path.lexists(path) and _is_below(folders[each[0]].path, path)
+        ]
+        there = [each for each in there if _is_ours(home, files[each])]
         Tombstones(home).add(held)
         job = {
             "schema": 1,
             "documents": [list(each) for each in named],
             "files": [files[each] for each in there],
-            "marks": [list(each) for each in held],
+            "marks": [list(each) for each in known],
         }
         write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
         _finish(home, job, list(probes))
@@ -328,8 +333,11 @@ def _holds(data: bytes, needles: list[bytes]) -> bool:
 
 
 def _is_ours(home: Home, path: str) -> bool:
-    real = os.path.realpath(path)
-    return any(real.startswith(join(os.path.realpath(root), "")) for root in (home.root, home.inbox))
+    return any(_is_below(root, path) for root in (home.root, home.inbox))
+
+
+def _is_below(root: str, path: str) -> bool:
+    return os.path.realpath(path).startswith(join(os.path.realpath(root), ""))
 
 
 def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:

@@ -329,6 +329,56 @@ def test_a_hostile_tree_writes_only_below_its_own_folder(pair: tuple[Machine, Ma
     assert len(Tombstones(one.home)) <= 1
 
 
+def test_what_another_machine_says_it_removed_can_only_be_a_known_machines_document(
+    pair: tuple[Machine, Machine], tmp_path: Path
+) -> None:
+    one, other = pair
+    converge(one, other)
+    precious = [
+        Path(one.home.path("precious.txt")),
+        Path(one.home.path("state", "precious.md")),
+        Path(one.home.path("inbox", "precious.txt")),
+        Path(one.home.path("logs", "precious.md")),
+    ]
+    for path in precious:
+        path.write_text("mine")
+    Path(one.home.path("inbox", "way")).symlink_to(one.home.path("state"))
+    rows = [
+        ["../../state", "inbox", "precious.md"],
+        ["..", "inbox", "precious.txt"],
+        ["../../inbox", "inbox", "precious.txt"],
+        ["../..", "inbox", "precious.txt"],
+        ["", "inbox", "precious.txt"],
+        ["nobody", "inbox", "precious.txt"],
+        ["laptop", "inbox", "../precious.txt"],
+        ["laptop", "inbox", "way/precious.md"],
+    ]
+    marks = [["chrome", "../state/precious", ""], ["chrome", "../logs/precious", ""], ["code", "../logs/precious", ""]]
+    _evil(
+        Path(one.remote),
+        {
+            ".brain/removed.json": json.dumps(rows).encode(),
+            ".brain/tombstones.json": json.dumps({"schema": 1, "forgotten": marks}).encode(),
+        },
+    )
+    held = len(one.documents())
+    report = one.sync()
+    assert [path.read_text() for path in precious] == ["mine"] * 4
+    assert (report["forgotten"], len(one.documents())) == (0, held)
+
+
+def test_a_tombstone_of_a_source_that_is_unknown_here_is_kept_and_stops_nothing(pair: tuple[Machine, Machine]) -> None:
+    one, other = pair
+    one.sync()
+    marks = [["telepathy", "u1", ""], ["claude", "\ud800", ""], ["claude", "00000001-0000-4000-8000-000000000000", ""]]
+    _evil(Path(one.remote), {".brain/tombstones.json": json.dumps({"schema": 1, "forgotten": marks}).encode()})
+    assert one.sync()["forgotten"] == 1
+    assert Tombstones(one.home).covers("telepathy", "u1")
+    assert one.asks("walrus") == []
+    assert one.sync()["ok"]
+    assert other.sync()["ok"]
+
+
 def test_no_hook_of_any_side_is_run(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     one, _ = pair
     one.sync()
