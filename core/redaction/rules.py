@@ -64,7 +64,7 @@ _SPOKEN = re.compile(
 # A header, an option of curl, an assignment to document.cookie.
 _COOKIES = re.compile(
     r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"
-    r"|\bcurl\s(?:[^\n]|\\\n){0,400}?\s-b[ \t]{0,3}[\"']?)"
+    r"|\bcurl(?:[^\n]|\\\n){0,400}?\s-b[ \t]{0,3}[\"']?)"
     r"(?P<pairs>[\w.%$-]{1,64}=[^\s;,\"'\\]{1,4096}(?:;[ \t]?[\w.%$-]{1,64}=[^\s;,\"'\\]{1,4096}){0,60})",
     re.IGNORECASE,
 )

@@ -62,7 +62,7 @@ PARTS = {
     ),
     "cookie": (
         r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
-        r"|curl(?:\s|\\[nt])[^\n]*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
+        r"|curl(?:[^\n]|\\\n)*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
     ),
     "spoken": (
         r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u|--user)[ =]+[^\s:]+:[^\s/]"

@@ -213,3 +213,10 @@ def test_of_cookies_only_what_may_let_somebody_in_goes() -> None:
         "set -o pipefail",
     ):
         assert redact(harmless) == (harmless, {})
+
+
+def test_every_place_of_a_cookie_is_known() -> None:
+    cases = [case for case in POSITIVES if case.label.startswith("cookie")]
+    assert len(cases) == 21
+    assert [case.text for case in cases if case.secret in redact(case.text)[0]] == []
+    assert [case.text for case in cases if case.secret in redaction.shown(case.text)] == []
