@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -121,7 +122,7 @@ def _job(
     told: dict[str, Any] = dict(known.get(entry) or {})
     if scheduler == "cron":
         begin, end = schedule_files.marks(where)
-        lines = _block(_crontab() or "", begin, end)
+        lines = _block(_crontab(), begin, end)
         line = content.splitlines()[1]
         # cron says nothing of its jobs; a line that another version wrote still starts the same one.
         installed_here = any(f" schedule run {job.name} " in each or each == line for each in lines)
@@ -176,7 +177,7 @@ def _ours(home: Home, where: Setting) -> list[str]:
         if os.path.lexists(file["path"])
     ]
     begin, end = schedule_files.marks(where)
-    if _block(_crontab() or "", begin, end):
+    if _block(_crontab(), begin, end):
         standing.append(CRONTAB)
     return list(dict.fromkeys([*recorded, *standing]))
 
@@ -186,7 +187,7 @@ def _remove(home: Home, paths: Sequence[str], where: Setting) -> None:
     for path in paths:
         name = os.path.basename(path)
         if path == CRONTAB:
-            _write_crontab(where, "")
+            _write_crontab(_read_crontab(), where, "")
         else:
             if name.endswith(".plist"):
                 _ask(["launchctl", "bootout", f"gui/{os.getuid()}/{name.removesuffix('.plist')}"])
@@ -227,23 +228,51 @@ def _systemd_time(name: str, what: str) -> float | None:
 
 
 def _install_crontab(home: Home, fragment: str, where: Setting) -> dict[str, Any]:
-    before = _crontab()
-    if before is None:
+    if shutil.which("crontab") is None:
         raise EngineMissing(
             "neither launchd, nor a systemd user manager, nor crontab is here",
             "brain schedule install --print shows what another scheduler needs",
         )
+    before = _read_crontab()
     changed = "\n".join(_block(before, *schedule_files.marks(where))) != "\n".join(fragment.splitlines()[1:-1])
     if changed:
-        _write_crontab(where, fragment)
+        _write_crontab(before, where, fragment)
     installed.add(home, KIND, CRONTAB, {"scheduler": "cron"})
     return {"path": CRONTAB, "changed": changed}
 
 
-def _crontab() -> str | None:
-    """The user's crontab, "" where there is none, None where there is no cron."""
-    code, said = _ask(["crontab", "-l"], streams=("stdout",))
-    return None if code is None else said if code == 0 else ""
+def _crontab() -> str:
+    """The user's crontab to look at, "" where there is none or it cannot be read: never to write back."""
+    try:
+        return _read_crontab()
+    except Internal:
+        return ""
+
+
+def _read_crontab() -> str:
+    """The user's crontab, "" only where cron says that there is none. Raises Internal: what is unread is kept."""
+    code, said, complaint = _cron("-l")
+    if code == 0:
+        return said
+    if code == 1 and "no crontab for" in complaint:
+        return ""
+    raise Internal(f"the crontab cannot be read: {complaint.strip() or code}", "crontab -l")
+
+
+def _cron(word: str, given: str = "") -> tuple[int | None, str, str]:
+    """(exit code, output, complaint) of crontab; None where it is not there or does not answer. Any bytes pass."""
+    try:
+        done = subprocess.run(  # noqa: S603  # the user's own cron, no shell
+            ["crontab", word],  # noqa: S607
+            input=given.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, "", str(error)
+    return done.returncode, done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode("utf-8", "replace")
 
 
 def _block(text: str, begin: str, end: str) -> list[str]:
@@ -255,26 +284,19 @@ def _block(text: str, begin: str, end: str) -> list[str]:
     return lines[first + 1 : lines.index(end, first)]
 
 
-def _write_crontab(where: Setting, fragment: str) -> None:
-    """Put ``fragment`` in the place of ours in the user's crontab; every other line stays. Raises Internal."""
+def _write_crontab(before: str, where: Setting, fragment: str) -> None:
+    """Put ``fragment`` in the place of ours in ``before``, what was read; other lines stay. Raises Internal."""
     begin, end = schedule_files.marks(where)
-    lines = (_crontab() or "").splitlines()
+    lines = before.removesuffix("\n").split("\n") if before else []
     if begin in lines:
         first = lines.index(begin)
         last = lines.index(end, first) if end in lines[first:] else first
         lines[first : last + 1] = fragment.splitlines()
     else:
         lines += fragment.splitlines()
-    text = "".join(f"{line}\n" for line in lines)
-    done = subprocess.run(
-        ["crontab", "-"],  # noqa: S607  # the user's own cron
-        input=text.encode(),
-        capture_output=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode:
-        raise Internal(f"crontab refuses: {done.stderr.decode('utf-8', 'replace').strip()}", "crontab -e")
+    code, _, complaint = _cron("-", "".join(f"{line}\n" for line in lines))
+    if code != 0:
+        raise Internal(f"crontab refuses: {complaint.strip() or code}", "crontab -e")
 
 
 def _plist(job: Job, where: Setting) -> str:

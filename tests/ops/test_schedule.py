@@ -42,7 +42,8 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    tool(folder, "crontab", f'F={tmp_path}/crontab; [ "$1" = -l ] && exec cat $F; cat > $F')
+    none = '[ "$1" = -l ] && [ ! -e $F ] && { echo "no crontab for me" >&2; exit 1; }'
+    tool(folder, "crontab", f'F={tmp_path}/crontab; {none}; [ "$1" = -l ] && exec cat $F; cat > $F')
     tool(folder, "systemctl", f'echo "$*" >> {tmp_path}/calls')
     tool(folder, "launchctl", f'echo "$*" >> {tmp_path}/calls')
     return folder
@@ -220,6 +221,29 @@ def test_a_crontab_keeps_every_other_line(home: Home, tools: Path, tmp_path: Pat
     assert all(job["installed"] and job["current"] and job["next_run"] for job in jobs.values())
     schedule.uninstall(home, where)
     assert crontab.read_text() == "MAILTO=me\n0 1 * * * backup\n"
+
+
+@pytest.mark.parametrize("fails", ["echo cannot chdir >&2; exit 1", "exit 1", "echo no crontab for me >&2; exit 77"])
+def test_a_crontab_that_cannot_be_read_is_not_written(home: Home, tools: Path, tmp_path: Path, fails: str) -> None:
+    where = schedule_files.setting(home, {})
+    schedule.install(home, "cron", JOBS, where)
+    there = (tmp_path / "crontab").read_bytes()
+    tool(tools, "crontab", f'[ "$1" = -l ] && {{ {fails}; }}; cat > {tmp_path}/crontab')
+    with pytest.raises(Internal, match="cannot be read"):
+        schedule.install(home, "cron", JOBS, where)
+    with pytest.raises(Internal, match="cannot be read"):
+        schedule.uninstall(home, where)
+    assert (tmp_path / "crontab").read_bytes() == there
+
+
+def test_a_user_without_a_crontab_gets_one_and_any_bytes_in_it_stay(home: Home, tools: Path, tmp_path: Path) -> None:
+    where = schedule_files.setting(home, {})
+    schedule.install(home, "cron", JOBS, where)
+    crontab = tmp_path / "crontab"
+    mine = b"# caf\xe9 \x0c page\n0 1 * * * backup\n"
+    crontab.write_bytes(mine + crontab.read_bytes())
+    schedule.uninstall(home, where)
+    assert crontab.read_bytes() == mine
 
 
 def test_without_any_scheduler_it_says_so(home: Home, tools: Path) -> None:

@@ -24,7 +24,9 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cron of this test's own, and no other scheduler."""
     folder = tmp_path / "tools"
     folder.mkdir()
-    scripts = {"crontab": f'F={tmp_path}/crontab; [ "$1" = -l ] && exec cat $F; cat > $F', "systemctl": "exit 1"}
+    none = '[ "$1" = -l ] && [ ! -e $F ] && { echo "no crontab for me" >&2; exit 1; }'
+    cron = f'F={tmp_path}/crontab; {none}; [ "$1" = -l ] && exec cat $F; cat > $F'
+    scripts = {"crontab": cron, "systemctl": "exit 1"}
     for name, script in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{script}\n")
         (folder / name).chmod(0o755)
