@@ -151,10 +151,11 @@ class Repository:
         serve = (f"--receive-pack={_THERE} receive-pack",) if isdir(remote) else ()
         self._network(remote, "push", "--quiet", "--no-verify", *lease, *serve, "--", remote, f"{ref}:{ref}")
 
-    def drop(self, below: str) -> None:
-        """Remove every ref below ``below``."""
+    def drop(self, below: str, keep: str = "") -> None:
+        """Remove every ref below ``below``, but not the one named ``keep``."""
         for name, commit in self.refs(below).items():
-            self._git("update-ref", "-d", below + name, commit)
+            if name != keep:
+                self._git("update-ref", "-d", below + name, commit)
 
     def purge(self) -> None:
         """Leave no object that no branch names. Raises Internal."""

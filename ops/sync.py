@@ -140,21 +140,30 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
         return []
     with FileLock(join(home.state, _LOCK), _WAIT_S):
         state = State(home)
+        repository = Repository(home.path(FOLDER), environ)
+        repository.make()
+        unknown = not state.name
+        if unknown:
+            # What was lost with the settings is still told by the branch, which only this machine writes.
+            ours = sorted(filter(valid, repository.refs(_BRANCHES)))
+            _settle(state, "", "", ours[0] if len(ours) == 1 else "")
         for collection, path in documents:
             parts = path.split("/", 2)
             if len(parts) == 3 and parts[0] == MACHINES:
                 state.removed.append([parts[1], collection, parts[2]])
         state.purge = True
         state.save()
-        repository = Repository(home.path(FOLDER), environ)
-        repository.make()
         _commit(home, config, repository, state, _BRANCHES + state.name)
         repository.drop(_OTHERS)
+        repository.drop(_BRANCHES, keep=state.name)
         repository.purge()
         if not state.remote:
-            state.purge = False
+            state.purge = unknown
             state.save()
-            return []
+            lost = (
+                "the repository that this home was synchronised with is not known any more and may hold it: brain sync"
+            )
+            return [f"{lost} --remote URL"] if unknown else []
     return [f"{masked(state.remote)} and the other machines hold it until they and this one have run `brain sync`"]
 
 

@@ -22,6 +22,8 @@ _SHORT = 7
 # Each place where a line may end is a text of its own to look for.
 _BREAKS = 24
 _KEPT = ("tombstones.json", "forgetting.json")
+# Below state/ nothing else can be made again: settings stay, and are reported where the text is in them.
+_CACHES = ("eval", "hooks", "copies", "scratch", "backup")
 
 
 def spellings(text: str) -> list[bytes]:
@@ -96,6 +98,8 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
                 continue
             inside = relpath(path, home.state).split(os.sep)[0]
             wanted = telling if inside in ("eval", "hooks") else probes
+            if top == home.state and not _is_cache(inside):
+                continue
             with contextlib.suppress(FileNotFoundError):
                 if wanted and _contains(path, wanted):
                     os.unlink(path)
@@ -118,6 +122,11 @@ def beyond(home: Home, originals: list[str]) -> list[str]:
         "backups moved elsewhere, copies of the home by other programs, and your shell's history are not reached"
     )
     return said
+
+
+def _is_cache(name: str) -> bool:
+    """Whether what lies at ``name`` in ``state/`` may go: caches, and what an editor was given."""
+    return name in _CACHES or name.startswith("edit-")
 
 
 def _rows(path: str, uris: set[str], names: set[tuple[str, str]], probes: list[bytes]) -> None:

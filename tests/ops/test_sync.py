@@ -181,6 +181,22 @@ def test_a_forget_travels_and_leaves_every_history(pair: tuple[Machine, Machine]
     assert one.asks("walrus") == other.asks("walrus") == []
 
 
+def test_a_forget_without_the_settings_takes_it_out_of_the_branch_that_is_there(pair: tuple[Machine, Machine]) -> None:
+    one, _ = pair
+    kept, going = one.session(1, "the basalt key"), one.session(2, "the cobalt door")
+    one.sync()
+    name = sync.State(one.home).name
+    os.unlink(os.path.join(one.home.state, "sync.json"))
+    found = forget.plan(one.home, one.config, Selection(references=[going]), "")
+    outcome = forget.carry_out(
+        one.home, found, lambda documents, *_: ([], sync.forget(one.home, one.config, os.environ, documents))
+    )
+    assert any("not known any more" in each for each in outcome.beyond)
+    assert sync.State(one.home).name == name
+    assert b"cobalt" not in one.objects()
+    assert b"basalt" in one.objects(), kept
+
+
 def test_what_another_machine_made_can_be_forgotten_here_and_goes_there(pair: tuple[Machine, Machine]) -> None:
     one, other = pair
     converge(one, other)

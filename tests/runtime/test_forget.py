@@ -281,6 +281,16 @@ def test_logs_and_caches_forget_too(home: Home, folder: Path) -> None:
     assert b"quicksilver" not in everything(home)
 
 
+def test_what_nothing_can_make_again_is_kept_and_named(home: Home) -> None:
+    names = ("sync.json", "installed.json", "schedule.json", "distill.json")
+    for name in names:
+        Path(home.state, name).write_text('{"name": "vermilion gate"}', encoding="utf-8")
+    Path(home.state, "edit-x.md").write_text("vermilion gate", encoding="utf-8")
+    assert forget.sweep(home, "vermilion gate") == sorted(f"state/{name}" for name in names)
+    assert all(Path(home.state, name).exists() for name in names)
+    assert not Path(home.state, "edit-x.md").exists()
+
+
 def test_a_phrase_that_no_document_has_is_swept_out_of_logs(home: Home, folder: Path) -> None:
     run(home)
     Path(home.logs, "crash.log").write_text("ValueError: vermilion gate", encoding="utf-8")
