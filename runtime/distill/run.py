@@ -5,16 +5,20 @@ Interrupted at any point, it goes on where it was: a document waits until its di
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from os.path import join
+from os.path import basename, join
 from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.errors import BadInput, BrainError, LockContention
 from core.files import write_atomic
 from core.locks import FileLock
+from core.tombstones import Tombstones
+from ingest.names import stem
 from runtime import pending_queue
 from runtime.distill import source as sources
 from runtime.distill.distiller import OutOfBudget, Unfit
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     Key = tuple[str, str]
 
 _LISTED = 50
+# As long as a first index of years may take: a model was paid for what waits.
+_LOCK_WAIT_S = 600.0
 
 
 @dataclass(slots=True)
@@ -100,24 +106,25 @@ def run(
     home.make()
     report = Report()
     queue = pending_queue.PendingQueue(home)
-    try:
-        with FileLock(join(home.state, "distill.lock"), 0):
-            keys = _chosen(home, config, asked)
-            step = _Step(home, config, distiller, queue, report)
-            for done, key in enumerate(keys):
-                if progress is not None:
-                    progress(done, len(keys), "distilling")
-                if asked.limit and report.counts["written"] + len(report.would) >= asked.limit:
-                    break
-                try:
-                    step.take(key, asked)
-                except OutOfBudget as reason:
-                    report.stopped = str(reason)
-                    report.tokens += reason.tokens
-                    report.cost_usd += reason.cost_usd
-                    break
-    except LockContention:
-        raise LockContention("another run of brain distill is at work", "wait for it to end") from None
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(FileLock(join(home.state, "distill.lock"), 0))
+        except LockContention:
+            raise LockContention("another run of brain distill is at work", "wait for it to end") from None
+        keys = _chosen(home, config, asked)
+        step = _Step(home, config, distiller, queue, report)
+        for done, key in enumerate(keys):
+            if progress is not None:
+                progress(done, len(keys), "distilling")
+            if asked.limit and report.counts["written"] + len(report.would) >= asked.limit:
+                break
+            try:
+                step.take(key, asked)
+            except OutOfBudget as reason:
+                report.stopped = str(reason)
+                report.tokens += reason.tokens
+                report.cost_usd += reason.cost_usd
+                break
     return report.envelope(started, distiller.name, len(pending_queue.read(home)))
 
 
@@ -142,6 +149,8 @@ class _Step:
                 return
             self._report.counts[outcome] += 1
             if not asked.dry_run:
+                if outcome == "gone":
+                    self._drop(key)
                 self._done(key, source)
             return
         if asked.dry_run:
@@ -163,7 +172,11 @@ class _Step:
             self._report.counts["empty"] += 1
         else:
             data = sources.compose(source, made.found, self._distiller.name, made.model, made.tokens)
-            self._write(source.path, data)
+            outcome = self._write(key, source, data)
+            if outcome != "written":
+                self._report.counts[outcome] += 1
+                self._done(key, None if outcome == "gone" else source)
+                return
             self._report.counts["written"] += 1
             self._report.statements += made.found.count()
             self._report.written.append(
@@ -181,7 +194,7 @@ class _Step:
 
     def _without(self, source: Source | None, asked: Asked) -> str:
         """Why a document needs no distilling; "" where it does."""
-        if source is None:
+        if source is None or _is_forgotten(self._home, source):
             return "gone"
         if source.is_synthetic:
             return "synthetic"
@@ -191,13 +204,50 @@ class _Step:
         same = before.get("source_hash") == source.hash and before.get("distiller") == self._distiller.name
         return "unchanged" if same else ""
 
-    def _write(self, path: str, data: bytes) -> None:
-        """On disk first, then into the index, where a failure leaves it to the next index run."""
+    def _write(self, key: Key, source: Source, data: bytes) -> str:
+        """On disk first, then into the index, where a failure leaves it to the next index run.
+
+        A model takes minutes, in which the session may go on, or be forgotten: says ``changed`` or ``gone`` then, and
+        writes nothing. Whoever forgets holds the same lock.
+        """
         from runtime.indexing import index_file
 
-        file = sources.file_of(self._config, sources.DISTILLED, path)
-        write_atomic(file, data)
-        index_file(self._home, self._config, sources.DISTILLED, file)
+        file = sources.file_of(self._config, sources.DISTILLED, source.path)
+        with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
+            if not _is_forgotten(self._home, source) and not sources.changed(self._config, source):
+                write_atomic(file, data)
+                index_file(self._home, self._config, sources.DISTILLED, file)
+                return "written"
+            there = os.path.exists(sources.file_of(self._config, *key))
+        if there and not _is_forgotten(self._home, source):
+            return "changed"
+        self._drop(key)
+        return "gone"
+
+    def _drop(self, key: Key) -> None:
+        """Remove what was distilled from a document that is gone, from disk and from the index."""
+        import apsw
+
+        from qmd.store import open_index, translate
+        from qmd.writer import drop
+
+        _, path = key
+        with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
+            source = sources.load(self._config, *key)
+            if source is not None and not _is_forgotten(self._home, source):
+                return
+            if sources.known(self._config, path).get("source_uri") != f"qmd://{key[0]}/{path}":
+                return
+            os.unlink(sources.file_of(self._config, sources.DISTILLED, path))
+            if not os.path.exists(self._home.index):
+                return
+            connection = open_index(self._home.index, write=True)
+            try:
+                drop(connection, sources.DISTILLED, path)
+            except apsw.Error as error:
+                raise translate(error, self._home.index) from error
+            finally:
+                connection.close()
 
     def _done(self, key: Key, source: Source | None) -> None:
         still = None if source is None else lambda: not sources.changed(self._config, source)
@@ -219,6 +269,17 @@ class _Step:
             source_hash=source.hash,
             **told,
         )
+
+
+def _is_forgotten(home: Home, source: Source) -> bool:
+    """Whether a tombstone covers a session: by what it says of itself, or by the name that its unit gives it."""
+    kind = str(source.meta.get("source") or "")
+    session, parent, agent = (source.meta.get(name) for name in ("session_id", "parent", "agent_id"))
+    held = Tombstones(home)
+    if held.covers(kind, f"{parent}\t{agent}" if parent and agent else str(session or "")):
+        return True
+    name = basename(source.path)
+    return any(f"{stem(unit)}.md" == name for unit in held.of(kind))
 
 
 def _chosen(home: Home, config: Config, asked: Asked) -> list[Key]:

@@ -9,6 +9,7 @@ from core import document
 from core.errors import BadInput, LockContention
 from core.home import Home
 from core.locks import FileLock
+from core.tombstones import Tombstones
 from runtime import pending_queue
 from runtime.ask import Asker, Request
 from runtime.distill.distiller import Extractive, Made, Unfit
@@ -150,6 +151,29 @@ def test_a_session_that_grows_while_it_is_distilled_goes_on_waiting(shelf: Shelf
 
     run(shelf.home, shelf.config, Slow(), Asked(from_pending=True))
     assert [row["path"] for row in pending_queue.read(shelf.home)] == ["one.md"]
+
+
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_a_session_that_is_forgotten_while_it_is_distilled_leaves_no_distillate(shelf: Shelf, is_marked: bool) -> None:
+    class Slow:
+        name = "slow/1"
+
+        def distil(self, source: Source) -> Made:
+            made = Extractive().distil(source)
+            if source.path == "one.md" and is_marked:
+                Tombstones(shelf.home).add([("claude", "one")])
+            elif source.path == "one.md":
+                Path(shelf.home.path("brain"), "one.md").unlink()
+            return made
+
+    run(shelf.home, shelf.config, Extractive(), Asked(keys=[("brain", "one.md")]))
+    assert "one.md" in distilled(shelf.home)
+    PendingQueue(shelf.home).add("brain", "one.md")
+    report = run(shelf.home, shelf.config, Slow(), Asked(from_pending=True))
+    assert report["gone"] == 1
+    assert "one.md" not in distilled(shelf.home)
+    rows = shelf.sql("select path from documents where collection = 'distilled' and active and path = 'one.md'")
+    assert (rows, pending_queue.read(shelf.home)) == ([], [])
 
 
 def test_two_runs_at_once_are_one_too_many(shelf: Shelf) -> None:
