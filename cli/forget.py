@@ -145,10 +145,10 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
             "left": outcome.left if outcome is not None else [],
             "beyond": outcome.beyond if outcome is not None else [],
         }
-        if not found.rows and not found.marks:
-            answer["error"] = "no_results"
-        elif outcome is not None and (outcome.left or found.outside):
-            answer.update(error="refused", ok=False)
+        if outcome is not None and (outcome.left or found.outside):
+            answer.update(ok=False, error="refused", exit_code=REFUSED)
+        elif not found.rows and not found.marks:
+            answer.update(error="no_results", exit_code=NO_RESULTS)
         context.emit(answer)
         return
     if outcome is None:

@@ -70,3 +70,11 @@ def test_the_text_is_in_no_log(shelf: Shelf, brain: Brain) -> None:
     brain("forget", "--match", "amaranth cipher", "--dry-run")
     brain("forget", "--match", "amaranth cipher", "--yes")
     assert "amaranth" not in Path(shelf.home.usage).read_text(encoding="utf-8")
+
+
+def test_what_a_sweep_leaves_is_refused_in_the_envelope_too(shelf: Shelf, brain: Brain) -> None:
+    Path(shelf.home.state, "installed.json").write_text('{"name": "sepia lantern"}', encoding="utf-8")
+    done = brain("forget", "--match", "sepia lantern", "--yes", "--json")
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["exit_code"], said["error"], said["ok"]) == (71, 71, "refused", False)
+    assert said["left"] == ["state/installed.json"]
