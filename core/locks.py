@@ -28,26 +28,42 @@ class FileLock:
         self._descriptor = -1
 
     def __enter__(self) -> FileLock:
-        make_private(dirname(self.path))
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         deadline = time.monotonic() + self.wait_s
+        while True:
+            make_private(dirname(self.path))
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+            try:
+                self._acquire(descriptor, deadline)
+                if self._is_there(descriptor):
+                    break
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+        self._descriptor = descriptor
+        return self
+
+    def _acquire(self, descriptor: int, deadline: float) -> None:
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                return
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    os.close(descriptor)
                     raise LockContention(
                         f"another brain process is writing (held {self.path} for over {self.wait_s:g} s)",
                         "wait for it to end, then run the command again; `brain explain` shows what runs",
                     ) from None
                 time.sleep(_POLL_S)
-            except BaseException:
-                os.close(descriptor)
-                raise
-        self._descriptor = descriptor
-        return self
+
+    def _is_there(self, descriptor: int) -> bool:
+        """Whether the path still names this file: its folder may have been renamed meanwhile (``brain restore``)."""
+        held = os.fstat(descriptor)
+        try:
+            named = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _LOCAL_S = 600.0
 _NETWORK_S = 900.0
 _ABANDONED_S = 600.0
+# The report that fast-import leaves when it fails; names of documents are in it.
+_CRASHED = "fast_import_crash_"
 _BATCH_BYTES = 16 << 20
 _LISTING_BYTES = 1 << 30
 _WHO = "brain <brain@localhost>"
@@ -56,8 +58,10 @@ class Repository:
         for place, _, names in os.walk(self.path):
             for name in names:
                 path = join(place, name)
-                with contextlib.suppress(OSError):  # a git that was killed leaves its lock for ever
-                    if name.endswith(".lock") and time.time() - os.stat(path).st_mtime > _ABANDONED_S:
+                with contextlib.suppress(OSError):
+                    crashed = place == self.path and name.startswith(_CRASHED)
+                    # A git that was killed leaves its lock for ever.
+                    if crashed or (name.endswith(".lock") and time.time() - os.stat(path).st_mtime > _ABANDONED_S):
                         os.unlink(path)
         if not os.path.exists(join(self.path, "HEAD")):
             self._git("init", "--quiet", "--bare", "--template=", "--object-format=sha1", self.path, bare=False)
@@ -243,6 +247,7 @@ def masked(text: str | list[str]) -> str:
     shown = []
     for word in words:
         scheme, found, rest = word.partition("://")
-        login, at, place = rest.partition("@")
-        shown.append(f"{scheme}://…@{place}" if found and at and "/" not in login else word)
+        # An address has no white space, but a password may have slashes and more than one @.
+        _, at, place = rest.rpartition("@")
+        shown.append(f"{scheme}://…@{place}" if found and at else word)
     return " ".join(shown)

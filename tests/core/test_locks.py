@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,3 +70,18 @@ def test_a_lock_is_free_after_its_block_even_after_an_error(tmp_path: Path) -> N
     with lock:
         pass
     assert (tmp_path / "state" / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_is_renamed_meanwhile_leaves_nobody_with_a_lock_of_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "lock"
+    with _held(path, 30) as holder, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(FileLock(str(path), 30).__enter__)
+        while not waiting.running():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        (tmp_path / "state").rename(tmp_path / "aside")
+        holder.kill()
+        taken = waiting.result(30)
+        with pytest.raises(LockContention), FileLock(str(path), 0.1):
+            pass
+        taken.__exit__()

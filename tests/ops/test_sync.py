@@ -427,6 +427,30 @@ def test_a_remote_that_cannot_be_reached_is_said_without_its_password(
     assert "127.0.0.1" in failed.value.message
 
 
+@pytest.mark.parametrize("login", ["me:hun/ter2", "me:hun@ter2/", "hun'ter2", "me:hun://ter2"])
+def test_no_part_of_a_password_is_shown_whatever_is_in_it(login: str) -> None:
+    address = f"https://{login}@example.org/x.git"
+    assert git.masked(address) == "https://…@example.org/x.git"
+    assert git.masked(f"fatal: unable to access '{address}/': no") == (
+        "fatal: unable to access 'https://…@example.org/x.git/': no"
+    )
+
+
+def test_what_git_keeps_is_nobody_elses(pair: tuple[Machine, Machine]) -> None:
+    one, other = pair
+    before = os.umask(0o022)
+    try:
+        converge(one, other)
+    finally:
+        os.umask(before)
+    crashed = Path(one.home.path("sync.git", "fast_import_crash_7"))
+    crashed.write_text("M 100644 inline brain/secret-plan.md")
+    one.sync()
+    assert not crashed.exists()
+    for place in (one.home.path("sync.git"), one.remote):
+        assert [str(path) for path in Path(place).rglob("*") if path.stat().st_mode & 0o077] == []
+
+
 def test_names_and_contents_of_any_kind_come_back_as_they_were(tmp_path: Path) -> None:
     repository = Repository(str(tmp_path / "r.git"), os.environ)
     repository.make()
