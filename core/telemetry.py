@@ -58,7 +58,10 @@ def _rotate(path: str, descriptor: int) -> None:
     Whoever waits for the lock meanwhile has the renamed file open, and appends to that one: no row is lost. It must not
     rename the ledger that has come in its place, so the name and the open file are compared.
     """
-    named, held = os.stat(path), os.fstat(descriptor)
+    try:
+        named, held = os.stat(path), os.fstat(descriptor)
+    except FileNotFoundError:
+        return  # renamed by another process, and nobody has begun a new one yet
     if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino):
         instant = time.time_ns()  # names sort by time, also those of one second
         stamp = clock.iso(instant // 1_000_000_000).rstrip("Z").replace("-", "").replace(":", "")
