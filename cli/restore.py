@@ -13,8 +13,8 @@ COMMAND = Command(
     "put a backup into a home, and keep what was there",
     description=(
         "Check a backup whole, then put what it holds into the home. What was there goes to backups/replaced-… in it,\n"
-        "not away. What was forgotten since the backup was made stays forgotten. Without --force a home that\n"
-        "holds something is left as it is (71)."
+        "not away. Sessions and days forgotten since the backup was made stay forgotten; notes and articles come\n"
+        "back. Without --force a home that holds something is left as it is (71)."
     ),
     words="FILE",
     words_help="a file that `brain backup` made; without one, the newest in BRAIN_HOME/backups",

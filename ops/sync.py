@@ -48,9 +48,10 @@ class State:
 
     ``machines``: name → {commit, files: path → oid, coming: oids being laid down, marks, removed}. ``removed``:
     [machine, collection, path] of others' documents that were forgotten here, whether or not there is a tombstone.
+    ``former``: names that this machine had; their branches on the remote are no longer written.
     """
 
-    __slots__ = ("_path", "machines", "name", "purge", "remote", "removed")
+    __slots__ = ("_path", "former", "machines", "name", "purge", "remote", "removed")
 
     def __init__(self, home: Home) -> None:
         self._path = join(home.state, _FILE)
@@ -62,6 +63,7 @@ class State:
         self.remote: str = held.get("remote") or ""
         self.machines: dict[str, dict[str, Any]] = held.get("machines") or {}
         self.removed: list[list[str]] = held.get("removed") or []
+        self.former: list[str] = held.get("former") or []
         self.purge: bool = bool(held.get("purge"))
 
     def save(self) -> None:
@@ -164,7 +166,8 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
                 "the repository that this home was synchronised with is not known any more and may hold it: brain sync"
             )
             return [f"{lost} --remote URL"] if unknown else []
-    return [f"{masked(state.remote)} and the other machines hold it until they and this one have run `brain sync`"]
+    said = f"{masked(state.remote)} and the other machines hold it until they and this one have run `brain sync`"
+    return [said, *_former(state, state.former)]
 
 
 def valid(name: str) -> bool:
@@ -204,6 +207,7 @@ def _settle(state: State, remote: str, folder: str, name: str) -> None:
     if name and not valid(name):
         raise BadInput(f"not a name for a machine: {name!r}", "small letters, digits and -: brain sync --as laptop")
     if name and name != state.name:
+        state.former = [each for each in dict.fromkeys([*state.former, state.name]) if each not in ("", name)]
         state.name = name
     if not state.name:
         host = "".join(each if each in _NAME else "-" for each in socket.gethostname().lower().split(".")[0]).strip("-")
@@ -270,8 +274,10 @@ def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> 
     """Leave nothing of the forgotten in any history that can be reached; returns what cannot be, as sentences."""
     if state.remote:
         repository.fetch(state.remote, _OTHERS)
+    for former in state.former:
+        repository.drop(_BRANCHES + former)
     repository.purge()
-    said: list[str] = []
+    said = _former(state, [each for each in state.former if repository.commit_of(_OTHERS + each)])
     if state.remote and isdir(state.remote):
         try:
             Repository(state.remote, environ).purge()
@@ -284,6 +290,15 @@ def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> 
         )
     state.purge = False
     return said
+
+
+def _former(state: State, names: list[str]) -> list[str]:
+    """Branches of former names are left to the user: after a restore such a one is all that holds what was sent."""
+    return [
+        f"branch {each} of {masked(state.remote)}, from when this machine was called so, may still hold it:"
+        f" git push {masked(state.remote)} --delete {each}"
+        for each in names
+    ]
 
 
 def configured(home: Home) -> bool:

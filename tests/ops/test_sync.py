@@ -291,6 +291,21 @@ def test_a_restored_machine_does_not_overwrite_what_it_had_sent(pair: tuple[Mach
     assert restored.asks("lemur")
 
 
+def test_a_former_name_is_told_of_when_something_is_forgotten(pair: tuple[Machine, Machine]) -> None:
+    one, _ = pair
+    one.sync()
+    one.name = "desk"
+    one.sync()
+    outcome = one.forget("00000001-0000-4000-8000-000000000000")
+    assert any("--delete laptop" in each for each in outcome.beyond)
+    assert b"drawer1," not in one.objects()
+    assert any("--delete laptop" in each for each in one.sync()["beyond"])
+    subprocess.run(["git", "--git-dir", one.remote, "update-ref", "-d", "refs/heads/laptop"], check=True)
+    one.forget("00000002-0000-4000-8000-000000000000")
+    assert one.sync()["beyond"] == []
+    assert b"drawer1," not in one.objects() + all_objects(one.remote)
+
+
 def test_without_a_remote_every_run_is_one_commit(pair: tuple[Machine, Machine]) -> None:
     one, _ = pair
     for number in (11, 12):
