@@ -10,6 +10,8 @@ import subprocess
 from os.path import dirname, join, relpath
 from typing import TYPE_CHECKING, Any
 
+from runtime import pending_queue
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -94,7 +96,9 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
             if name.endswith(_DATABASES) or name in _KEPT:
                 continue
             if name.endswith(".jsonl"):
-                _rows(path, uris, names, probes)
+                # The queue's writers replace it, so that its own lock is not the file's.
+                with pending_queue.locked(home) if path == pending_queue.path(home) else contextlib.nullcontext():
+                    _rows(path, uris, names, probes)
                 continue
             inside = relpath(path, home.state).split(os.sep)[0]
             wanted = telling if inside in ("eval", "hooks") else probes

@@ -7,6 +7,7 @@ added again. Rows are appended under a lock, so that no writer can lose another'
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -14,11 +15,11 @@ from os.path import join
 from typing import TYPE_CHECKING
 
 from core import clock
-from core.files import read_or_none
+from core.files import read_or_none, write_atomic
 from core.home import PRIVATE_FILE, make_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from core.home import Home
@@ -32,6 +33,17 @@ _COMPACT_BYTES = 1 << 18
 def path(home: Home) -> str:
     """Where the queue lies."""
     return join(home.state, "queue.jsonl")
+
+
+@contextlib.contextmanager
+def locked(home: Home) -> Iterator[None]:
+    """Nobody else writes to the queue meanwhile. The lock is a file of its own: the journal may be replaced."""
+    descriptor = os.open(join(home.state, "queue.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def read(home: Home) -> list[dict[str, Any]]:
@@ -72,6 +84,7 @@ class PendingQueue:
     """Adds documents and ends their waiting; one that waits already keeps its place. ``added`` counts the new ones."""
 
     def __init__(self, home: Home) -> None:
+        self._home = home
         self._path = path(home)
         self._seen: tuple[int, ...] = ()
         self._waiting: Rows = {}
@@ -113,23 +126,29 @@ class PendingQueue:
 
     def _append(self, rows: Callable[[], list[dict[str, object]]]) -> int:
         """Append what ``rows`` gives of the journal as it stands under the lock; how many it gave."""
-        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _stamp(descriptor) != self._seen:
+        with locked(self._home):
+            if _stamp(self._path) != self._seen:
                 self._waiting, self._dead = _fold(read_or_none(self._path) or b"")
             new = rows()
             if new:
                 # On lines of their own, whatever a crash left of the last one.
-                data = ("\n" + "".join(json.dumps(row) + "\n" for row in new)).encode()
-                os.write(descriptor, data)
+                size = self._write(("\n" + "".join(json.dumps(row) + "\n" for row in new)).encode())
                 self._note(new)
-                if os.fstat(descriptor).st_size > _COMPACT_BYTES:
+                if size > _COMPACT_BYTES:
                     self._compact()
-            self._seen = _stamp(descriptor)
+            self._seen = _stamp(self._path)
+        return len(new)
+
+    def _write(self, data: bytes) -> int:
+        """Append all of ``data``; returns the journal's size. Raises OSError."""
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            return os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
-        return len(new)
 
     def _note(self, rows: list[dict[str, Any]]) -> None:
         """Keep what is known in step with what was appended."""
@@ -146,17 +165,18 @@ class PendingQueue:
                 self._dead[key] = row
 
     def _compact(self) -> None:
-        """Rewrite the journal in its place; cut short, the new rows and what is left of the old add up to the same."""
+        """Replace the journal by what it adds up to, whole or not at all."""
         kept = [*self._waiting.values(), *self._dead.values()]
         data = "".join(json.dumps(row) + "\n" for row in kept).encode()
         if len(data) < _COMPACT_BYTES // 2:
-            with open(self._path, "r+b") as stream:
-                stream.write(data)
-                stream.truncate()
+            write_atomic(self._path, data)
 
 
-def _stamp(descriptor: int) -> tuple[int, ...]:
-    status = os.fstat(descriptor)
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return ()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 

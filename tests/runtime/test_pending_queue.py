@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,30 @@ def test_a_long_journal_is_rewritten_as_what_it_adds_up_to(home: Home, monkeypat
     assert Path(pending_queue.path(home)).stat().st_size < 5000
     assert waiting(home) == ["first.md"]
     assert (Path(pending_queue.path(home)).stat().st_mode & 0o777) == 0o600
+
+
+def test_a_rewrite_that_fails_and_short_writes_lose_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = PendingQueue(home)
+    really = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: really(descriptor, data[:7]))
+        for number in range(20):
+            queue.add("brain", f"{number}.md")
+            queue.end("brain", f"{number}.md", "done")
+        queue.add("brain", "first.md")
+
+    def full(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    with monkeypatch.context() as patch:
+        patch.setattr(pending_queue, "write_atomic", full)
+        with pytest.raises(OSError, match="full"):
+            queue.add("brain", "second.md")
+    assert waiting(home) == ["first.md", "second.md"]
+    assert queue.add("brain", "third.md")
+    assert Path(pending_queue.path(home)).stat().st_size < 1000
+    assert waiting(home) == ["first.md", "second.md", "third.md"]
 
 
 def test_torn_rows_and_strangers_are_passed_over(home: Home) -> None:
