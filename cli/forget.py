@@ -44,16 +44,23 @@ def run(args: Args, context: Context) -> int:
     """Forget what the words and options select."""
     if args.unforget:
         return _unforget(args, context)
-    from runtime import forget
+    from runtime import forget, leftovers
 
     settings = config.load(context.home)
-    found = forget.plan(context.home, settings, _selection(args), args.match or "")
+    selection = _selection(args)
+    elsewhere = _elsewhere(context, settings)
+    late: list[str] = []
+    if not args.dry_run and forget.pending(context.home):
+        # An earlier run was cut short. What was agreed to is not asked again.
+        probes = leftovers.spellings(args.match) if args.match else []
+        late, _ = forget.finish_elsewhere(context.home, elsewhere, probes)
+    found = forget.plan(context.home, settings, selection, args.match or "")
     context.fields.update(n_documents=len(found.rows), dry_run=bool(args.dry_run))
     if args.dry_run:
         _show(args, context, found, None)
         return OK if found.rows or found.marks else NO_RESULTS
     if not found.rows and not found.marks:
-        left = forget.sweep(context.home, args.match) if args.match else []
+        left = late + (forget.sweep(context.home, args.match) if args.match else [])
         if not left:
             _show(args, context, found, None, swept=True)
             return NO_RESULTS
@@ -61,18 +68,27 @@ def run(args: Args, context: Context) -> int:
         return REFUSED
     if not args.yes:
         _ask(args, found)
-    from ops import backup, sync
-
-    outcome = forget.carry_out(
-        context.home,
-        found,
-        lambda documents, marks, probes: (
-            backup.forget(context.home, documents, marks, probes),
-            sync.forget(context.home, settings, context.environ, documents),
-        ),
-    )
+    outcome = forget.carry_out(context.home, found, elsewhere)
+    outcome.left = late + outcome.left
     _show(args, context, found, outcome)
     return REFUSED if outcome.left or found.outside else OK
+
+
+def _elsewhere(context: Context, settings: Any) -> Any:
+    """Forgets in the backups and in what is synchronised: in each, whatever becomes of the other."""
+
+    def forget(
+        documents: list[tuple[str, str]], marks: list[tuple[str, str]], probes: list[bytes]
+    ) -> tuple[list[str], list[str]]:
+        from ops import backup, sync
+
+        try:
+            failed = backup.forget(context.home, documents, marks, probes)
+        finally:
+            beyond = sync.forget(context.home, settings, context.environ, documents)
+        return failed, beyond
+
+    return forget
 
 
 def _selection(args: Args) -> Any:

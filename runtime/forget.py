@@ -123,14 +123,40 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
             "files": [row.file for row in found.rows],
             "marks": found.marks,
         }
-        write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
+        if elsewhere is not None:
+            job["elsewhere"] = {"documents": job["documents"], "marks": job["marks"]}
+        _note(home, job)
         _finish(home, job, found.probes)
     failed: list[str] = []
     beyond: list[str] = []
     if elsewhere is not None:
-        failed, beyond = elsewhere([(row.collection, row.path) for row in found.rows], found.marks, found.probes)
+        failed, beyond = finish_elsewhere(home, elsewhere, found.probes)
     left = leftovers.find(home, found.probes)
     return Outcome(len(found.rows), failed + left, beyond + leftovers.beyond(home, found.originals))
+
+
+def pending(home: Home) -> bool:
+    """Whether something that was forgotten is still to be taken out of backups and other machines' reach."""
+    return "elsewhere" in _noted(home)
+
+
+def finish_elsewhere(home: Home, elsewhere: Elsewhere, probes: Sequence[bytes] = ()) -> tuple[list[str], list[str]]:
+    """Take what is noted out of what lies outside this room; returns what ``elsewhere`` does.
+
+    The note goes when ``elsewhere`` has come to its end: killed or refused a lock, it is called again by the next run.
+    Raises as ``elsewhere``, LockContention, OSError, EngineMissing.
+    """
+    with _alone(home):
+        waiting = _noted(home).get("elsewhere")
+    if waiting is None:
+        return [], []
+    documents = [(str(collection), str(path)) for collection, path in waiting["documents"]]
+    marks = [(str(source), str(unit)) for source, unit in waiting["marks"]]
+    said = elsewhere(documents, marks, list(probes))
+    with _alone(home):
+        if _noted(home).get("elsewhere") == waiting:
+            os.unlink(join(home.state, JOB))
+    return said
 
 
 def obey(
@@ -170,7 +196,7 @@ def obey(
             "files": [files[each] for each in there],
             "marks": [list(each) for each in known],
         }
-        write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
+        _note(home, job)
         _finish(home, job, list(probes))
     return len(there)
 
@@ -358,14 +384,37 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
             forgetting.erase(home, source, forgetting.look(home, source, units))
     _erase(home, documents)
     leftovers.scrub(home, documents, probes, [unit for _, unit in marks])
-    os.unlink(join(home.state, JOB))
+    if "elsewhere" in job:
+        _write(home, {"schema": 1, "here": "done", "elsewhere": job["elsewhere"]})
+    else:
+        os.unlink(join(home.state, JOB))
+
+
+def _noted(home: Home) -> dict[str, Any]:
+    """What is still to be done, empty where nothing is."""
+    data = read_or_none(join(home.state, JOB))
+    noted: dict[str, Any] = json.loads(data) if data else {}
+    return noted
+
+
+def _note(home: Home, job: dict[str, Any]) -> None:
+    """Note what is to be done, beside what an earlier run has left to be done elsewhere."""
+    waiting = _noted(home).get("elsewhere")
+    if waiting is not None:
+        mine = job.get("elsewhere", {"documents": [], "marks": []})
+        job["elsewhere"] = {key: [*waiting[key], *mine[key]] for key in ("documents", "marks")}
+    _write(home, job)
+
+
+def _write(home: Home, job: dict[str, Any]) -> None:
+    write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
 
 
 def _resume(home: Home) -> bool:
-    data = read_or_none(join(home.state, JOB))
-    if data is None:
+    job = _noted(home)
+    if not job or job.get("here") == "done":
         return False
-    _finish(home, json.loads(data), [])
+    _finish(home, job, [])
     return True
 
 

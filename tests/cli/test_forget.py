@@ -6,10 +6,14 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from cli import forget
 from core.home import Home
+from ops import backup, sync
 from tests.runtime.index_fixture import Shelf
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
@@ -78,3 +82,21 @@ def test_what_a_sweep_leaves_is_refused_in_the_envelope_too(shelf: Shelf, brain:
     said = json.loads(done.stdout)
     assert (done.returncode, said["exit_code"], said["error"], said["ok"]) == (71, 71, "refused", False)
     assert said["left"] == ["state/installed.json"]
+
+
+def test_what_is_synchronised_forgets_where_the_backups_cannot(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+
+    def fails(*_: object) -> list[str]:
+        raise OSError("the disk is full")
+
+    def works(*what: object) -> list[str]:
+        told.append(what)
+        return []
+
+    monkeypatch.setattr(backup, "forget", fails)
+    monkeypatch.setattr(sync, "forget", works)
+    context: Any = SimpleNamespace(home=home, environ={})
+    with pytest.raises(OSError, match="full"):
+        forget._elsewhere(context, None)([("brain", "a.md")], [], [])
+    assert told == [(home, None, {}, [("brain", "a.md")])]

@@ -13,7 +13,7 @@ import zstandard
 
 from core import config, telemetry
 from core.document import render
-from core.errors import BadInput
+from core.errors import BadInput, LockContention
 from core.home import Home
 from ingest import archive, forgetting
 from qmd.store import open_index
@@ -231,6 +231,30 @@ def test_a_run_that_was_killed_is_finished_by_the_next(
     assert not job.exists()
     assert b"quicksilver" not in everything(home)
     assert documents(home) == {f"qmd://brain/{OTHER}.md"}
+
+
+def test_what_was_cut_short_elsewhere_is_done_by_the_next_run(home: Home, folder: Path) -> None:
+    run(home)
+    found = forget.plan(home, config.load(home), Selection(), PHRASE)
+    told: list[Any] = []
+
+    def dies(*_: object) -> Any:
+        raise LockContention("held", "wait")
+
+    def works(*what: Any) -> tuple[list[str], list[str]]:
+        told.append(what)
+        return [], []
+
+    with pytest.raises(LockContention):
+        forget.carry_out(home, found, dies)
+    assert PHRASE.encode() not in Path(home.state, forget.JOB).read_bytes()
+    run(home)
+    assert forget.pending(home), "indexing cannot reach backups"
+    forget.carry_out(home, forget.plan(home, config.load(home), Selection(references=[OTHER])), works)
+    (documents, marks, _), *_ = told
+    assert {("brain", f"{SESSION}.md"), ("brain", f"{OTHER}.md")} <= set(documents)
+    assert {("claude", SESSION), ("claude", OTHER)} <= set(marks)
+    assert not forget.pending(home)
 
 
 def test_a_lifted_tombstone_lets_the_session_in_again(home: Home, folder: Path) -> None:
