@@ -274,8 +274,7 @@ def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> 
     """Leave nothing of the forgotten in any history that can be reached; returns what cannot be, as sentences."""
     if state.remote:
         repository.fetch(state.remote, _OTHERS)
-    for former in state.former:
-        repository.drop(_BRANCHES + former)
+    repository.drop(_BRANCHES, keep=state.name)
     repository.purge()
     said = _former(state, [each for each in state.former if repository.commit_of(_OTHERS + each)])
     if state.remote and isdir(state.remote):
