@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,8 @@ def points(said: Sequence[Sentence], weight: dict[str, float], taken: set[str], 
 
     def gain(sentence: Sentence) -> float:
         fresh = {stem(word) for word in sentence.words} - covered
-        worth = sum(weight.get(root, 0.0) for root in fresh)
+        # Exactly rounded: a set has another order in every process, and a distillate must not.
+        worth = math.fsum(weight.get(root, 0.0) for root in fresh)
         worth *= _THOUGHT if sentence.thought else _SAID_BY.get(sentence.role, 1.0)
         return worth / (len(sentence.text) + 30)
 

@@ -6,6 +6,7 @@ nothing is claimed that the session does not say.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from runtime.distill import central, phrases, technologies, traces
@@ -53,7 +54,8 @@ def distil(body: str, project: str = "") -> Distillate:
 def _score(sentence: Sentence, weight: dict[str, float]) -> float:
     """What a sentence says, per word and a little for length."""
     known = [weight.get(stem(word), 0.0) for word in set(sentence.words)]
-    return sum(known) / (len(known) + 3) if known else 0.0
+    # Exactly rounded, as the order of a set is another one in every process.
+    return math.fsum(known) / (len(known) + 3) if known else 0.0
 
 
 def _choose(
