@@ -286,7 +286,7 @@ def _open(home: Home, busy_ms: int | None = None) -> apsw.Connection:
 
 def _sweep(home: Home) -> None:
     """Remove what killed writers left beside their files; the corpus's own folders are ingest's to sweep."""
-    for top in (home.state, home.logs, home.inbox):
+    for top in (home.state, home.logs, home.inbox, home.path("raw")):
         for folder, folders, _ in os.walk(top):
             folders.sort()
             sweep_temporaries(folder)
