@@ -20,7 +20,7 @@ Brain = Callable[..., subprocess.CompletedProcess[str]]
 def shelf(home: Home) -> Shelf:
     found = Shelf(home)
     found.put(
-        "brain", "one.md", body(REFRESH).partition("\n\n")[2], session_id="one", source="claude", project="/work/api"
+        "brain", "one.md", body(REFRESH).partition("\n\n")[2], session_id="one", source="claude", project="/home/me/api"
     )
     PendingQueue(home).add("brain", "one.md")
     return found

@@ -21,7 +21,7 @@ REFRESH: Turns = [
         "- Bash: npm test -- auth  # Run the auth tests\n  ! Exit code 1\n  ! Error: stale token in refresh.test.ts\n"
         "- Read: src/auth/refresh.ts\n\n"
         "The root cause is that both tabs read the old token before either writes the new one.\n\n"
-        "- Edit: /work/api/src/auth/refresh.ts (2 edits)\n"
+        "- Edit: /home/me/api/src/auth/refresh.ts (2 edits)\n"
         "- Bash: npm test -- auth\n\n"
         "All auth tests pass now.",
     ),
@@ -29,7 +29,7 @@ REFRESH: Turns = [
     (
         "assistant",
         "I tried a BroadcastChannel lock but Safari drops its messages in the background.\n\n"
-        "- Write: /work/api/src/auth/cookie.ts\n"
+        "- Write: /home/me/api/src/auth/cookie.ts\n"
         "- Bash: git push --force\n  rejected by the user\n\n"
         "Still to do: rotate the signing keys in production.\n\nShould the grace period be 30 seconds?\n\n"
         "### reasoning\n\nThe service worker would be an option but it is too complex.",

@@ -11,7 +11,7 @@ from runtime.distill.distillate import Distillate, Statement
 from runtime.distill.extractive import distil
 from tests.runtime.distill.session import REFRESH, body
 
-FOUND = distil(body(REFRESH), "/work/api")
+FOUND = distil(body(REFRESH), "/home/me/api")
 
 
 def told(section: str) -> list[Statement]:
@@ -97,7 +97,7 @@ def test_a_payload_cannot_break_out_of_its_line() -> None:
 
 
 def test_the_same_session_gives_the_same_distillate() -> None:
-    assert distil(body(REFRESH), "/work/api").body("x") == FOUND.body("x")
+    assert distil(body(REFRESH), "/home/me/api").body("x") == FOUND.body("x")
 
 
 @pytest.mark.parametrize("text", ["", "# only a title\n", "no turns at all", "## [1] user\n\n\n"])

@@ -27,7 +27,7 @@ def shelf(home: Home) -> Shelf:
     found = Shelf(home)
     queue = PendingQueue(home)
     for name in ("one.md", "two.md"):
-        found.put("brain", name, TEXT, date=1_777_629_600, session_id=name[:-3], source="claude", project="/work/api")
+        found.put("brain", name, TEXT, date=1_777_629_600, session_id=name[:-3], source="claude", project="/home/me/api")
         queue.add("brain", name)
     return found
 
@@ -51,7 +51,7 @@ def test_the_frontmatter_is_the_sources_and_says_what_it_was_made_from(shelf: Sh
     run(shelf.home, shelf.config, Extractive(), Asked(from_pending=True))
     file = Path(shelf.home.path("distilled"), "one.md")
     meta, _ = document.split(file.read_text())
-    assert (meta["session_id"], meta["source"], meta["project"]) == ("one", "claude", "/work/api")
+    assert (meta["session_id"], meta["source"], meta["project"]) == ("one", "claude", "/home/me/api")
     assert meta["date"] == "2026-05-01T10:00:00Z"
     assert "date: 2026-05-01T10:00:00Z" in file.read_text(), "as in the source: no quotes"
     assert (meta["distiller"], meta["source_uri"]) == ("extractive/1", "qmd://brain/one.md")
