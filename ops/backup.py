@@ -38,6 +38,7 @@ _WORK = "work"
 _WAIT_S = 600.0
 # What is to be taken out of backups, while that is under way: names, and nothing of any content.
 _JOB = "forgetting-backups.json"
+_NOTE = "last-backup.json"
 
 
 def make(
@@ -89,10 +90,10 @@ def make(
             remove_temporary(untried)
             raise
         sync_folder(folder)
-        write_atomic(
-            join(home.state, "last-backup.json"),
-            json.dumps({"schema": 1, "at": about["made_at"], "path": target, "verified": verify}).encode(),
-        )
+        note = {"schema": 1, "at": about["made_at"], "path": target, "verified": verify}
+        # Every folder that ever took one: forgetting has to find them all, not the latest alone.
+        note["folders"] = list(dict.fromkeys([*_folders(home), folder]))
+        write_atomic(join(home.state, _NOTE), json.dumps(note).encode())
     return {
         "schema": 1,
         "ok": True,
@@ -125,7 +126,7 @@ def last(home: Home) -> tuple[int, str] | None:
     """
     found = [(at, path) for path in listed(home.path(FOLDER)) if (at := _made(path)) is not None]
     with contextlib.suppress(ValueError, KeyError, TypeError):
-        held = json.loads(read_or_none(join(home.state, "last-backup.json")) or b"{}")
+        held = _noted(home)
         at, path = clock.parse_iso(str(held["at"])), str(held["path"])
         if at is not None and os.path.isfile(path):
             found.append((at, path))
@@ -138,10 +139,27 @@ def _made(path: str) -> int | None:
 
 
 def known(home: Home) -> list[str]:
-    """The backups that can be found again: those below the home, and beside the last one made elsewhere."""
-    elsewhere = last(home)
-    found = listed(home.path(FOLDER)) + (listed(os.path.dirname(elsewhere[1])) if elsewhere else [])
+    """The backups that can be found again: those below the home, and in every folder that ever took one."""
+    found = [path for folder in (home.path(FOLDER), *_folders(home)) for path in listed(folder)]
     return list(dict.fromkeys(os.path.realpath(path) for path in found))
+
+
+def _folders(home: Home) -> list[str]:
+    """The folders that have taken backups, as the note has them."""
+    held = _noted(home)
+    folders = held.get("folders")
+    named = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
+    path = held.get("path")
+    return [*named, os.path.dirname(path)] if isinstance(path, str) else named
+
+
+def _noted(home: Home) -> dict[str, Any]:
+    """What is noted of the last backup; empty where nothing is, or nothing that can be read."""
+    try:
+        held = json.loads(read_or_none(join(home.state, _NOTE)) or b"{}")
+    except ValueError:
+        return {}
+    return held if isinstance(held, dict) else {}
 
 
 def replaced(home: Home) -> list[str]:

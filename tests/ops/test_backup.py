@@ -270,7 +270,6 @@ def test_a_backup_that_does_not_stand_its_trial_is_not_kept(filled: Home, monkey
     assert backup.last(filled) is None
 
 
-@pytest.mark.xfail(strict=False, reason="open fault: now and then a backup still holds what was forgotten")
 def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: Home, tmp_path: Path) -> None:
     inside = make(filled)["path"]
     restore.restore(inside, filled, force=True)

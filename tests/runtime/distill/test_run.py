@@ -27,7 +27,9 @@ def shelf(home: Home) -> Shelf:
     found = Shelf(home)
     queue = PendingQueue(home)
     for name in ("one.md", "two.md"):
-        found.put("brain", name, TEXT, date=1_777_629_600, session_id=name[:-3], source="claude", project="/home/me/api")
+        found.put(
+            "brain", name, TEXT, date=1_777_629_600, session_id=name[:-3], source="claude", project="/home/me/api"
+        )
         queue.add("brain", name)
     return found
 
