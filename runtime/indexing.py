@@ -284,9 +284,13 @@ def _open(home: Home, busy_ms: int | None = None) -> apsw.Connection:
     return open_index(home.index, write=True, busy_ms=_BUSY_MS if busy_ms is None else busy_ms)
 
 
+# Besides them, what is written one file at a time: the archive, what was distilled, what was added.
+_WRITTEN = ("raw", "distilled", "kb-raw", "kb-wiki")
+
+
 def _sweep(home: Home) -> None:
     """Remove what killed writers left beside their files; the corpus's own folders are ingest's to sweep."""
-    for top in (home.state, home.logs, home.inbox, home.path("raw")):
+    for top in (home.state, home.logs, home.inbox, *map(home.path, _WRITTEN)):
         for folder, folders, _ in os.walk(top):
             folders.sort()
             sweep_temporaries(folder)

@@ -177,6 +177,5 @@ def test_whatever_is_killed_the_next_run_heals_it(home: Home, tmp_path: Path, br
 
 
 @pytest.mark.long
-@pytest.mark.xfail(strict=False, reason="open fault: temporary files of killed writers outlived the next runs")
 def test_two_hundred_kills_lose_nothing(home: Home, tmp_path: Path, brain: Brain, spawn: Spawn) -> None:
     _kill(World(home, tmp_path / "transcripts", brain, seed=8), spawn, 200)
