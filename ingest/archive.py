@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import zstandard
 
-from core.files import remove_temporary, sweep_temporaries, sync_folder, write_temporary
+from core.files import remove_temporary, sync_folder, write_temporary
 from core.home import Home, make_private
 from core.version import REDACTION
 
@@ -117,13 +117,6 @@ class Archive:
     def close(self) -> None:
         """Close the catalogue; what was not committed is forgotten."""
         self._connection.close()
-
-    def sweep(self) -> None:
-        """Remove what killed writers left beside the objects."""
-        sweep_temporaries(self.folder)
-        with os.scandir(self.folder) as found:
-            for each in [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]:
-                sweep_temporaries(each)
 
     def entry(self, path: str, version: int = 0) -> Entry | None:
         """The present version of a file."""

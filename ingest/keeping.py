@@ -137,11 +137,6 @@ class Keeping:
         if self._archive is not None:
             self._archive.close()
 
-    def sweep(self) -> None:
-        """Remove what killed writers left in the archive, where this run wrote to it."""
-        if self._archive is not None:
-            self._archive.sweep()
-
 
 def state(home: Home) -> dict[str, object]:
     """What ``explain`` says of the archive: on or off, objects, bytes, its cap in bytes and whether it is above it."""

@@ -88,7 +88,6 @@ def run(
                 )
                 with kept_by(keeping):
                     job.go(new, {file.path for file in readable}, verify=not trust_stat)
-                keeping.sweep()
             ledger.documents = state.count(source_name)
             ledger.truncated = state.truncated(source_name)
         finally:
