@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core import child
 from core.errors import EngineMissing
 from core.text import one_line
-from runtime.distill.contract import ANSWER_LIMIT
+from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
 from runtime.distill.thinking import Failed, Reply
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ _FLAGS = (
     "--setting-sources",
     "",
     "--settings",
-    '{"disableAllHooks": true}',
+    # Claude Code deletes transcripts at its start, after 30 days where no settings say otherwise; and we show it none.
+    '{"disableAllHooks": true, "cleanupPeriodDays": 36500}',
     "--disable-slash-commands",
     "--no-session-persistence",
     "--max-turns",
@@ -42,9 +43,36 @@ _SESSION = (
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SSE_PORT",
     "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_PROJECT_DIR",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_EFFORT",
+    "AI_AGENT",
 )
-_NOT_NOW = ("login", "api key", "authenticat", "credit balance", "usage limit", "rate limit", "unknown option")
+# https://code.claude.com/docs/en/settings#environment-variables. An answer four times as long as one is booked for, no
+# thinking, and no ten retries over minutes of what will not get better: we ask again ourselves.
+_BOUNDS = {
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(4 * ANSWER_TOKENS),
+    "CLAUDE_CODE_MAX_RETRIES": "3",
+    "MAX_THINKING_TOKENS": "0",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+}
+# What every other session would meet as well: by the API's status (versions since 2.1), or by the words.
+_EVERYONES = frozenset((401, 402, 403, 404, 429, 503, 529))
+_NOT_NOW = (
+    "login",
+    "api key",
+    "authenticat",
+    "credit balance",
+    "usage limit",
+    "rate limit",
+    "unknown option",
+    "unable to connect",
+    "overloaded",
+    "selected model",
+)
 
 
 class Claude:
@@ -56,7 +84,7 @@ class Claude:
             raise EngineMissing("there is no `claude` on the PATH", "install Claude Code, or --llm extractive")
         self._program = found
         self._model = model
-        self._environ = isolated(environ)
+        self._environ = isolated(environ) | _BOUNDS
 
     def ask(self, system: str, prompt: str, timeout_s: float) -> Reply:
         """See ``Model``."""
@@ -101,7 +129,7 @@ def _reply(code: int, stdout: bytes, stderr: bytes, model: str) -> Reply:
     text = answer.get("result")
     if answer.get("is_error") or answer.get("subtype") not in (None, "success") or not isinstance(text, str):
         said = one_line(str(text or answer.get("subtype") or "no result"), 200)
-        _stop_where_hopeless(said)
+        _stop_where_hopeless(said, answer.get("api_error_status"))
         raise Failed(f"claude failed: {said}", tokens, cost)
     used = answer.get("modelUsage")
     return Reply(text, model or (next(iter(used), "") if isinstance(used, dict) else ""), tokens, cost)
@@ -111,7 +139,8 @@ def _counts(key: str, value: Any) -> bool:
     return key.endswith("_tokens") and type(value) is int and value > 0
 
 
-def _stop_where_hopeless(said: str) -> None:
+def _stop_where_hopeless(said: str, status: object = None) -> None:
     """Raises EngineMissing where no other session would fare better: nothing is then a dead letter."""
-    if any(word in said.lower() for word in _NOT_NOW):
+    hopeless = isinstance(status, int) and status in _EVERYONES
+    if hopeless or any(word in said.lower() for word in _NOT_NOW):
         raise EngineMissing(f"claude cannot be used now: {said}", "claude  (log in), or --llm extractive")

@@ -85,12 +85,16 @@ def test_claude_is_a_process_that_can_only_answer(
     for flag, value in (("--tools", ""), ("--setting-sources", ""), ("--max-turns", "1"), ("--output-format", "json")):
         assert flags[flags.index(flag) + 1] == value
     assert {"--print", "--strict-mcp-config", "--no-session-persistence", "--disable-slash-commands"} <= set(flags)
-    assert json.loads(flags[flags.index("--settings") + 1]) == {"disableAllHooks": True}
+    assert json.loads(flags[flags.index("--settings") + 1]) == {
+        "disableAllHooks": True,
+        "cleanupPeriodDays": 36500,
+    }
     assert not {"--resume", "-r", "--continue", "-c", "--mcp-config", "--dangerously-skip-permissions"} & set(flags)
     assert run["there"] == []
     assert not os.path.exists(run["cwd"]), "it goes with the process"
     assert (run["env"]["BRAIN_HOOKS"], run["env"]["BRAIN_DISTILLING"]) == ("off", "1")
     assert "CLAUDECODE" not in run["env"]
+    assert int(run["env"]["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]) <= 4 * contract.ANSWER_TOKENS
     assert SOURCE.title in run["said"]
     assert not any(SOURCE.title in flag for flag in flags), "arguments are for everybody on the machine to read"
 
@@ -131,15 +135,22 @@ def test_a_claude_that_hangs_is_ended_with_all_that_it_started(
 
 
 @pytest.mark.parametrize(
-    "said", ["Invalid API key · Please run /login", "Claude usage limit reached", "unknown option"]
+    ("said", "status"),
+    [
+        ("Invalid API key · Please run /login", None),
+        ("Claude usage limit reached", None),
+        ("unknown option", None),
+        ("API Error: Unable to connect to API (ConnectionRefused)", None),
+        ("words of a later version", 429),
+    ],
 )
 def test_where_claude_cannot_be_used_at_all_nothing_becomes_a_dead_letter(
-    home: Home, claude: Callable[[str], dict[str, str]], said: str
+    home: Home, claude: Callable[[str], dict[str, str]], said: str, status: int | None
 ) -> None:
     shelf = Shelf(home)
     shelf.put("brain", "one.md", body(REFRESH), session_id="one", source="claude")
     PendingQueue(home).add("brain", "one.md")
-    distiller = thinking(home, Claude("", claude(result(is_error=True, result=said))))
+    distiller = thinking(home, Claude("", claude(result(is_error=True, result=said, api_error_status=status))))
     with pytest.raises(EngineMissing):
         run(home, shelf.config, distiller, Asked(from_pending=True))
     assert (len(pending_queue.read(home)), pending_queue.dead(home)) == (1, [])
