@@ -11,7 +11,7 @@ from bench import ask, chrome, code, embed, engine, hooks, index, locomo, safety
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = tuple("ask hooks index qmd embed chrome code sources redaction archive vectors locomo".split())
+SUITES = tuple("ask hooks index qmd embed chrome code sources redaction archive vectors locomo sets".split())
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -59,6 +59,8 @@ def main(argv: list[str] | None = None) -> int:
             code.measure(report, quick=arguments.quick)
         if "locomo" in suites:
             locomo.measure(report)
+        if "sets" in suites:
+            locomo.measure_sets(report)
     except Failed as failure:
         sys.stderr.write(f"bench: {failure}\n")
         return 2

@@ -114,10 +114,17 @@ ARMS = {
         ),
         Arm(
             "ask",
-            "brain ask's whole path, routing included",
+            "brain ask's whole path, routing included; cold, so questions are encoded by the fitted table",
             "evals.arms_ask:ask",
             options=("mode", "min_score"),
             cold=True,
+            vectors=HAS_MODES,
+        ),
+        Arm(
+            "ask-warm",
+            "the same as brain serve answers: questions encoded by the model itself",
+            "evals.arms_warm:warm",
+            options=("mode", "min_score"),
             vectors=HAS_MODES,
         ),
         Arm(

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 def ask(place: Place, mode: str = "", min_score: str = "") -> AbstractContextManager[Answer]:
     """The whole path, as configured; ``mode`` and ``min_score`` are `brain ask`'s. Raises BadInput, Unavailable."""
+    return _asked(place, options(mode, min_score))
+
+
+def options(mode: str, min_score: str) -> dict[str, Any]:
+    """An arm's options as ``Request`` takes them, those that were given. Raises BadInput."""
     given: dict[str, Any] = {}
     if mode:
         given["mode"] = mode
@@ -29,20 +34,33 @@ def ask(place: Place, mode: str = "", min_score: str = "") -> AbstractContextMan
             given["min_score"] = float(min_score)
         except ValueError:
             raise BadInput(f"min_score={min_score} is no number", "ask:min_score=0") from None
-    return _asked(place, given)
+    return given
 
 
 def hybrid(place: Place) -> AbstractContextManager[Answer]:
     """Hybrid for every question. Raises Unavailable where there are no vectors."""
     if "mode" not in Request.__slots__:
         raise Unavailable("this version's ask has no hybrid search")
+    embedded(place)
+    return _asked(place, {"mode": "hybrid", "min_score": 0.0})
+
+
+def embedded(place: Place) -> None:
+    """Raises Unavailable where nothing has a vector."""
     connection = open_index(place.home.index)
     try:
         if not any(vectors.count(connection, space) for space in vectors.spaces(connection)):
             raise Unavailable("nothing is embedded: brain embed")
     finally:
         connection.close()
-    return _asked(place, {"mode": "hybrid", "min_score": 0.0})
+
+
+def found(place: Place, envelope: dict[str, Any]) -> list[str]:
+    """The documents of an answer, ``collection/path``."""
+    folders = {name: folder.path for name, folder in place.config.collections.items()}
+    return [
+        f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in envelope["hits"]
+    ]
 
 
 def reranked(place: Place) -> AbstractContextManager[Answer]:
@@ -57,12 +75,10 @@ def _asked(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
     unknown = [name for name in given if name not in Request.__slots__]
     if unknown:
         raise Unavailable(f"this version's ask has no {' and no '.join(unknown)}")
-    folders = {name: folder.path for name, folder in place.config.collections.items()}
     scope = [place.scope] if place.scope else ()
     with Asker(place.home, place.config) as asker:
 
         def answer(question: str, limit: int) -> list[str]:
-            hits = asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given))["hits"]
-            return [f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in hits]
+            return found(place, asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given)))
 
         yield answer

@@ -11,7 +11,7 @@ import pytest
 from core import config
 from core.errors import BadInput, Internal
 from core.home import Home
-from evals import arms_ask, child, corpora, personal, run, sets
+from evals import arms_ask, arms_warm, child, corpora, personal, run, sets
 from evals.arms import Chosen, Place, Unavailable
 from evals.dataset import split_of
 from evals.run import Settings
@@ -135,14 +135,42 @@ def test_vectors_are_made_for_arms_that_need_them_and_kept(
     assert [job["op"] for job in jobs[4:]] == ["ask"]
 
 
+def test_the_warm_arm_is_the_whole_path_with_the_model_encoding(home: Home, data: Path) -> None:
+    arms = ("ask-warm", "ask", "ask-warm:mode=vec", "ask-warm:min_score=1")
+    rows = _rows(_run(home, data / "trec", *arms), "trec")
+    assert rows["ask-warm"]["metrics"]["hit@1"] == 1
+    assert rows["ask-warm"]["errors"] == 0
+    # Nothing else than the model can ask so few documents by meaning: a table is not fitted to them.
+    assert rows["ask-warm:mode=vec"]["metrics"]["recall@10"] == 1
+    assert rows["ask-warm"]["peak_bytes"] > 2 * rows["ask"]["peak_bytes"], "the model's process counts"
+    assert rows["ask-warm:min_score=1"]["abstention"]["false_abstentions"]["count"] == 4
+
+
+def test_a_model_that_does_not_load_is_why_the_warm_arm_is_skipped(
+    home: Home, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (dataset,) = sets.load([str(data / "trec")], home)
+    built = corpora.build(home, dataset.corpora[0], vectors=True)
+    scratch = Home(built.root)
+    place = Place(scratch, config.load(scratch), "", json.loads(Path(built.ids).read_text()))
+    monkeypatch.setenv("PYTHONPATH", str(data))
+    (data / "onnxruntime.py").write_text("raise MemoryError('none left')")
+    try:
+        with pytest.raises(Unavailable, match="did not load"), arms_warm.warm(place):
+            pass
+    finally:
+        (data / "onnxruntime.py").unlink()
+
+
 def test_an_arm_of_vectors_says_where_there_are_none(home: Home) -> None:
     Path(home.root, "inbox").mkdir()
     Path(home.root, "inbox", "one.md").write_text("# Graphite for the printer gearbox\n\nTwice a year.\n")
     index(home, config.load(home), roots=[])
     personal.build(home, 5)
     dataset, _ = personal.load(home)
-    result = run.run(home, [dataset], [Chosen("qmd-vec")], Settings())
-    assert "brain embed" in result["sets"][0]["arms"][0]["skipped"]
+    result = run.run(home, [dataset], [Chosen("qmd-vec"), Chosen("ask-warm")], Settings())
+    for row in result["sets"][0]["arms"]:
+        assert "brain embed" in row["skipped"]
 
 
 def test_what_this_versions_ask_cannot_do_is_skipped_with_its_reason(
