@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from core.config import GENERATORS
 from core.errors import BadInput
 
 TRUST = ("note", "distilled", "session", "article", "browser")
@@ -26,6 +27,12 @@ _EMBEDDING_KEYS: dict[str, type | tuple[type, ...]] = {
     "base_url": str,
     "dimensions": int,
     "window": int,
+}
+_GENERATION_KEYS: dict[str, type | tuple[type, ...]] = {
+    "provider": str,
+    "model": str,
+    "base_url": str,
+    "timeout_s": (int, float),
 }
 _DISTILL_KEYS: dict[str, type | tuple[type, ...]] = {
     "llm": str,
@@ -57,6 +64,7 @@ _SECTIONS = (
     "exclude",
     "synthetic",
     "embedding",
+    "generation",
     "distill",
     "ask",
     "telemetry",
@@ -94,7 +102,7 @@ def parse(path: str) -> dict[str, Any]:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
         _check_collection(path, name, entry)
-    for section in ("sources", "embedding", "distill", "ask", "telemetry", "doctor", "acceptance"):
+    for section in ("sources", "embedding", "generation", "distill", "ask", "telemetry", "doctor", "acceptance"):
         if not isinstance(data.get(section) or {}, dict):
             raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
     for name, entry in (data.get("sources") or {}).items():
@@ -106,6 +114,7 @@ def parse(path: str) -> dict[str, Any]:
     _check_globs(path, "exclude", data.get("exclude") or {}, ("projects", "paths"))
     _check_globs(path, "synthetic", data.get("synthetic") or {}, ("projects",))
     check_embedding(path, data.get("embedding") or {})
+    check_generation(path, data.get("generation") or {})
     _check_distill(path, data.get("distill") or {})
     plain: dict[str, Any] = _plain(data)
     if (plain.get("ask") or {}).get("serve") is False:
@@ -192,19 +201,34 @@ def _check_ask(path: str, entry: dict[str, Any]) -> None:
 
 def check_embedding(path: str, entry: dict[str, Any]) -> None:
     """Raises BadInput where the section ``embedding:`` does not hold; what providers there are is not checked here."""
-    for key, value in entry.items():
-        if key not in _EMBEDDING_KEYS:
-            known = f"known keys: {', '.join(_EMBEDDING_KEYS)}"
-            # The configuration is copied into the index and into its cache: no place for a key.
-            secret = "key" in str(key).lower() or "token" in str(key).lower()
-            fix = "export it instead: OPENAI_API_KEY, GEMINI_API_KEY" if secret else known
-            raise BadInput(f"{path}: embedding: unknown key {key!r}", fix)
-        if value is not None and (not isinstance(value, _EMBEDDING_KEYS[key]) or isinstance(value, bool)):
-            raise BadInput(f"{path}: embedding: {key} has the wrong type", f"edit {path}")
+    _check_provider(path, "embedding", entry, _EMBEDDING_KEYS, "OPENAI_API_KEY, GEMINI_API_KEY")
     for key in ("dimensions", "window"):
         value = entry.get(key)
         if value is not None and not 8 <= value <= 100_000:
             raise BadInput(f"{path}: embedding: {key} must lie between 8 and 100000", f"edit {path}")
+
+
+def check_generation(path: str, entry: dict[str, Any]) -> None:
+    """Raises BadInput where the section ``generation:`` does not hold."""
+    _check_provider(path, "generation", entry, _GENERATION_KEYS, "QMD_GENERATE_API_KEY, OPENAI_API_KEY")
+    if entry.get("provider") not in (None, *GENERATORS):
+        raise BadInput(f"{path}: generation: provider must be one of {', '.join(GENERATORS)}", "provider: openai")
+    timeout = entry.get("timeout_s")
+    if timeout is not None and not 0 < timeout <= 600:
+        raise BadInput(f"{path}: generation: timeout_s must be a number of seconds up to 600", "timeout_s: 10")
+
+
+def _check_provider(
+    path: str, section: str, entry: dict[str, Any], known: dict[str, type | tuple[type, ...]], secrets: str
+) -> None:
+    for key, value in entry.items():
+        if key not in known:
+            # The configuration is copied into the index and into its cache: no place for a key.
+            secret = "key" in str(key).lower() or "token" in str(key).lower()
+            fix = f"export it instead: {secrets}" if secret else f"known keys: {', '.join(known)}"
+            raise BadInput(f"{path}: {section}: unknown key {key!r}", fix)
+        if value is not None and (not isinstance(value, known[key]) or isinstance(value, bool)):
+            raise BadInput(f"{path}: {section}: {key} has the wrong type", f"edit {path}")
 
 
 def _check_globs(path: str, name: str, entry: object, keys: tuple[str, ...]) -> None:

@@ -63,6 +63,7 @@ def portable(config: Config) -> dict[str, Any]:
         "global_context": config.global_context,
         "models": config.models,
         "embedding": config.embedding,
+        "generation": config.generation,
         "editor_uri": config.editor_uri,
     }
     return data

@@ -1,6 +1,6 @@
 """``query``: keyword and vector lists fused by rank, as qmd 2.8.3 answers with ``--no-rerank``.
 
-Expansion is not here, nor is a reranker; the callers say so.
+A reranker is not here; the callers say so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from qmd import chunking, ecma, fusion, lex, structured
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import apsw
 
@@ -89,19 +89,30 @@ def plain(
     limits: Limits,
     intent: str = "",
     semantic: Semantic | None = None,
+    expand: Callable[[], Sequence[structured.Search]] | None = None,
 ) -> tuple[list[Hit], float]:
-    """The answers to plain words, unexpanded, and the first one's keyword score where it alone settles the question.
+    """The answers to plain words, and the first one's keyword score where it alone settles the question.
 
-    That score is 0 where qmd would have had a model expand the query.
+    Where that score is 0, ``expand`` says what is searched for besides.
     """
     found = lex.search(connection, query, fusion.LIST_LENGTH, collections)
     hits: dict[str, lex.Found] = {}
-    lists = [_ranked("original", query, found, hits)] if found else []
-    near = semantic.search(query, fusion.LIST_LENGTH, collections) if semantic is not None else []
-    if near:
-        lists.append(_ranked("original", query, near, hits, "vec"))
-    weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
     strong = found[0].score if fusion.is_strong([each.score for each in found], intent) else 0.0
+    more = expand() if expand is not None and not strong else ()
+    lists = [_ranked("original", query, found, hits)] if found else []
+    lists += [
+        _ranked("lex", each.query, also, hits)
+        for each in more
+        if each.kind == "lex" and (also := lex.search(connection, each.query, fusion.LIST_LENGTH, collections))
+    ]
+    if semantic is not None:
+        asked = [("original", query), *((each.kind, each.query) for each in more if each.kind != "lex")]
+        lists += [
+            _ranked(kind, text, near, hits, "vec")
+            for kind, text in asked
+            if (near := semantic.search(text, fusion.LIST_LENGTH, collections, hyde=kind == "hyde"))
+        ]
+    weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
     return _fused(connection, lists, weights, hits, query, limits, intent), strong
 
 

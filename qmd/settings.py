@@ -84,7 +84,7 @@ class Collection:
 class Config:
     """What ``index.yml`` says; keys that are not qmd's stay in the file and out of here."""
 
-    __slots__ = ("collections", "data", "editor_uri", "embedding", "global_context", "models")
+    __slots__ = ("collections", "data", "editor_uri", "embedding", "generation", "global_context", "models")
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
@@ -97,8 +97,8 @@ class Config:
         given = data.get("models")
         models = given if isinstance(given, dict) else {}
         self.models = {slot: str(models[slot]) for slot in ("embed", "rerank", "generate") if models.get(slot)}
-        section = data.get("embedding")
-        self.embedding: dict[str, Any] = section if isinstance(section, dict) else {}
+        self.embedding = _section(data, "embedding")
+        self.generation = _section(data, "generation")
         editor = next((data[key] for key in _EDITOR_KEYS if isinstance(data.get(key), str) and data[key].strip()), "")
         self.editor_uri = str(editor).strip()
 
@@ -106,6 +106,11 @@ class Config:
     def default_names(self) -> list[str]:
         """The collections that a search without ``-c`` looks into."""
         return [collection.name for collection in self.collections.values() if collection.include_by_default]
+
+
+def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    section = data.get(name)
+    return section if isinstance(section, dict) else {}
 
 
 def locate(index: str = "", environ: Mapping[str, str] | None = None) -> Settings:

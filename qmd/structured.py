@@ -88,6 +88,12 @@ def parse(query: str) -> Structured | None:
     return Structured(searches, intent) if searches else None
 
 
+def plain(query: str) -> str:
+    """The words of a query in which ``parse`` finds no typed line, without an ``expand:`` before them."""
+    found = _EXPAND.match(text := ecma.trim(query))
+    return ecma.trim(text[found.end() :]) if found else query
+
+
 def check(searches: list[Search]) -> None:
     """Whether each search may be run as its kind. Raises QueryError."""
     for search in searches:

@@ -57,8 +57,9 @@ def gated(settings: Settings, config: Config) -> Gated:
             for slot, default in DEFAULTS.items()
             if slot in config.models and config.models[slot] != default
         ]
-        # Which endpoint the documents are sent to, with the user's key; which model file is loaded.
-        + [(f"embedding.{key}", str(value)) for key, value in sorted(config.embedding.items())],
+        # Which endpoint documents and questions are sent to, with the user's key; which model file is loaded.
+        + [(f"embedding.{key}", str(value)) for key, value in sorted(config.embedding.items())]
+        + [(f"generation.{key}", str(value)) for key, value in sorted(config.generation.items())],
     )
 
 

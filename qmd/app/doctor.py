@@ -6,7 +6,7 @@ import os
 
 from core.errors import BrainError
 from qmd import models
-from qmd.app import figures
+from qmd.app import expanding, figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _OVERRIDES = {
     "XDG_CONFIG_HOME": "the configuration is read from its qmd folder, unless QMD_CONFIG_DIR is set",
     "XDG_CACHE_HOME": "the default index and the MCP server's PID files lie in its qmd folder",
     "QMD_EMBED_MODEL": "the embedding model whose vectors are looked for, unless the configuration names one",
-    "QMD_GENERATE_MODEL": "the model that expands queries, unless the configuration names one",
+    "QMD_GENERATE_MODEL": "what expands queries (openai:MODEL, llm:MODEL), unless the configuration names it",
     "QMD_RERANK_MODEL": "the model that reranks, unless the configuration names one",
     "QMD_SQLITE_BUSY_TIMEOUT": "how long to wait for another process's lock, in milliseconds",
     "QMD_EDITOR_URI": "the template of links into an editor",
@@ -117,7 +117,25 @@ def _models(session: Session, findings: _Findings) -> None:
         findings.add("model defaults", False, f"non-default model configuration: {'; '.join(notes)}")
     else:
         findings.add("model defaults", True, "using QMD codebase defaults")
+    _generator(session, findings)
     findings.add("model cache", True, "nothing to download: keyword search uses no model")
+
+
+def _generator(session: Session, findings: _Findings) -> None:
+    """Whether questions can be expanded; that none was asked for is no fault."""
+    try:
+        choice = expanding.chosen(session)
+        if not isinstance(choice, str):
+            from qmd.generation.generator import make
+
+            make(choice, os.environ)
+    except BrainError as error:
+        findings.add("query expansion", False, error.message, error.fix)
+        return
+    if isinstance(choice, str):
+        findings.add("query expansion", True, f"plain queries are not expanded: {session.out.safe(choice)}")
+    else:
+        findings.add("query expansion", True, f"by {session.out.safe(choice.name)}, in {choice.timeout_s:g} s at most")
 
 
 def _integrity(connection: apsw.Connection, findings: _Findings) -> None:

@@ -7,6 +7,7 @@ import os
 from core.errors import BrainError
 from qmd import ecma, fusion, hybrid, lex, models, semantic, structured
 from qmd.app.embedding import section
+from qmd.app.expanding import Expansion
 from qmd.app.results import Result, show, show_none
 from qmd.app.searching import wanted
 from qmd.app.updating import trusted
@@ -56,14 +57,13 @@ def query(session: Session) -> None:
         if parsed:
             hits, shown = _document(session, parsed, collections, limits, intent, meaning)
         else:
-            hits, strong = hybrid.plain(connection, arguments.query, collections, limits, intent, by_meaning)
-            shown = arguments.query
+            shown = structured.plain(arguments.query)
+            expansion = Expansion(session, shown, intent)
+            hits, strong = hybrid.plain(connection, shown, collections, limits, intent, by_meaning, expansion.expand)
             if strong:
                 out.error(out.paint("dim", f"Strong BM25 signal ({ecma.to_fixed(strong, 2)}) — skipping expansion"))
-            elif by_meaning is None:
-                out.error(f"Warning: answered by these keywords alone, unexpanded: {meaning}.")
             else:
-                out.error(out.paint("dim", "Not expanded: there is no generator; by keywords and by meaning"))
+                expansion.tell(meaning)
     except BrainError as error:
         raise session.fail(f"qmd query: {error.message}", error.fix) from None
     finally:

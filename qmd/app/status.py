@@ -6,7 +6,7 @@ import os
 from os.path import exists, getsize, join
 
 from qmd import collections, contexts, ecma, models, virtual
-from qmd.app import figures
+from qmd.app import expanding, figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,6 +127,8 @@ def _models(session: Session) -> None:
     for slot, label in (("embed", "Embedding:  "), ("rerank", "Reranking:  "), ("generate", "Generation: ")):
         # Only what somebody has chosen: keyword search, all there is so far, uses no model.
         uri = configured.get(slot) or os.environ.get(f"QMD_{slot.upper()}_MODEL") or ""
+        if slot == "generate":
+            uri = expanding.name(session) or uri
         parts = uri.removeprefix("hf:").split("/")
         page = f"https://huggingface.co/{parts[0]}/{parts[1]}" if uri.startswith("hf:") and len(parts) > 2 else uri
         out.line(f"  {label} {page or 'none'}")

@@ -111,7 +111,7 @@ class OpenAI(Remote):
             )
         super().__init__(model, int(section.get("window") or 0), int(section.get("dimensions") or 0), base)
         fix = "check OPENAI_API_KEY, OPENAI_BASE_URL and the model's name"
-        headers = {"Authorization": f"Bearer {_header(key, 'OPENAI_API_KEY')}"} if key else {}
+        headers = {"Authorization": f"Bearer {header(key, 'OPENAI_API_KEY')}"} if key else {}
         self._endpoint = Endpoint(f"{base}/embeddings", headers, key, fix, **options)
 
     def close(self) -> None:
@@ -146,7 +146,7 @@ class Gemini(Remote):
         super().__init__(model, int(section.get("window") or 0), int(section.get("dimensions") or 0), base)
         self._path = f"models/{quote(model, safe='')}"
         fix = "check GEMINI_API_KEY and the model's name"
-        headers = {"x-goog-api-key": _header(key, "GEMINI_API_KEY")}
+        headers = {"x-goog-api-key": header(key, "GEMINI_API_KEY")}
         self._endpoint = Endpoint(f"{base}/{self._path}:batchEmbedContents", headers, key, fix, **options)
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ def unit(rows: Sequence[Any], dimensions: int, name: str) -> NDArray[np.float32]
     return scaled
 
 
-def _header(key: str, name: str) -> str:
+def header(key: str, name: str) -> str:
     """A key that can stand in a header. Raises BadInput otherwise, without the key."""
     key = key.strip()
     if not key.isascii() or not key.isprintable():

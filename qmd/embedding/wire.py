@@ -79,21 +79,21 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.host})"
 
-    def post(self, body: Mapping[str, Any]) -> Any:
-        """The answer's JSON. Raises BadInput (key, address, model), TextRefused, EngineTimeout, EngineMissing,
-        Internal where the answer makes no sense.
+    def post(self, body: Mapping[str, Any], until: float | None = None) -> Any:
+        """The answer's JSON, had before ``until`` (``time.monotonic()``) where that is given. Raises BadInput (key,
+        address, model), TextRefused, EngineTimeout, EngineMissing, Internal where the answer makes no sense.
         """
         import tenacity
 
+        stop: Any = tenacity.stop_after_attempt(self._attempts)
+        if until is not None:
+            # No attempt is waited for that could not begin in time.
+            stop = stop | tenacity.stop_before_delay(max(0.0, until - time.monotonic()))
         attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_Again),
-            stop=tenacity.stop_after_attempt(self._attempts),
-            wait=_wait,
-            sleep=self._sleep,
-            reraise=True,
+            retry=tenacity.retry_if_exception_type(_Again), stop=stop, wait=_wait, sleep=self._sleep, reraise=True
         )
         try:
-            return attempts(self._once, body)
+            return attempts(self._once, body, until)
         except _Again as again:
             raise again.failure from None
 
@@ -103,15 +103,19 @@ class Endpoint:
             self._client.close()
             self._client = None
 
-    def _once(self, body: Mapping[str, Any]) -> Any:
+    def _once(self, body: Mapping[str, Any], until: float | None) -> Any:
         import httpx2
 
+        left = self._whole_s if until is None else min(self._whole_s, until - time.monotonic())
+        if left <= 0:
+            raise EngineTimeout(f"{self.host} did not answer in time", self._fix)
+        read_s = min(self._read_s, left)
         try:
             if self._client is None:
-                timeout = httpx2.Timeout(self._read_s, connect=min(CONNECT_S, self._read_s))
-                self._client = httpx2.Client(timeout=timeout, headers=self._headers)
-            with self._client.stream("POST", self._url, json=body) as response:
-                data = self._whole(response)
+                self._client = httpx2.Client(headers=self._headers)
+            timeout = httpx2.Timeout(read_s, connect=min(CONNECT_S, read_s))
+            with self._client.stream("POST", self._url, json=body, timeout=timeout) as response:
+                data = self._whole(response, left)
                 status, headers = response.status_code, dict(response.headers)
         except httpx2.TimeoutException:
             raise _Again(EngineTimeout(f"{self.host} did not answer in time", self._fix)) from None
@@ -129,8 +133,8 @@ class Endpoint:
         except (ValueError, RecursionError):
             raise _Again(Internal(f"{self.host} answered with something else than JSON", self._fix)) from None
 
-    def _whole(self, response: httpx2.Response) -> bytes:
-        deadline = time.monotonic() + self._whole_s
+    def _whole(self, response: httpx2.Response, left: float) -> bytes:
+        deadline = time.monotonic() + left
         pieces: list[bytes] = []
         size = 0
         for piece in response.iter_bytes():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.generation.expander import Expander
     from qmd.semantic import Semantic
 
     Engine = Callable[[apsw.Connection, "Query", Semantic | None], list[dict[str, Any]]]
@@ -38,7 +39,7 @@ class Query:
     ``limit`` and ``candidates`` are cut to whole numbers; a negative limit leaves out as many at the end, as in qmd.
     """
 
-    __slots__ = ("candidates", "collections", "intent", "limit", "min_score", "plain", "searches")
+    __slots__ = ("candidates", "collections", "expander", "intent", "limit", "min_score", "plain", "searches")
 
     def __init__(
         self,
@@ -58,6 +59,8 @@ class Query:
         self.min_score = min_score
         self.candidates = fusion.CANDIDATES if candidates is None else max(0, int(candidates))
         self.intent = intent
+        # What expands plain words, where something does.
+        self.expander: Expander | None = None
 
     @property
     def semantic(self) -> bool:
@@ -118,6 +121,15 @@ def answered(
     ``section`` is the configuration's ``embedding``. Raises structured.QueryError, BrainError, apsw.Error.
     """
     structured.check(query.searches)
+    hits, note = _answered(connection, query, engine, section)
+    if query.expander is not None and query.expander.why:
+        note = f"{note}\nNote: not expanded: {query.expander.why}".lstrip()
+    return hits, note
+
+
+def _answered(
+    connection: apsw.Connection, query: Query, engine: Engine, section: dict[str, Any]
+) -> tuple[list[dict[str, Any]], str]:
     if not query.semantic:
         return engine(connection, query, None), ""
     meaning = semantic.opened(connection, section, light=True)
@@ -144,15 +156,31 @@ def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
 
 
 def _plain(connection: apsw.Connection, query: Query, scopes: list[str], meaning: Semantic | None) -> list[hybrid.Hit]:
-    lists: list[Sequence[lex.Found]] = [
-        lex.search(connection, query.plain, fusion.LIST_LENGTH, scopes),
-        _passages(connection, query.plain, scopes),
+    words = structured.plain(query.plain)
+    keyed = lex.search(connection, words, fusion.LIST_LENGTH, scopes)
+    more: list[structured.Search] = []
+    if query.expander is not None and not fusion.is_strong([each.score for each in keyed], query.intent):
+        more = query.expander.expand(words, query.intent)
+    lists: list[tuple[str, Sequence[lex.Found]]] = [
+        ("original", keyed),
+        ("original", _passages(connection, words, scopes)),
+    ]
+    lists += [
+        (each.kind, lex.search(connection, each.query, fusion.LIST_LENGTH, scopes))
+        for each in more
+        if each.kind == "lex"
     ]
     if meaning is not None:
-        lists.append(meaning.search(query.plain, fusion.LIST_LENGTH, scopes))
-    known = {each.uri: each for found in reversed(lists) for each in found}
-    names = [[each.uri for each in found] for found in lists if found]
-    fused = fusion.fuse(names, fusion.document_weights(len(names)))[: query.candidates]
+        lists.append(("original", meaning.search(words, fusion.LIST_LENGTH, scopes)))
+        lists += [
+            (each.kind, meaning.search(each.query, fusion.LIST_LENGTH, scopes, hyde=each.kind == "hyde"))
+            for each in more
+            if each.kind != "lex"
+        ]
+    lists = [(kind, found) for kind, found in lists if found]
+    known = {each.uri: each for _, found in reversed(lists) for each in found}
+    weights = fusion.hybrid_weights([kind for kind, _ in lists]) if more else fusion.document_weights(len(lists))
+    fused = fusion.fuse([[each.uri for each in found] for _, found in lists], weights)[: query.candidates]
     ranked = [(known[name], 1 / rank) for rank, (name, _) in enumerate(fused, 1) if 1 / rank >= query.min_score]
     return [_hit(connection, query, found, score) for found, score in ranked[: query.limit]]
 

@@ -108,6 +108,9 @@ def _one(kind: str, values: dict[str, Any]) -> queries.Query:
 
 async def _search(library: Library, query: queries.Query, engine: queries.Engine) -> CallToolResult:
     def look(connection: apsw.Connection) -> tuple[list[dict[str, Any]], str]:
+        if query.plain and engine is queries.run:
+            expander = library.expander(connection)
+            query.expander = None if isinstance(expander, str) else expander
         return queries.answered(connection, query, engine, library.embedding)
 
     try:

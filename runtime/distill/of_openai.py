@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError
-from core.text import one_line
 from qmd.embedding.wire import Busy, Endpoint, Unreachable, check_url
+from qmd.generation.of_openai import Unusable, message
 from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
 from runtime.distill.thinking import Failed, Reply
 
@@ -63,26 +63,8 @@ class OpenAI:
         return self._reply(answer)
 
     def _reply(self, answer: Any) -> Reply:
-        tokens = _tokens(answer)
         try:
-            choice = answer["choices"][0]
-            message = choice["message"]
-            text, refusal = message.get("content"), message.get("refusal")
-            ended = choice.get("finish_reason")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise Failed("the endpoint's answer has no message", tokens) from None
-        if refusal:
-            raise Failed(f"the model refused: {one_line(str(refusal), 200)}", tokens)
-        if not isinstance(text, str):
-            raise Failed("the endpoint's answer has no text", tokens)
-        if ended == "length":
-            raise Failed("the answer was cut short", tokens)
+            text, tokens = message(answer)
+        except Unusable as reason:
+            raise Failed(str(reason), reason.tokens) from None
         return Reply(text, self._model, tokens)
-
-
-def _tokens(answer: Any) -> int:
-    try:
-        total = answer["usage"]["total_tokens"]
-    except (KeyError, TypeError):
-        return 0
-    return total if type(total) is int and total > 0 else 0

@@ -1,4 +1,4 @@
-"""Run as a program of its own by ``runtime.distill.of_llm``: one prompt to one model of the package ``llm``.
+"""Run as a program of its own by ``qmd.generation.of_llm``: one prompt to one model of the package ``llm``.
 
 JSON on stdin (``model``, ``system``, ``prompt``), JSON on stdout (``text``, ``tokens``, or ``error`` and ``hopeless``).
 """

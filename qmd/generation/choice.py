@@ -1,0 +1,61 @@
+"""Which generator is meant: by the section ``generation``, by qmd's ``models.generate``, or by the environment.
+
+None unless one of them names it. The real qmd's models are files that this program does not run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.config import GENERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TIMEOUT_S = 10.0
+NONE = "there is no generator"
+
+
+class Choice:
+    """``provider/model``; ``base_url`` is "" for the provider's own; ``timeout_s`` bounds what a question may wait."""
+
+    __slots__ = ("base_url", "model", "provider", "timeout_s")
+
+    def __init__(self, provider: str, model: str, base_url: str = "", timeout_s: float = TIMEOUT_S) -> None:
+        self.provider = provider
+        self.model = model
+        self.base_url = base_url
+        self.timeout_s = timeout_s
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+
+def choose(section: Mapping[str, Any], models: Mapping[str, str], environ: Mapping[str, str]) -> Choice | str:
+    """The generator that is meant, or why there is none. Raises BadInput where the section does not hold.
+
+    ``section`` goes before ``models`` (``generate: openai:MODEL`` or ``llm:MODEL``), and that before
+    ``$QMD_GENERATE_MODEL`` in the same form.
+    """
+    if section:
+        from core.config_yaml import check_generation
+
+        check_generation("the configuration", dict(section))
+    provider, model = str(section.get("provider") or ""), str(section.get("model") or "")
+    strange = ""
+    for given in () if model else (models.get("generate", ""), environ.get("QMD_GENERATE_MODEL", "")):
+        kind, colon, rest = given.strip().partition(":")
+        if colon and rest and kind in GENERATORS and provider in ("", kind):
+            provider, model = kind, rest
+            break
+        strange = strange or given.strip()
+    if not (provider or model or section.get("base_url")):
+        return f"{NONE} ({strange} is none that this program runs)" if strange else NONE
+    provider = provider or "openai"
+    return Choice(
+        provider,
+        model or GENERATORS[provider],
+        str(section.get("base_url") or ""),
+        float(section.get("timeout_s") or TIMEOUT_S),
+    )

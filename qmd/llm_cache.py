@@ -1,0 +1,53 @@
+"""Answers of models, in ``llm_cache``, where qmd 2.8.3 keeps its own; ``cleanup`` and ``update`` empty it.
+
+A reader's connection cannot write, and must not wait long to: an answer that cannot be kept is asked for again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import apsw
+
+from core import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# As many as the real program keeps.
+MOST = 1000
+_BUSY_MS = 500
+
+
+def get(connection: apsw.Connection, key: str) -> str | None:
+    """The answer kept under ``key`` (``qmd.models.cache_key``); None where there is none."""
+    row = connection.execute("SELECT result FROM llm_cache WHERE hash = ?", (key,)).fetchone()
+    return row[0] if row and isinstance(row[0], str) else None
+
+
+def put(connection: apsw.Connection, answers: Mapping[str, str]) -> bool:
+    """Keep ``answers`` by key in the database of ``connection``, and of all there only the newest; False: not kept."""
+    now = time.time()
+    stamp = f"{clock.iso(now)[:-1]}.{int(now * 1000) % 1000:03d}Z"
+    try:
+        writer = apsw.Connection(connection.db_filename("main"), flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.Error:
+        return False  # another user's, or a backup
+    try:
+        writer.set_busy_timeout(_BUSY_MS)
+        with writer:
+            writer.executemany(
+                "INSERT OR REPLACE INTO llm_cache(hash, result, created_at) VALUES(?, ?, ?)",
+                [(key, result, stamp) for key, result in answers.items()],
+            )
+            writer.execute(
+                "DELETE FROM llm_cache WHERE rowid IN"
+                " (SELECT rowid FROM llm_cache ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET ?)",
+                (MOST,),
+            )
+    except apsw.Error:
+        return False  # somebody writes, or the disk is full: nothing depends on it
+    finally:
+        writer.close()
+    return True

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from core.errors import BadInput, EngineTimeout
+from core.within import within
+
+
+def test_what_comes_in_time_is_returned() -> None:
+    assert within(30, lambda: 42, "late") == 42
+
+
+def test_a_failure_is_the_callers() -> None:
+    def fail() -> int:
+        raise BadInput("wrong")
+
+    with pytest.raises(BadInput, match="wrong"):
+        within(30, fail, "late")
+
+
+def test_what_hangs_is_not_waited_for() -> None:
+    stop = threading.Event()
+    try:
+        with pytest.raises(EngineTimeout, match="it hangs"):
+            within(0.05, lambda: stop.wait(30), "it hangs")
+    finally:
+        stop.set()
