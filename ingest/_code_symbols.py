@@ -6,26 +6,14 @@ module what is not the text of its own symbols, of which the first line stands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from core import grammars
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 LONGEST = 20_000
-MAX_FILE = 2 * 1024 * 1024
-
-# Extension → (grammar, name of the language in a fence).
-LANGUAGES = {
-    **dict.fromkeys((".py", ".pyi"), "python"),
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
-    **dict.fromkeys((".ts", ".mts", ".cts"), "typescript"),
-    ".tsx": "tsx",
-    ".go": "go",
-    ".rs": "rust",
-    ".java": "java",
-    **dict.fromkeys((".c", ".h"), "c"),
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "cpp"),
-}
 
 _JS = """
 [(function_declaration name: (_) @name) (generator_function_declaration name: (_) @name)] @Function
@@ -88,8 +76,6 @@ _NAMES = frozenset(
     "template_function operator_cast namespace_identifier nested_namespace_specifier".split()
 )
 
-_parsers: dict[str, tuple[Any, Any]] = {}
-
 
 class Symbol(NamedTuple):
     """``name`` is qualified (``Parser.next``); lines count from 1, both included; ``text`` is at most 20,000 long."""
@@ -112,18 +98,12 @@ class _Found:
         self.inner: list[_Found] = []
 
 
-def language_of(path: str) -> str:
-    """The grammar for a file, by the ending of its name; "" where there is none."""
-    dot = path.rfind(".")
-    return LANGUAGES.get(path[dot:].lower(), "") if dot >= 0 else ""
-
-
 def symbols(data: bytes, language: str) -> list[Symbol]:
     """The symbols of one file in the order of the text. What does not parse gives those around it; raises nothing."""
-    parser, query = _parser(language)
+    query = grammars.query(language, _QUERIES[language])
     from tree_sitter import QueryCursor
 
-    tree = parser.parse(data)
+    tree = grammars.parser(language).parse(data)
     found: dict[tuple[int, int], _Found] = {}
     for _, captures in QueryCursor(query).matches(tree.root_node):
         name = captures.pop("name")[0]
@@ -217,17 +197,3 @@ def _name(node: Node, definition: Node, language: str) -> str:
 
 def _text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
-
-
-def _parser(language: str) -> tuple[Any, Any]:
-    known = _parsers.get(language)
-    if known is None:
-        import importlib
-
-        from tree_sitter import Language, Parser, Query
-
-        module = importlib.import_module(f"tree_sitter_{'typescript' if language == 'tsx' else language}")
-        made = getattr(module, f"language_{language}" if language in ("tsx", "typescript") else "language")()
-        grammar = Language(made)
-        known = _parsers[language] = (Parser(grammar), Query(grammar, _QUERIES[language]))
-    return known

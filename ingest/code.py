@@ -17,13 +17,14 @@ import apsw
 
 from core.document import Document, Failure
 from core.errors import BadInput
+from core.grammars import MAX_TEXT, language_of
 from core.home import make_private
 from core.locks import FileLock
 from core.redaction import clean as redact
 from core.text import clean
 from core.tombstones import Tombstones
 from core.version import DOCUMENT, REDACTION
-from ingest._code_symbols import MAX_FILE, Symbol, fence, language_of, symbols
+from ingest._code_symbols import Symbol, fence, symbols
 from ingest._code_walk import walk
 from ingest.corpus import Corpus
 from ingest.files import SourceFile
@@ -85,7 +86,7 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
     for root in roots:
         root = abspath(root)
         for path, status in walk(root, lambda name: bool(language_of(name))):
-            why = _TOO_LARGE if status.st_size > MAX_FILE else ""
+            why = _TOO_LARGE if status.st_size > MAX_TEXT else ""
             found.append(SourceFile(join(root, path), status.st_size, status.st_mtime_ns, status.st_ino, why))
     return sorted(found, key=lambda file: file.path)
 
@@ -102,12 +103,12 @@ def parse(path: str) -> Iterator[Document | Failure]:
     folder = basename(os.path.dirname(abspath(path)))
     try:
         with open(path, "rb") as stream:
-            data = stream.read(MAX_FILE + 1)
+            data = stream.read(MAX_TEXT + 1)
     except OSError as error:
         yield Failure(path, "unreadable", error.strerror or "")
         return
-    if len(data) > MAX_FILE or b"\0" in data:
-        yield Failure(path, _TOO_LARGE if len(data) > MAX_FILE else _BINARY)
+    if len(data) > MAX_TEXT or b"\0" in data:
+        yield Failure(path, _TOO_LARGE if len(data) > MAX_TEXT else _BINARY)
         return
     yield from documents(data, folder, basename(path), {})
 
@@ -217,13 +218,13 @@ class _Repository:
         if current and trust_stat and row is not None and row[:3] == here:
             ledger.unchanged += 1
             return
-        if status.st_size > MAX_FILE:
+        if status.st_size > MAX_TEXT:
             ledger.skip(_TOO_LARGE)
             self._forget(corpus, path, mine)
             return
         try:
             with open(join(self._root, path), "rb") as stream:
-                data = stream.read(MAX_FILE)
+                data = stream.read(MAX_TEXT)
         except OSError as error:
             ledger.fail(join(self._root, path), "unreadable", error.strerror or "")
             return

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CHUNK_CHARS = 3600
 OVERLAP_CHARS = 540
@@ -80,13 +83,22 @@ def cutoff(
     return best
 
 
-def chunk(text: str, size: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS, window: int = WINDOW_CHARS) -> list[Chunk]:
-    """``text`` in chunks of at most ``size`` units that overlap by ``overlap``; at least one, however short it is."""
+def chunk(
+    text: str,
+    size: int = CHUNK_CHARS,
+    overlap: int = OVERLAP_CHARS,
+    window: int = WINDOW_CHARS,
+    more: Sequence[Break] = (),
+) -> list[Chunk]:
+    """``text`` in chunks of at most ``size`` units that overlap by ``overlap``; at least one, however short it is.
+
+    ``more`` are places to cut besides those that the text itself shows, in characters.
+    """
     units = _Units(text)
     if units.length <= size:
         return [Chunk(text, 0)]
     searchable = units.searchable()
-    places, closed = breaks_at(searchable), fences_at(searchable)
+    places, closed = merged(breaks_at(searchable), units.places(more)), fences_at(searchable)
     chunks: list[Chunk] = []
     position = 0
     while position < units.length:
@@ -129,6 +141,18 @@ class _Units:
             return position
         return position - 1 if position - 1 > floor else position + 1
 
+    def places(self, found: Sequence[Break]) -> list[Break]:
+        """Ascending places in characters, in units."""
+        if self._raw is None:
+            return list(found)
+        moved = []
+        last = unit = 0
+        for place in found:
+            unit += len(self.text[last : place.pos].encode("utf-16-le")) // 2
+            last = place.pos
+            moved.append(place._replace(pos=unit))
+        return moved
+
     def searchable(self) -> str:
         """A text of one character a unit, in which line ends, marks and digits are where they were."""
         if self._raw is None:
@@ -144,6 +168,18 @@ def breaks_at(text: str) -> list[Break]:
             known = found.get(match.start())
             if known is None or score > known.score:
                 found[match.start()] = Break(match.start(), score, kind)
+    return sorted(found.values())
+
+
+def merged(places: list[Break], more: Sequence[Break]) -> list[Break]:
+    """Both in order; of two at one position the better, of two alike the former."""
+    if not more:
+        return places
+    found = {place.pos: place for place in places}
+    for place in more:
+        known = found.get(place.pos)
+        if known is None or place.score > known.score:
+            found[place.pos] = place
     return sorted(found.values())
 
 

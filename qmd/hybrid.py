@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qmd import chunking, ecma, fusion, lex, structured
+from qmd import chunking, ecma, fusion, lex, structured, syntax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,14 +35,21 @@ class Hit:
 
 
 class Limits:
-    """At most ``limit`` answers of ``candidates``, none below ``min_score``."""
+    """At most ``limit`` answers of ``candidates``, none below ``min_score``; ``strategy`` cuts code into chunks."""
 
-    __slots__ = ("candidates", "limit", "min_score")
+    __slots__ = ("candidates", "limit", "min_score", "strategy")
 
-    def __init__(self, limit: int = 10, min_score: float = 0.0, candidates: int = fusion.CANDIDATES) -> None:
+    def __init__(
+        self,
+        limit: int = 10,
+        min_score: float = 0.0,
+        candidates: int = fusion.CANDIDATES,
+        strategy: str = syntax.REGEX,
+    ) -> None:
         self.limit = limit
         self.min_score = min_score
         self.candidates = candidates
+        self.strategy = strategy
 
 
 def documents(
@@ -141,7 +148,7 @@ def _fused(
             continue
         found = hits[name]
         body = lex.bodies(connection, [found])[found.document_id]
-        best = best_chunk(body, query, intent)
+        best = best_chunk(body, query, intent, syntax.language_of(found.path, limits.strategy))
         trace = _trace(name, lists, weights, rank)
         answers.append(Hit(found, body, score, (best.pos, ecma.length(best.text)), trace))
         if len(answers) == limits.limit:
@@ -149,9 +156,12 @@ def _fused(
     return answers
 
 
-def best_chunk(body: str, query: str, intent: str = "") -> chunking.Chunk:
-    """The chunk with most of the query's words of three letters and more; those of the intent count half."""
-    chunks = chunking.chunk(body)
+def best_chunk(body: str, query: str, intent: str = "", language: str = "") -> chunking.Chunk:
+    """The chunk with most of the query's words of three letters and more; those of the intent count half.
+
+    A text in a ``language`` that has a grammar is cut by that.
+    """
+    chunks = chunking.chunk(body, more=syntax.breaks(body, language))
     terms = [word for word in ecma.words(query.lower()) if ecma.length(word) > 2]
     steering = structured.intent_terms(intent) if intent else []
 

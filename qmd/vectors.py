@@ -36,8 +36,13 @@ CREATE TABLE IF NOT EXISTS brain_cuts (
   hash TEXT NOT NULL,
   layout TEXT NOT NULL,
   chunks INTEGER NOT NULL,
+  grammar TEXT NOT NULL DEFAULT '',
   UNIQUE(hash, layout)
 );
+CREATE TABLE IF NOT EXISTS brain_layouts (
+  layout TEXT PRIMARY KEY,
+  strategy TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS brain_chunks (
   id INTEGER PRIMARY KEY,
   "start" INTEGER NOT NULL,
@@ -57,6 +62,8 @@ _JOINED = (
     " FROM documents d LEFT JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
     " LEFT JOIN brain_embedded e ON e.model = ? AND e.cut = t.id"
 )
+# Where a text stands, whichever of its places is asked for.
+_PATH = "(SELECT min(path) FROM documents WHERE hash = d.hash AND active = 1)"
 _WAITS = "d.active = 1 AND (t.id IS NULL OR t.chunks > coalesce(e.done, 0))"
 
 
@@ -86,12 +93,16 @@ class Space:
 
 
 class Waiting:
-    """A text of ``size`` bytes that lacks vectors. ``cut`` is 0 before it has been cut; ``done`` chunks have theirs."""
+    """A text of ``size`` bytes that lacks vectors. ``cut`` is 0 before it has been cut; ``done`` chunks have theirs.
 
-    __slots__ = ("cut", "done", "hash", "size")
+    ``path`` is where it stands in a collection, of several places the first.
+    """
 
-    def __init__(self, hash: str, cut: int, done: int, size: int) -> None:
+    __slots__ = ("cut", "done", "hash", "path", "size")
+
+    def __init__(self, hash: str, path: str, cut: int, done: int, size: int) -> None:
         self.hash = hash
+        self.path = path
         self.cut = cut
         self.done = done
         self.size = size
@@ -135,6 +146,8 @@ def ensure(
     """
     load(connection)
     connection.execute(_TABLES)
+    if "grammar" not in [name for _, name, *_ in connection.execute("PRAGMA table_info(brain_cuts)")]:
+        connection.execute("ALTER TABLE brain_cuts ADD COLUMN grammar TEXT NOT NULL DEFAULT ''")
     known = find(connection, provider, model)
     if known is None:
         table = _table(connection, provider, model)
@@ -195,7 +208,7 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
     """The texts of active documents that lack vectors of a space, the newest documents' first, each once."""
     marks = f" AND d.collection IN ({', '.join('?' * len(collections))})" if collections else ""
     rows: Any = connection.execute(
-        f"SELECT d.hash, coalesce(t.id, 0), coalesce(e.done, 0), octet_length(x.doc){_JOINED}"
+        f"SELECT d.hash, {_PATH}, coalesce(t.id, 0), coalesce(e.done, 0), octet_length(x.doc){_JOINED}"
         f" JOIN content x ON x.hash = d.hash LEFT JOIN brain_facts f ON f.document_id = d.id WHERE {_WAITS}{marks}"
         " GROUP BY d.hash ORDER BY max(coalesce(f.ended, 0)) DESC, d.hash",
         (space.layout, space.id, *collections),
@@ -222,8 +235,10 @@ def count(connection: apsw.Connection, space: Space) -> int:
     return found
 
 
-def put_cut(connection: apsw.Connection, space: Space, hash: str, spans: Iterable[tuple[int, int, int]]) -> int:
-    """Note how a text is cut, inside the caller's transaction: (start, end, kind) in characters.
+def put_cut(
+    connection: apsw.Connection, space: Space, hash: str, spans: Iterable[tuple[int, int, int]], grammar: str = ""
+) -> int:
+    """Note how a text is cut, inside the caller's transaction: (start, end, kind) in characters, and by which grammar.
 
     Returns the cut's id, 0 where no active document has the text any more.
     """
@@ -236,7 +251,10 @@ def put_cut(connection: apsw.Connection, space: Space, hash: str, spans: Iterabl
     if not connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (hash,)).fetchone():
         return 0
     rows = list(spans)
-    connection.execute("INSERT INTO brain_cuts(hash, layout, chunks) VALUES(?, ?, ?)", (hash, space.layout, len(rows)))
+    connection.execute(
+        "INSERT INTO brain_cuts(hash, layout, chunks, grammar) VALUES(?, ?, ?, ?)",
+        (hash, space.layout, len(rows), grammar),
+    )
     identity = connection.last_insert_rowid()
     connection.executemany(
         'INSERT INTO brain_chunks(id, "start", "end", kind) VALUES(?, ?, ?, ?)',
@@ -282,7 +300,7 @@ def release(connection: apsw.Connection, hash: str) -> None:
     """A text has left the index, and its vectors leave with it, inside the caller's transaction."""
     if exist(connection):
         for (cut,) in connection.execute("SELECT id FROM brain_cuts WHERE hash = ?", (hash,)).fetchall():
-            _release(connection, int(str(cut)))
+            drop_cut(connection, int(str(cut)))
 
 
 def drop_orphans(connection: apsw.Connection) -> int:
@@ -297,7 +315,7 @@ def drop_orphans(connection: apsw.Connection) -> int:
         " OR layout NOT IN (SELECT layout FROM brain_models)"
     ).fetchall()
     for (cut,) in rows:
-        _release(connection, cut)
+        drop_cut(connection, cut)
     return len(rows)
 
 
@@ -369,7 +387,8 @@ def _table(connection: apsw.Connection, provider: str, model: str) -> str:
     return name
 
 
-def _release(connection: apsw.Connection, cut: int) -> None:
+def drop_cut(connection: apsw.Connection, cut: int) -> None:
+    """Let a text wait to be cut again, inside the caller's transaction; its vectors of every model go."""
     from core.errors import EngineMissing
 
     found: Any = connection.execute("SELECT model, done FROM brain_embedded WHERE cut = ?", (cut,)).fetchall()

@@ -60,6 +60,8 @@ def embed(session: Session) -> None:
                 provider,
                 collections=names,
                 force="force" in arguments.flags,
+                # Unasked, code is cut as it was before.
+                strategy=arguments.chunk_strategy if "chunk-strategy" in arguments.flags else "",
                 deadline=deadline,
                 progress=_Bar(session) if out.progress else None,
             )

@@ -178,7 +178,7 @@ def _limits(session: Session) -> hybrid.Limits:
     if arguments.text.get("candidate-limit"):
         candidates = arguments.number("candidate-limit") or 0
     limit = _ALL if "all" in arguments.flags else arguments.limit
-    return hybrid.Limits(limit, arguments.min_score, candidates)
+    return hybrid.Limits(limit, arguments.min_score, candidates, arguments.chunk_strategy)
 
 
 def _tell_searches(session: Session, searches: Sequence[structured.Search], intent: str) -> None:

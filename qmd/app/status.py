@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from os.path import exists, getsize, join
 
-from qmd import collections, contexts, ecma, models, virtual
+from qmd import collections, contexts, ecma, models, syntax, virtual
 from qmd.app import expanding, figures
 
 TYPE_CHECKING = False
@@ -44,8 +44,7 @@ def status(session: Session) -> None:
     if latest:
         out.line(f"  Updated:  {figures.ago_iso(str(latest))}")
     _embedding(session)
-    out.line(f"\n{out.paint('bold', 'AST Chunking')}")
-    out.line(f"  Status:   {out.paint('yellow', 'unavailable')} (falling back to regex chunking)")
+    _syntax(session)
     stored = collections.stored(connection)
     if stored:
         _collections(session, stored)
@@ -58,6 +57,23 @@ def status(session: Session) -> None:
         out.line(f"\n{out.paint('bold', 'Tips')}")
         for tip in tips:
             out.line(f"  {tip}")
+
+
+def _syntax(session: Session) -> None:
+    """Which languages ``--chunk-strategy auto`` knows."""
+    out = session.out
+    found = syntax.languages()
+    usable = [name for name, fault in found.items() if not fault]
+    out.line(f"\n{out.paint('bold', 'AST Chunking')}")
+    if usable:
+        out.line(f"  Status:   {out.paint('green', 'active')}")
+        out.line(f"  Languages: {', '.join(usable)}")
+    else:
+        out.line(f"  Status:   {out.paint('yellow', 'unavailable')} (falling back to regex chunking)")
+    for name, fault in found.items():
+        if fault:
+            said = f"Unavailable: {name} ({fault})" if usable else f"{name}: {fault}"
+            out.line(f"  {out.paint('yellow' if usable else 'dim', said)}")
 
 
 def _daemon(session: Session) -> None:

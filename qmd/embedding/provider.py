@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from qmd.chunking import Break
+
 LOCAL = "local"
 
 
@@ -60,8 +62,8 @@ class Layout(Protocol):
 
     name: str
 
-    def cut(self, text: str) -> list[tuple[int, int, int]]:
-        """(start, end, kind) in characters of each chunk."""
+    def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
+        """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
         ...
 
 

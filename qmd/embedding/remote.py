@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from qmd.chunking import Break
+
 OPENAI = "https://api.openai.com/v1"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta"
 _DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
@@ -39,9 +41,9 @@ class Layout:
         self.sizes = cutting.Sizes(chunk, chunk * 135 // 900, chunk * 200 // 900)
         self.name = f"{cutting.VERSION}:estimate:{chunk}"
 
-    def cut(self, text: str) -> list[tuple[int, int, int]]:
-        """(start, end, kind) in characters of each chunk."""
-        return cutting.cut(text, tokens, self.sizes)
+    def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
+        """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
+        return cutting.cut(text, tokens, self.sizes, more)
 
 
 def tokens(text: str) -> cutting.Tokens:

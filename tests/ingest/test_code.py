@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from core.document import Document, Failure, split
 from core.errors import BadInput
+from core.grammars import LANGUAGES, language_of
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest import code
-from ingest._code_symbols import LANGUAGES, language_of, symbols
+from ingest._code_symbols import symbols
 from ingest.ledger import Ledger
 from ingest.run import run
 

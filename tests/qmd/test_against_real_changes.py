@@ -405,3 +405,18 @@ def test_a_query_of_keywords_is_answered_as_by_qmd(worlds: Pair) -> None:
         ):
             worlds.same("query", document, "--no-rerank", *shape)
     worlds.same("query", "lex: nothing", "--no-rerank", "--json")
+
+
+def test_code_is_shown_from_the_chunk_that_qmd_cuts_by_its_grammar(worlds: Pair) -> None:
+    # The first chunk of the plain rule has both words, though not in one function.
+    body = "    some = other(thing)\n"
+    filler = "".join(f"def f{n}():\n{body * 40}" for n in range(3))
+    write(worlds.files / "code", {"a.py": f"needle = 1\n{filler}def target():\n{body * 60}    needle()\n"})
+    worlds.both("collection", "add", str(worlds.files / "code"), "--name", "code", "--mask", "**/*.py")
+    query = ("query", "lex: target needle", "--no-rerank", "--json", "-c", "code")
+    shown = []
+    for words in (query, (*query, "--chunk-strategy", "auto"), (*query, "--chunk-strategy", "regex")):
+        real, ours = (json.loads(world.run(*words).stdout) for world in (worlds.real, worlds.ours))
+        assert [(each["line"], each["snippet"]) for each in ours] == [(each["line"], each["snippet"]) for each in real]
+        shown.append(ours[0]["line"])
+    assert shown[0] == shown[2] != shown[1]

@@ -162,3 +162,15 @@ def test_options_that_make_no_sense_are_refused(notes: Path, qmd: Qmd, words: li
     assert (done.code, done.out) == (1, "")
     assert said in done.err
     assert not os.path.exists(f"{locate().database}.embed-lock")
+
+
+def test_code_is_cut_at_its_functions_when_asked_and_stays_so(notes: Path, place: Path, qmd: Qmd) -> None:
+    code = "".join(f"def f{n}():\n" + f"    value{n} = compute(value{n}, {n})\n" * 20 for n in range(12))
+    write(place / "code", {"a.py": code})
+    assert qmd("collection", "add", "code", "--mask", "**/*.py").code == 0
+    assert qmd("embed").code == 0
+    assert "from 1 documents" in qmd("embed", "--chunk-strategy", "auto").out
+    assert qmd("embed").out == "✓ All content hashes already have embeddings.\n"
+    assert "from 1 documents" in qmd("embed", "--chunk-strategy", "regex").out
+    assert section(qmd, "AST Chunking")[0] == "Status:   active"
+    assert section(qmd, "AST Chunking")[1].startswith("Languages: typescript, tsx, javascript, python, go, rust")

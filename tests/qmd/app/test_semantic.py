@@ -160,3 +160,16 @@ def test_there_is_nothing_to_pull(qmd: Qmd) -> None:
 
 def test_nothing_waits_for_vectors_in_an_empty_index(qmd: Qmd) -> None:
     assert qmd("embed").out == "✓ All content hashes already have embeddings.\n"
+
+
+def test_a_query_shows_code_from_the_chunk_that_its_strategy_makes(place: Path, qmd: Qmd) -> None:
+    # The plain rule's first chunk has both words, though not in one function; the second is the function that has both.
+    filler = "".join(f"def f{n}():\n" + "    some = other(thing)\n" * 40 for n in range(3))
+    body = "    some = other(thing)\n" * 60
+    write(place / "code", {"a.py": f"needle = 1\n{filler}def target():\n{body}    needle()\n"})
+    assert qmd("collection", "add", "code", "--mask", "**/*.py").code == 0
+    query = ("query", "lex: target needle", "--no-rerank", "--json")
+    (plain,) = rows(qmd(*query))
+    (cut,) = rows(qmd(*query, "--chunk-strategy", "auto"))
+    assert "needle = 1" in plain["snippet"]
+    assert "def target" in cut["snippet"]

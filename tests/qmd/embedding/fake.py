@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import Internal
+from qmd.chunking import Break
 from qmd.embedding.cutting import Sizes, Tokens, cut
 from qmd.embedding.provider import TextRefused
 
@@ -17,8 +18,8 @@ class Words:
 
     name = "words:10"
 
-    def cut(self, text: str) -> list[tuple[int, int, int]]:
-        return cut(text, self._tokens, Sizes(10, 0, 3))
+    def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
+        return cut(text, self._tokens, Sizes(10, 0, 3), more)
 
     def _tokens(self, text: str) -> Tokens:
         offsets = []

@@ -1,0 +1,67 @@
+"""Tree-sitter's grammars: which one reads a file, its parser, and compiled queries, each loaded once a process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Parser, Query
+
+# Extension → grammar.
+LANGUAGES = {
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
+    **dict.fromkeys((".ts", ".mts", ".cts"), "typescript"),
+    ".tsx": "tsx",
+    ".go": "go",
+    ".rs": "rust",
+    ".java": "java",
+    **dict.fromkeys((".c", ".h"), "c"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "cpp"),
+}
+
+# A longer text, in bytes, is more likely a program's output than anyone's code, and parsing it takes seconds.
+MAX_TEXT = 2 * 1024 * 1024
+
+_languages: dict[str, Language] = {}
+_parsers: dict[str, Parser] = {}
+_queries: dict[tuple[str, str], Query] = {}
+
+
+def language_of(path: str) -> str:
+    """The grammar for a file, by the ending of its name; "" where there is none."""
+    dot = path.rfind(".")
+    return LANGUAGES.get(path[dot:].lower(), "") if dot >= 0 else ""
+
+
+def parser(language: str) -> Parser:
+    """The parser of a grammar. Raises ImportError where it is not installed."""
+    known = _parsers.get(language)
+    if known is None:
+        from tree_sitter import Parser
+
+        known = _parsers[language] = Parser(_language(language))
+    return known
+
+
+def query(language: str, source: str) -> Query:
+    """A compiled query. Raises ImportError where the grammar is not installed, QueryError where it has no such node."""
+    known = _queries.get((language, source))
+    if known is None:
+        from tree_sitter import Query
+
+        known = _queries[language, source] = Query(_language(language), source)
+    return known
+
+
+def _language(name: str) -> Language:
+    known = _languages.get(name)
+    if known is None:
+        import importlib
+
+        from tree_sitter import Language
+
+        module = importlib.import_module(f"tree_sitter_{'typescript' if name == 'tsx' else name}")
+        made = getattr(module, f"language_{name}" if name in ("tsx", "typescript") else "language")()
+        known = _languages[name] = Language(made)
+    return known

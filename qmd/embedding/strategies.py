@@ -1,0 +1,82 @@
+"""By which rule code is cut, and what it takes to go over to the other one.
+
+The rule holds for all models of a layout, since they share its cuts, and stays in force until another is asked for.
+Only texts whose cuts it moves lose their vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qmd import syntax, vectors
+from qmd.store import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import apsw
+
+    from qmd.embedding.provider import Layout
+
+# Texts between two commits, so that indexing goes on beside it.
+_GROUP = 100
+
+
+def settle(connection: apsw.Connection, layout: Layout, asked: str, late: Callable[[], bool]) -> str:
+    """The rule in force (``auto`` or ``regex``), after what was cut by another has been given up to be cut by it.
+
+    Without ``asked`` it is the one of before. One group of texts is looked at however late it is; what is left is for
+    the next run, whatever that one asks for.
+    """
+    known = _noted(connection, layout.name)
+    name = asked or known.partition(":")[0]
+    wanted = f"{name}:{syntax.VERSION}" if name == syntax.AUTO else name
+    if wanted == known:
+        return name
+    _note(connection, layout.name, f"{name}:unfinished")
+    moved = [
+        (cut, hash, language)
+        for cut, hash, path, grammar in _cuts(connection, layout.name)
+        if syntax.mark(language := syntax.language_of(path, name)) != grammar
+    ]
+    for start in range(0, len(moved), _GROUP):
+        if start and late():
+            return name
+        _group(connection, layout, moved[start : start + _GROUP])
+    _note(connection, layout.name, wanted)
+    return name
+
+
+def _group(connection: apsw.Connection, layout: Layout, texts: list[tuple[int, str, str]]) -> None:
+    changed = []
+    for cut, hash, language in texts:
+        text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (hash,)).get
+        same = text is not None and layout.cut(text, syntax.breaks(text, language)) == vectors.spans(connection, cut)
+        changed.append((cut, syntax.mark(language), same))
+    with Transaction(connection):
+        for cut, grammar, same in changed:
+            if same:
+                connection.execute("UPDATE brain_cuts SET grammar = ? WHERE id = ?", (grammar, cut))
+            else:
+                vectors.drop_cut(connection, cut)
+        vectors.note(connection)
+
+
+def _noted(connection: apsw.Connection, layout: str) -> str:
+    found: Any = connection.execute("SELECT strategy FROM brain_layouts WHERE layout = ?", (layout,)).get
+    return str(found or syntax.REGEX)
+
+
+def _note(connection: apsw.Connection, layout: str, strategy: str) -> None:
+    with Transaction(connection):
+        connection.execute("INSERT OR REPLACE INTO brain_layouts VALUES(?, ?)", (layout, strategy))
+
+
+def _cuts(connection: apsw.Connection, layout: str) -> list[tuple[int, str, str, str]]:
+    """(cut, hash, path, grammar) of every text of a layout that an active document has."""
+    rows: Any = connection.execute(
+        "SELECT t.id, t.hash, min(d.path), t.grammar FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
+        " WHERE d.active = 1 AND t.layout = ? GROUP BY t.id",
+        (layout,),
+    ).fetchall()
+    return list(rows)

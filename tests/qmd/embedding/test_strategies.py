@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from qmd import syntax, vectors
+from qmd.embedding import strategies
+from qmd.embedding.embedder import embed
+from qmd.store import open_index
+from qmd.update import update
+from tests.qmd.corpus import Folder, write
+from tests.qmd.embedding.fake import Fake
+
+# Chunks are of ten words, moved back by up to three: the plain rule ends one at any line's end, the other before a def.
+CODE = "def alpha():\n    a b c d e\ndef beta():\n    f\ng h\n    i j k l m\ndef gamma():\n    n o p\n"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> tuple[apsw.Connection, Folder]:
+    """An index of a note, a file of code whose cuts the strategy moves, and one too short for any cut."""
+    folder = Folder(tmp_path / "notes", pattern="**/*")
+    write(
+        Path(folder.path),
+        {"a.md": "a note of a few words\n" * 4, "long.py": CODE, "short.py": "def only():\n    pass\n"},
+    )
+    connection = open_index(str(tmp_path / "index.sqlite"), write=True)
+    update(connection, [folder])
+    return connection, folder
+
+
+def chunks(connection: apsw.Connection, path: str) -> list[str]:
+    rows: Any = connection.execute(
+        "SELECT t.id, x.doc FROM brain_cuts t JOIN documents d ON d.hash = t.hash JOIN content x ON x.hash = t.hash"
+        " WHERE d.path = ?",
+        (path,),
+    ).fetchall()
+    ((cut, text),) = rows
+    return [text[start:end] for start, end, _ in vectors.spans(connection, cut)]
+
+
+def grammars(connection: apsw.Connection) -> dict[str, str]:
+    rows: Any = connection.execute(
+        "SELECT d.path, t.grammar FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
+    ).fetchall()
+    return dict(rows)
+
+
+def test_going_over_to_another_rule_embeds_only_what_it_moves(world: tuple[apsw.Connection, Folder]) -> None:
+    connection, _ = world
+    embed(connection, Fake())
+    plain = chunks(connection, "long.py")
+    assert set(grammars(connection).values()) == {""}
+    auto = Fake()
+    report = embed(connection, auto, strategy=syntax.AUTO)
+    assert report.texts == 1
+    assert auto.seen
+    cut = chunks(connection, "long.py")
+    assert sorted(cut) == sorted(auto.seen)
+    assert cut != plain
+    assert sum(chunk.startswith("def ") for chunk in cut) > sum(chunk.startswith("def ") for chunk in plain)
+    assert grammars(connection) == {"a.md": "", "long.py": "python:1", "short.py": "python:1"}
+    back = Fake()
+    assert embed(connection, back, strategy=syntax.REGEX).texts == 1
+    assert chunks(connection, "long.py") == plain
+    assert set(grammars(connection).values()) == {""}
+    assert report.pending == {}
+
+
+def test_the_rule_stays_until_another_is_asked_for(world: tuple[apsw.Connection, Folder]) -> None:
+    connection, folder = world
+    embed(connection, Fake(), strategy=syntax.AUTO)
+    idle = Fake()
+    embed(connection, idle)
+    embed(connection, idle, strategy=syntax.AUTO)
+    assert idle.calls == []
+    write(Path(folder.path), {"new.py": CODE.replace("alpha", "delta")})
+    update(connection, [folder])
+    embed(connection, idle)
+    assert grammars(connection)["new.py"] == "python:1"
+    embed(connection, idle, force=True)
+    assert grammars(connection)["long.py"] == "python:1"
+
+
+def test_models_of_one_layout_share_the_rule(world: tuple[apsw.Connection, Folder]) -> None:
+    connection, _ = world
+    embed(connection, Fake("one"))
+    embed(connection, Fake("two"))
+    embed(connection, Fake("one"), strategy=syntax.AUTO)
+    second = Fake("two")
+    report = embed(connection, second)
+    assert (report.texts, report.pending) == (1, {})
+    assert sorted(second.seen) == sorted(chunks(connection, "long.py"))
+
+
+def test_a_change_that_was_cut_short_goes_on_unasked(
+    world: tuple[apsw.Connection, Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, folder = world
+    write(Path(folder.path), {f"{n}.py": CODE.replace("alpha", f"alpha{n}") for n in range(5)})
+    update(connection, [folder])
+    embed(connection, Fake())
+    monkeypatch.setattr(strategies, "_GROUP", 2)
+    embed(connection, Fake(), strategy=syntax.AUTO, deadline=time.monotonic())
+    assert 0 < list(grammars(connection).values()).count("python:1") < 7
+    embed(connection, Fake())
+    assert list(grammars(connection).values()).count("python:1") == 7
+    assert grammars(connection)["a.md"] == ""
+    idle = Fake()
+    embed(connection, idle)
+    assert idle.calls == []
+
+
+def test_a_new_version_of_the_rule_cuts_anew(
+    world: tuple[apsw.Connection, Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, _ = world
+    embed(connection, Fake(), strategy=syntax.AUTO)
+    monkeypatch.setattr(syntax, "VERSION", 2)
+    monkeypatch.setattr(syntax, "breaks", lambda text, language: [])
+    again = Fake()
+    assert embed(connection, again).texts == 1
+    assert grammars(connection)["long.py"] == "python:2"
+
+
+def test_an_index_from_before_there_were_grammars_is_read_and_written(world: tuple[apsw.Connection, Folder]) -> None:
+    connection, _ = world
+    embed(connection, Fake())
+    connection.execute("ALTER TABLE brain_cuts DROP COLUMN grammar")
+    connection.execute("DROP TABLE brain_layouts")
+    idle = Fake()
+    embed(connection, idle)
+    assert idle.calls == []
+    embed(connection, idle, strategy=syntax.AUTO)
+    assert grammars(connection)["long.py"] == "python:1"
