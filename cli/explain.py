@@ -91,6 +91,7 @@ def _lines(found: dict[str, Any]) -> Iterable[str]:
         ("configuration", _configuration(found["config"])),
         ("index", _known(found["index"], lambda part: _index(part, found["disk"]))),
         ("semantic", _known(found["semantic"], _semantic)),
+        ("expansion", _known(found["expansion"], _expansion)),
         ("distillation", _known(found["distillation"], distilled)),
     )
     yield from _section("Collections", _collections(found["collections"]))
@@ -170,6 +171,14 @@ def _semantic(part: dict[str, Any]) -> str:
     rows = [f"{name}: {'fresh' if part['fresh'] else str(part['pending']) + ' pending'} as of {part['as_of']}"]
     rows += [f"{space['name']}: {space['vectors']} vectors" for space in part["spaces"] if not space["active"]]
     return "; ".join(rows)
+
+
+def _expansion(part: dict[str, Any]) -> str:
+    if part["generator"] is None:
+        return f"{part['why']}: questions are asked as they stand"
+    if part["why"]:
+        return f"{part['generator']} cannot be asked: {part['why']}"
+    return f"{part['generator']}, of `brain qmd --brain query` only, in {part['timeout_s']:g} s at most"
 
 
 def _collections(part: Any) -> Iterable[str]:

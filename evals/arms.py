@@ -113,6 +113,20 @@ ARMS = {
             vectors=HAS_MODES,
         ),
         Arm(
+            "qmd-query",
+            "qmd's own query: words and vectors fused by rank",
+            "evals.arms_query:query",
+            own=False,  # for comparison with the next, where both are named
+            vectors=True,
+        ),
+        Arm(
+            "qmd-query+expand",
+            "the same, the question rewritten by the generator that QMD_GENERATE_MODEL or the configuration names",
+            "evals.arms_query:expanded",
+            own=False,  # it keeps what the generator said in the index, and may cost
+            vectors=True,
+        ),
+        Arm(
             "ask",
             "brain ask's whole path, routing included; cold, so questions are encoded by the fitted table",
             "evals.arms_ask:ask",

@@ -35,7 +35,7 @@ def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, An
         **_dict(_part(lambda: explain_machine.config_file(home))),
         **_dict(_part(lambda: explain_machine.configuration(home))),
     }
-    _corpus(home, found)
+    _corpus(home, found, environ)
     found["ledger"] = _part(lambda: explain_machine.ledger(home))
     found["transcripts"] = _part(lambda: explain_machine.transcripts(home, found["index"].get("as_of")))
     found["archive"] = _part(lambda: explain_machine.archive(home))
@@ -51,7 +51,7 @@ def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, An
     return encodable
 
 
-def _corpus(home: Home, found: dict[str, Any]) -> None:
+def _corpus(home: Home, found: dict[str, Any], environ: Mapping[str, str]) -> None:
     """The index, then the collections, which are walked whether the index can be read or not."""
     from core.config import load
 
@@ -73,6 +73,7 @@ def _corpus(home: Home, found: dict[str, Any]) -> None:
         found["index"] = {"path": home.index, **found["index"]}
     found["distillation"] = _part(lambda: explain_distilled.distillation(home))
     found["semantic"] = _part(lambda: explain_semantic.semantic(known, config))
+    found["expansion"] = _part(lambda: explain_semantic.expansion(config, environ))
     found["collections"] = _part(collections)
 
 

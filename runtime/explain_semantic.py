@@ -1,4 +1,4 @@
-"""What ``explain`` says of the semantic clock: whose vectors the index has, and what still waits for them."""
+"""What ``explain`` says of models: whose vectors the index has, what still waits for them, who rewrites questions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from core import clock
 from core.config import embedder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import apsw
 
     from core.config import Config
@@ -60,6 +62,24 @@ def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
             }
         )
     return result
+
+
+def expansion(config: Config | None, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The ``generator`` that rewrites plain questions of ``brain qmd --brain query``; ``why`` there is none to ask."""
+    from core.errors import BrainError
+    from qmd.generation.choice import choose
+    from qmd.generation.generator import make
+
+    section: dict[str, Any] = config.section("generation") if config else {}
+    models = config.section("models") if config else {}
+    chosen = choose(section, {"generate": str(models.get("generate") or "")}, environ)
+    if isinstance(chosen, str):
+        return {"generator": None, "why": chosen, "timeout_s": None}
+    try:
+        make(chosen, environ)
+    except BrainError as error:
+        return {"generator": chosen.name, "why": error.message, "timeout_s": chosen.timeout_s}
+    return {"generator": chosen.name, "why": None, "timeout_s": chosen.timeout_s}
 
 
 def collection(known: Known | None, config: Config | None, name: str) -> dict[str, Any]:

@@ -77,6 +77,18 @@ def test_the_report_names_what_runs(home: Home) -> None:
     assert found["home"] == {"path": home.root, "origin": "BRAIN_HOME", "exists": True, "mode": "0700"}
 
 
+def test_who_rewrites_questions_is_named(home: Home) -> None:
+    names = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "QMD_GENERATE_MODEL", "QMD_GENERATE_API_KEY", "QMD_GENERATE_BASE_URL")
+    bare = dict.fromkeys(names, "")
+    none = report(home, **bare)["expansion"]
+    assert none == {"generator": None, "why": "there is no generator", "timeout_s": None}
+    text = "collections: {inbox: {path: inbox}}\ngeneration: {base_url: 'http://localhost:1/v1', timeout_s: 3}\n"
+    Path(home.root, "collections.yml").write_text(text)
+    assert report(home, **bare)["expansion"] == {"generator": "openai/gpt-4.1-mini", "why": None, "timeout_s": 3}
+    Path(home.root, "collections.yml").write_text(text.replace("base_url: 'http://localhost:1/v1'", "provider: openai"))
+    assert report(home, **bare)["expansion"]["why"] == "OpenAI wants a key"
+
+
 def test_todays_inbox_is_where_a_note_of_today_goes(home: Home) -> None:
     assert report(home)["inbox"]["today"] == os.path.dirname(inbox.write(home, "x").path)
 

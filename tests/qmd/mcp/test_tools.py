@@ -14,7 +14,9 @@ from qmd.embedding.provider import make
 from qmd.mcp import tools
 from qmd.mcp.library import Library
 from qmd.mcp.server import Service
-from tests.qmd.mcp.world import TIDES, World, talk
+from tests.qmd.embedding.endpoint import Endpoint, says
+from tests.qmd.generation.test_of_openai import chat
+from tests.qmd.mcp.world import CONFIG, TIDES, World, talk
 
 CONTEXT = "<!-- Context: Everything about the harbour\n\nNotes of the harbour master -->\n\n"
 
@@ -305,6 +307,30 @@ def test_where_there_are_vectors_questions_are_asked_by_meaning(world: World) ->
         typed = ask(world, "query", searches=[{"type": kind, "query": question}])
         assert (files(typed)[0], typed.structured_content["results"][0]["score"]) == ("notes/tides.md", 1)
     assert "notes/tides.md" in files(ask(world, "qmd_deep_search", query=question))
+
+
+def test_plain_words_are_expanded_where_a_generator_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    endpoint = Endpoint()
+    try:
+        endpoint.always = says(chat("lex: knots\nvec: how fast is the water\n"))
+        question = "velocity of currents"
+        assert files(ask(world, "query", query=question)) == []
+        world.configure(f"{CONFIG}generation: {{{{model: small, base_url: '{endpoint.url}'}}}}\n")
+        for tool in ("query", "qmd_deep_search"):
+            found = ask(world, tool, query=question)
+            assert files(found) == ["notes/tides.md"]
+            assert "not expanded" not in found.content[-1].text
+        assert len(endpoint.requests) == 1, "the second was answered out of the index"
+        assert files(ask(world, "query", searches=lex("velocity"))) == []
+        assert files(ask(world, "qmd_vector_search", query="velocity")) == []
+        assert len(endpoint.requests) == 1, "typed lines and one search are asked as they stand"
+        endpoint.always = says(chat("I would rather not."))
+        note = ask(world, "query", query="another question").content[-1].text
+        assert note.endswith("Note: not expanded: openai/small: the answer has no lex:, vec: or hyde: line")
+    finally:
+        endpoint.close()
 
 
 def test_the_older_names_answer_as_theirs_did(world: World) -> None:
