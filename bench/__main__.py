@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, code, embed, engine, hooks, index, locomo, safety, sources, vectors
+from bench import ask, chrome, code, embed, engine, hooks, index, locomo, recall, safety, sources, vectors
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
@@ -39,6 +39,7 @@ def main(argv: list[str] | None = None) -> int:
             ask.measure(report, quick=arguments.quick)
         if "hooks" in suites:
             hooks.measure(report, quick=arguments.quick)
+            recall.measure(report, quick=arguments.quick)
         if "index" in suites:
             index.measure(report, quick=arguments.quick)
         if "qmd" in suites:
