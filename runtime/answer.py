@@ -1,4 +1,7 @@
-"""One question, answered by the resident process where there is one, else here: the same envelope either way."""
+"""One question, answered by the resident process where there is one, else here: the same envelope either way.
+
+``BRAIN_QMD`` may name another program that is to answer instead, as it does for ``brain ask``.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,25 @@ if TYPE_CHECKING:
     from runtime.request import Request
 
 
+BUILTIN = "builtin"
+
+
 def answer(
-    home: Home, config: Config, question: str, request: Request, environ: Mapping[str, str]
+    home: Home, config: Config, question: str, request: Request, environ: Mapping[str, str], *, builtin: bool = False
 ) -> tuple[dict[str, Any], bool]:
-    """(the envelope, whether a resident process gave it), within the request's time. Raises as ``Asker.ask``."""
+    """(the envelope, whether a resident process gave it), within the request's time. Raises as ``Asker.ask``.
+
+    With ``builtin`` this program's engine answers, whatever ``BRAIN_QMD`` says.
+    """
     question = validate(question, literal=request.literal)
     section = config.section("ask")
     timeout = request.timeout_s or float(section.get("timeout_s") or DEFAULT_TIMEOUT_S)
+    engine = BUILTIN if builtin else environ.get("BRAIN_QMD") or BUILTIN
+    if engine != BUILTIN:
+        from runtime.foreign import ForeignAsker
+
+        with ForeignAsker(home, config, engine, environ, timeout) as foreign:
+            return foreign.ask(question, request), False
     serve = section.get("serve")
     started = time.monotonic()
     if serve != "off" and os.path.exists(home.socket()):

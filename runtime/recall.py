@@ -90,7 +90,8 @@ def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]
         return []
     patience = _patience(os.environ.get("BRAIN_RECALL_S") or "")
     request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience)
-    envelope, _ = answer(home, load(home), prompt, request, os.environ)
+    # Another engine knows no threshold to abstain below, and takes longer than a prompt may wait.
+    envelope, _ = answer(home, load(home), prompt, request, os.environ, builtin=True)
     found: list[dict[str, Any]] = envelope["hits"]
     return [hit for hit in found if not hit.get("superseded_by")]
 

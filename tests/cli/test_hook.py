@@ -231,6 +231,15 @@ def test_an_excluded_project_is_left_alone(brain: Brain, indexed: Home, claude_r
     assert silent(brain("hook", "prompt", stdin=prompt))
 
 
+def test_a_prompt_is_answered_by_the_built_in_engine_alone(brain: Brain, indexed: Home, tmp_path: Path) -> None:
+    qmd = tmp_path / "qmd"
+    qmd.write_text("#!/bin/sh\necho '[]'\n")
+    qmd.chmod(0o755)
+    given = payload(Path("/nowhere/s-10.jsonl"), "s-10", "UserPromptSubmit", prompt="tell me where the walrus is")
+    done = brain("hook", "prompt", stdin=given, env={"BRAIN_QMD": str(qmd)})
+    assert "walrus" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
 def test_a_miss_is_heard_of_once_it_is_one(brain: Brain, indexed: Home, claude_root: Path) -> None:
     session = "0aaaaaaa-0000-4000-8000-000000000008"
     path = transcript(claude_root, session, "where do fulmars nest", "on ledges")

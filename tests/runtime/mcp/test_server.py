@@ -217,3 +217,25 @@ def test_a_client_connects_over_standard_input(memory: Home) -> None:
     arguments = ["-c", RUN, str(ROOT), "mcp"]
     server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
     assert talk(server, conversation).structured_content["hits"][0]["uri"] == "qmd://brain/s2.md"
+
+
+def test_another_engine_answers_the_tools_as_it_answers_ask(
+    memory: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qmd = tmp_path / "qmd"
+    qmd.write_text("""#!/bin/sh
+echo '[{"docid": "#a", "score": 0.25, "file": "qmd://brain/s2.md", "line": 2, "title": "x", "snippet": "walrus"}]'
+""")
+    qmd.chmod(0o755)
+    monkeypatch.setenv("BRAIN_QMD", str(qmd))
+    for name, given in (("brain_ask", {"question": "encoder"}), ("search_sessions", {"query": "encoder"})):
+        envelope = call(memory, name, **given).structured_content
+        assert [hit["uri"] for hit in envelope["hits"]] == ["qmd://brain/s2.md"], "what it says, whatever we would"
+        assert f"BRAIN_QMD: {qmd}" in envelope["route"]["reason"]
+    refused = call(memory, "semantic_search", query="encoder")
+    assert refused.is_error
+    assert "cannot serve --mode hybrid" in text(refused)
+    monkeypatch.setenv("BRAIN_QMD", str(tmp_path / "nothing"))
+    gone = call(memory, "brain_ask", question="encoder")
+    assert gone.is_error
+    assert "names" in text(gone)
