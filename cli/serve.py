@@ -24,8 +24,15 @@ COMMAND = Command(
         Option("--status", help="whether it runs, and what it takes"),
         Option("--idle", metavar="TIME", help="end after so long without a question (15m)", convert=duration),
         Option("--memory", metavar="MB", help="the most that it may take, its model included (600)", convert=whole),
+        Option("--watch", help="watch sources and collections as well (brain watch); then it does not end when idle"),
     ),
-    examples=("brain serve --start", "brain serve --status --json", "brain serve --stop", "brain serve --idle 8h"),
+    examples=(
+        "brain serve --start",
+        "brain serve --start --watch",
+        "brain serve --status --json",
+        "brain serve --stop",
+        "brain serve --idle 8h",
+    ),
 )
 
 
@@ -33,8 +40,9 @@ def run(args: Args, context: Context) -> int:
     """Serve, or look after the process that does."""
     if args.start + args.stop + args.status > 1:
         raise BadInput("--start, --stop and --status exclude each other", "brain serve --help")
-    if (args.stop or args.status) and (args.idle or args.memory):
-        raise BadInput("--idle and --memory are for a process that is being started", "brain serve --start --idle 1h")
+    if (args.stop or args.status) and (args.idle or args.memory or args.watch):
+        said = "--idle, --memory and --watch are for a process that is being started"
+        raise BadInput(said, "brain serve --start --idle 1h")
     if args.start or args.stop or args.status:
         return _control(args, context)
     if args.json:
@@ -43,7 +51,10 @@ def run(args: Args, context: Context) -> int:
 
     context.home.make()
     memory = args.memory << 20 if args.memory else MEMORY_BYTES
-    context.fields["reason"] = serve(context.home, args.idle or IDLE_S, memory)
+    done = serve(context.home, idle_s=args.idle or IDLE_S, memory_bytes=memory, watch=args.watch)
+    context.fields["reason"] = done["reason"]
+    for name, count in done["watched"].items():
+        context.fields[f"n_{name}"] = count
     return OK
 
 
@@ -57,7 +68,10 @@ def _control(args: Args, context: Context) -> int:
         if args.start:
             options = [*(("--idle", f"{args.idle:g}") if args.idle else ())]
             options += ["--memory", str(args.memory)] if args.memory else []
+            options += ["--watch"] if args.watch else []
             report = control.start(context.home, context.environ, options)
+            if args.watch and not report["started"]:
+                report = control.watch(context.home) or report
         else:
             report = control.status(context.home)
         lines = _lines(report)
@@ -80,4 +94,9 @@ def _lines(report: dict[str, Any]) -> str:
         f"{report['memory_bytes'] >> 20} of {report['memory_limit_bytes'] >> 20} MB; {report['served']} questions",
         f"model: {model['model'] or model['state']}" + (f" ({model['reason']})" if model["reason"] else ""),
     ]
+    watch = report["roles"].get("watch") or {"watching": False}
+    if watch["watching"]:
+        said.append(
+            f"watching {len(watch['watched'])} places: {watch['index']} index runs, {watch['embed']} embeddings"
+        )
     return "".join(printable(line) + "\n" for line in said)

@@ -67,6 +67,7 @@ _SECTIONS = (
     "generation",
     "distill",
     "ask",
+    "serve",
     "telemetry",
     "doctor",
     "acceptance",
@@ -102,12 +103,14 @@ def parse(path: str) -> dict[str, Any]:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
         _check_collection(path, name, entry)
-    for section in ("sources", "embedding", "generation", "distill", "ask", "telemetry", "doctor", "acceptance"):
+    names = ("sources", "embedding", "generation", "distill", "ask", "serve", "telemetry", "doctor", "acceptance")
+    for section in names:
         if not isinstance(data.get(section) or {}, dict):
             raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
     for name, entry in (data.get("sources") or {}).items():
         _check_source(path, name, entry)
     _check_ask(path, data.get("ask") or {})
+    _check_serve(path, data.get("serve") or {})
     _check_doctor(path, data.get("doctor") or {})
     _check_acceptance(path, data.get("acceptance") or {})
     _check_archive(path, data.get("archive") or {})
@@ -197,6 +200,14 @@ def _check_ask(path: str, entry: dict[str, Any]) -> None:
     # YAML 1.1 reads a bare off as false.
     if entry.get("serve") not in (None, False, "off", "on-demand"):
         raise BadInput(f"{path}: ask: serve must be on-demand or off", "serve: on-demand")
+
+
+def _check_serve(path: str, entry: dict[str, Any]) -> None:
+    for key, value in entry.items():
+        if key != "watch":
+            raise BadInput(f"{path}: serve: unknown key {key!r}", "known keys: watch")
+        if value is not None and not isinstance(value, bool):
+            raise BadInput(f"{path}: serve: watch must be true or false", "watch: true")
 
 
 def check_embedding(path: str, entry: dict[str, Any]) -> None:

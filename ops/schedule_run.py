@@ -16,6 +16,7 @@ from core.errors import INTERNAL, LOCKED, OK, TIMEOUT, EngineMissing, LockConten
 from core.files import read_or_none, write_atomic
 from core.home import PRIVATE_FILE
 from core.locks import FileLock
+from core.power import on_battery
 from core.text import one_line
 from ops import program
 from ops.schedule_files import Setting, command_line
@@ -78,14 +79,6 @@ def by_hand(job: Job, where: Setting) -> dict[str, Any]:
     said = (done.stdout + done.stderr).decode("utf-8", "replace")
     code = TIMEOUT if done.timed_out else done.code
     return {"job": job.name, "command": words, "exit_code": code, "output": said[-20_000:]}
-
-
-def on_battery() -> bool:
-    """Whether the machine runs on its battery now."""
-    import psutil
-
-    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
-    return battery is not None and battery.power_plugged is False
 
 
 def _run(home: Home, job: Job, environ: Mapping[str, str]) -> dict[str, Any]:

@@ -86,6 +86,8 @@ def carry_out(home: Home, environ: Mapping[str, str], *, keep_corpus: bool) -> d
                 attempt(path, lambda path=path: _remove(path))  # type: ignore[misc]
     with contextlib.suppress(OSError):  # whatever else lies in it is its user's
         os.rmdir(home.root)
+    if control.holder(home) is not None:
+        failures.setdefault("the resident process", "one runs still, or again")
     left = list(_left(outside, planned["inside"], where, edited, failures))
     removed = [
         path for path in dict.fromkeys(removed) if path not in _ACTS and path not in {each["path"] for each in left}

@@ -1,49 +1,78 @@
 """Watching sources and collections: lexical at once, semantic in idle time, each by a child process that ends.
 
-This process parses, indexes and loads nothing itself, so that what stays in memory is an interpreter and its watches.
-An event says only that there is something to do; what, the index run finds out, as it does without watching.
+The process that watches parses, indexes and loads nothing itself, so that what stays in memory is an interpreter and
+its watches. An event says only that there is something to do; what, the index run finds out, as without watching.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
+import sys
 import threading
 import time
-from os.path import basename, isdir, join
 from typing import TYPE_CHECKING, Any
 
-from core.config import load
-from core.errors import BrainError
-from core.locks import FileLock
-from ingest import sources
+from core import clock as dates
+from core import power
+from runtime.watch_places import CHROME, Place, is_database, places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from core.home import Home
 
-LOCK = "watch.lock"
-# Quiet for so long, and a burst is over; but nobody waits longer than the second for it to be.
-_QUIET_S = 1.0
-_PATIENCE_S = 10.0
 _IDLE_S = 60.0
 _LOOK_S = 30.0
 # What no event told (a network folder, a lost watch) is found this much later.
 _SWEEP_S = 900.0
-_TICK_S = 1.0
 _JUMP_S = 30.0
 _END_S = 10.0
+# A file that never rests must not keep the machine at work: after a run comes a pause of so many times its cpu time.
+_EASE = 10.0
+_LONGEST_PAUSE_S = 60.0
+_STACK_BYTES = 1 << 19
+_NICE = 10
 _LOUD = frozenset(("created", "modified", "moved", "deleted", "closed"))
+_INDEX = ("index", "--new", "--queue")
+_BROWSING = ("index", "--source", CHROME, "--new")
+_BUDGET_S = 300
+_EMBED = ("embed", "--budget", f"{_BUDGET_S}s")
+
+
+class Due:
+    """Something that is to be done once its events pause for ``quiet_s``, or ``patience_s`` after the first of them."""
+
+    __slots__ = ("_first", "_last", "patience_s", "quiet_s", "waits")
+
+    def __init__(self, quiet_s: float, patience_s: float) -> None:
+        self.quiet_s = quiet_s
+        self.patience_s = patience_s
+        self.waits = False
+        self._first = self._last = 0.0
+
+    def note(self, now: float) -> None:
+        """There is something to do, since ``now`` at the latest."""
+        self._first = self._first if self.waits else now
+        self._last = now
+        self.waits = True
+
+    def at_once(self) -> None:
+        """There is something to do, and nothing to wait for."""
+        self.waits = True
+        self._first = self._last = float("-inf")
+
+    def ready(self, now: float) -> bool:
+        """Whether it is time."""
+        return self.waits and (now - self._last >= self.quiet_s or now - self._first >= self.patience_s)
 
 
 class Watcher:
-    """``Watcher(home, command).run(stop)`` watches until ``stop`` is set; ``command`` are the words that start brain.
+    """``start()``, a ``tick()`` about once a second, ``stop()``; ``command`` are the words that start brain.
 
     ``clock`` stands still while the machine sleeps, ``wall`` does not, and is set by people; both in seconds.
     """
-
-    name = "watch"
 
     def __init__(
         self,
@@ -52,65 +81,72 @@ class Watcher:
         *,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        on_battery: Callable[[], bool] = power.on_battery,
         idle_s: float = _IDLE_S,
     ) -> None:
-        from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
 
         self._home = home
         self._command = tuple(command)
         self._clock = clock
         self._wall = wall
+        self._on_battery = on_battery
         self._idle_s = idle_s
         self._lock = threading.Lock()
-        self._first = self._last = self._clock()
-        self._dirty = True  # what happened while nobody watched
+        self._files = Due(1.0, 10.0)
+        # Whole databases are copied to be read, and their applications write to them all day long.
+        self._databases = Due(10.0, 300.0)
+        self._browsing = Due(60.0, 900.0)
+        self._files.note(self._clock())  # what happened while nobody watched
+        self._heard = self._clock()
         self._stale = True
         self._child: subprocess.Popen[bytes] | None = None
-        self._embedding = False
-        self._watched: dict[str, tuple[Any, tuple[int, int]]] = {}
-        self._looked = self._swept = -_SWEEP_S
+        self._words: tuple[str, ...] = ()
+        self._began = self._cost = self._not_before = 0.0
+        self._watched: dict[Place, tuple[Any, tuple[int, int]]] = {}
+        self._looked, self._swept = self._clock() - _LOOK_S, self._clock()
         self._offset = self._wall() - self._clock()
+        self._last: dict[str, Any] | None = None
         self.counts = {"events": 0, "index": 0, "embed": 0, "failed": 0}
         self.problems: dict[str, str] = {}
         self._observer = Observer()
-        watcher = self
 
-        class Handler(FileSystemEventHandler):
-            def on_any_event(self, event: Any) -> None:
-                if event.event_type in _LOUD and not event.is_directory:
-                    watcher.noted(os.fsdecode(event.dest_path or event.src_path))
+    def start(self) -> None:
+        """Begin to listen. Raises OSError."""
+        self._observer.start()
+        self._follow(self._clock())
 
-        self._handler = Handler()
-
-    def run(self, stop: threading.Event) -> dict[str, Any]:
-        """Watch; returns what was done. Raises LockContention where another process watches this home."""
-        with FileLock(join(self._home.state, LOCK), 0):
-            self._observer.start()
-            try:
-                while not stop.is_set():
-                    self.tick()
-                    stop.wait(_TICK_S)
-            finally:
-                self._observer.stop()
-                self._observer.join(_END_S)
-                self._end()
-        return self.status()
+    def stop(self) -> None:
+        """Stop listening, and end the run that is under way: it goes on where it was with the next one."""
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join(_END_S)
+        self._end()
 
     def status(self) -> dict[str, Any]:
-        """What is watched, what was done, and which folders cannot be watched, with the reason."""
-        return {"watched": sorted(self._watched), **self.counts, "problems": dict(self.problems)}
+        """What is watched, what was done, what runs, and which places cannot be watched, with the reason."""
+        watched = [path for place in list(self._watched) for path in place.paths()]
+        child = self._child
+        return {
+            "watched": sorted(watched),
+            **self.counts,
+            "running": " ".join(self._words) if child is not None else None,
+            "running_pid": child.pid if child is not None else None,
+            "last": self._last,
+            "problems": dict(self.problems),
+        }
 
-    def noted(self, path: str) -> None:
+    def noted(self, path: str, source: str = "") -> None:
         """An event on a file: any thread, and as cheap as can be, for they come by the ten thousand."""
-        if basename(path).startswith(".") or path.startswith((self._home.state, self._home.logs, self._home.index)):
+        home = self._home
+        if path.startswith((home.state + os.sep, home.logs + os.sep, home.index)):
             return
+        due = self._browsing if source else self._databases if is_database(path) else self._files
         now = self._clock()
         with self._lock:
             self.counts["events"] += 1
-            self._first = self._first if self._dirty else now
-            self._last = now
-            self._dirty = True
+            self._heard = now
+            due.note(now)
 
     def tick(self) -> None:
         """Do what is due."""
@@ -121,92 +157,151 @@ class Watcher:
         self._offset = offset
         if now - self._looked >= _LOOK_S:
             self._looked = now
-            self._follow()
+            self._follow(now)
         if now - self._swept >= _SWEEP_S:
             self._swept = now
-            self._dirty = True
-        if self._child is not None and not self._ended():
+            with self._lock:
+                self._files.at_once()
+                if any(place.source for place in self._watched):
+                    self._browsing.at_once()
+        if self._child is not None and not self._ended(now):
             return
-        with self._lock:
-            ready = self._dirty and (now - self._last >= _QUIET_S or now - self._first >= _PATIENCE_S)
-            if ready:
-                self._dirty = False
-        if ready:
-            self._start("index", "--new", "--queue")
-            self._stale = True
-        elif self._stale and not self._dirty and now - self._last >= self._idle_s:
-            self._stale = False
-            self._start("embed", "--budget", "5m")
+        words = self._next(now)
+        if words:
+            self._run(words, now)
 
-    def _ended(self) -> bool:
+    def _next(self, now: float) -> tuple[str, ...]:
+        """The words of what is to run now, none where nothing is."""
+        with self._lock:
+            if now >= self._not_before:
+                if self._files.ready(now) or self._databases.ready(now):
+                    self._files.waits = self._databases.waits = False
+                    return _INDEX
+                if self._browsing.ready(now):
+                    self._browsing.waits = False
+                    return _BROWSING
+            waits = self._files.waits or self._databases.waits
+            if waits or not self._stale or now - self._heard < self._idle_s:
+                return ()
+            self._heard = now  # on the battery, the next look comes after as long a time
+        return () if self._on_battery() else _EMBED
+
+    def _ended(self, now: float) -> bool:
         """Whether the child has ended; an embedding gives way to what is new."""
         assert self._child is not None
-        if self._child.poll() is None:
-            if self._embedding and self._dirty:
+        code = self._child.poll()
+        if code is None:
+            if self._words == _EMBED and self._files.waits:
                 self._child.terminate()  # it goes on where it was
                 self._stale = True
             return False
-        self.counts["failed"] += self._child.returncode > 0
         self._child = None
+        self._ran(code, now)
         return True
 
-    def _start(self, *words: str) -> None:
-        environ = {**os.environ, "BRAIN_SURFACE": "launchd"}
-        self._embedding = words[0] == "embed"
+    def _ran(self, code: int, now: float) -> None:
+        self.counts["failed"] += code > 0
+        self._last = {
+            "command": " ".join(self._words),
+            "exit_code": code,
+            "ended": dates.iso(int(self._wall())),
+            "took_s": round(now - self._began, 1),
+        }
+        if self._words != _EMBED:
+            self._not_before = now + min(_EASE * (_of_children() - self._cost), _LONGEST_PAUSE_S)
+        elif now - self._began >= _BUDGET_S:
+            self._stale = True  # its time was up before its work was done
+
+    def _run(self, words: tuple[str, ...], now: float) -> None:
+        self._words = words
+        self._began = now
+        self._cost = _of_children()
+        self._stale = words != _EMBED
         self.counts[words[0]] += 1
+        home = self._home
+        environ = {**os.environ, "BRAIN_HOME": home.root, "BRAIN_INBOX_DIR": home.inbox, "BRAIN_SURFACE": "launchd"}
         quiet = subprocess.DEVNULL
-        self._child = subprocess.Popen([*self._command, *words], stdin=quiet, stdout=quiet, stderr=quiet, env=environ)  # noqa: S603
+        try:
+            child = subprocess.Popen(  # noqa: S603  # our own program
+                [*self._command, *words], stdin=quiet, stdout=quiet, stderr=quiet, env=environ
+            )
+        except OSError:  # no memory, no room for a process: the next sweep tries again
+            self._ran(1, now)
+            self._not_before = now + _LONGEST_PAUSE_S
+            return
+        self._child = child
+        _set_free(child.pid, patient=words == _EMBED)
 
     def _end(self) -> None:
-        if self._child is None:
+        child, self._child = self._child, None
+        if child is None:
             return
-        self._child.terminate()
+        child.terminate()
         try:
-            self._child.wait(_END_S)
+            child.wait(_END_S)
         except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
+            child.kill()
+            child.wait()
 
-    def _follow(self) -> None:
+    def _follow(self, now: float) -> None:
         """Watch what is there now: folders come, go, and come back as others."""
-        wanted = {}
-        for folder in _folders(self._home):
+        wanted: dict[Place, tuple[int, int]] = {}
+        for place in places(self._home):
             try:
-                status = os.stat(folder)
-                wanted[folder] = (status.st_dev, status.st_ino)
+                status = os.stat(place.folder)
+                wanted[place] = (status.st_dev, status.st_ino)
             except OSError:
-                continue  # not there, or not any more
-        for folder, (watch, identity) in list(self._watched.items()):
-            if wanted.get(folder) != identity:
-                self._observer.unschedule(watch)
-                del self._watched[folder]
-                self._dirty = True
-        for folder, identity in wanted.items():
-            if folder in self._watched:
-                continue
-            try:
-                watch = self._observer.schedule(self._handler, folder, recursive=True)
-                self._watched[folder] = (watch, identity)
-                self.problems.pop(folder, None)
-                self._dirty = True
-            except OSError as error:  # too many watches (fs.inotify.max_user_watches): sweeping still finds it
-                self.problems[folder] = error.strerror or str(error)
+                continue  # not there any more
+        before = len(self._watched)
+        gone = [place for place, (_, identity) in self._watched.items() if wanted.get(place) != identity]
+        for place in gone:
+            self._observer.unschedule(self._watched.pop(place)[0])
+        # Each watch has a thread, whose stack is bounded lest all of them together come near the process's limit.
+        ordinary = threading.stack_size(_STACK_BYTES)
+        try:
+            for place, identity in wanted.items():
+                if place not in self._watched:
+                    self._listen(place, identity)
+        finally:
+            threading.stack_size(ordinary)
+        if gone or len(self._watched) != before:
+            with self._lock:
+                self._files.note(now)
+
+    def _listen(self, place: Place, identity: tuple[int, int]) -> None:
+        from watchdog.events import FileSystemEventHandler
+
+        noted = self.noted
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: Any) -> None:
+                if event.event_type in _LOUD and not event.is_directory:
+                    path = os.fsdecode(event.dest_path or event.src_path)
+                    if place.counts(path):
+                        noted(path, place.source)
+
+        try:
+            watch = self._observer.schedule(Handler(), place.folder, recursive=not place.files)
+        except OSError as error:  # too many watches (fs.inotify.max_user_watches): sweeping still finds it
+            self.problems[place.folder] = error.strerror or str(error)
+            return
+        self._watched[place] = (watch, identity)
+        self.problems.pop(place.folder, None)
 
 
-def _folders(home: Home) -> Iterable[str]:
-    """The folders of collections and of sources; a configuration that does not hold has the sources' own."""
-    found: list[str] = []
+def _of_children() -> float:
+    """Cpu seconds of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _set_free(pid: int, *, patient: bool) -> None:
+    """Let a run take the memory it needs, whatever the process that watches may; a ``patient`` one gives way."""
     try:
-        found += [each.path for each in load(home).collections.values()]
-    except BrainError:
-        found = []
-    for name in sources.present(home):
-        if name == "claude":
-            from ingest.claude import default_roots
-
-            found += default_roots()
-        else:
-            found += sources.roots(name)
-    folders = sorted(dict.fromkeys(folder for folder in found if isdir(folder)))
-    # What lies below another is watched with it.
-    return [each for each in folders if not any(each.startswith(other + os.sep) for other in folders)]
+        if sys.platform == "linux":
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            resource.prlimit(pid, resource.RLIMIT_DATA, (hard, hard))
+        if patient:
+            os.setpriority(os.PRIO_PROCESS, pid, _NICE)
+    except OSError:
+        return  # it has ended already, or the system forbids it: it runs as it is

@@ -76,7 +76,9 @@ def _is_ours(words: list[str], root: str, process: object) -> bool:
     """Whether a command line runs a command of this home that is meant to end by itself."""
     import psutil
 
-    names = [os.path.basename(word) for word in words]
+    from runtime.resident import control
+
+    names = ["brain", *after] if (after := control.words_after(words)) else [os.path.basename(word) for word in words]
     at = next((index for index, name in enumerate(names) if name in ("brain", "brain.py")), -1)
     if at < 0 or at + 1 >= len(names) or names[at + 1] in _LASTING or names[at + 1 : at + 3] == ["qmd", "mcp"]:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,30 @@ def schedule(patient: Patient) -> Iterator[Finding]:
         yield Finding("schedule", "warning", f"installed once, gone now: {gone[0]}", "brain schedule install")
 
 
+def watch(patient: Patient) -> Iterator[Finding]:
+    """What was to be watched is, by a process that can and whose runs end well."""
+    from runtime.resident import control
+
+    wanted = False
+    with contextlib.suppress(BrainError):  # an invalid configuration is a finding of its own
+        wanted = patient.config.section("serve").get("watch") is True
+    found = control.status(patient.home)
+    role = (found.get("roles") or {}).get("watch") or {}
+    if not found["running"] and found["pid"] is not None:
+        said = f"process {found['pid']} serves this home and does not answer"
+        yield Finding("resident", "warning", said, "brain serve --stop")
+    elif wanted and not role.get("watching"):
+        said = f"{patient.config.path} says that this home is watched, and nobody watches it"
+        yield Finding("watch", "notice", said, "brain watch --start")
+    for folder, why in (role.get("problems") or {}).items():
+        said = f"{folder} cannot be watched: {why}; it is looked at every 15 minutes"
+        yield Finding("watch-folder", "notice", said, "raise fs.inotify.max_user_watches")
+    last = role.get("last")
+    if last and last["exit_code"] not in (0, 70) and last["exit_code"] > 0:
+        said = f"while watching, brain {last['command']} ended with {last['exit_code']} at {last['ended']}"
+        yield Finding("watch-run", "warning", said, f"brain {last['command']}")
+
+
 def _newest_session(patient: Patient) -> int:
     import apsw
 
@@ -98,4 +123,4 @@ def _newest_session(patient: Patient) -> int:
     return int(row[0] or 0) if row else 0
 
 
-CHECKS = (record, hooks_fire, skills_current, schedule)
+CHECKS = (record, hooks_fire, skills_current, schedule, watch)

@@ -11,7 +11,7 @@ import time
 from os.path import abspath, dirname, join
 from typing import TYPE_CHECKING, Any
 
-from core.errors import EngineTimeout, Internal, LockContention
+from core.errors import EngineTimeout, Internal, LockContention, Refused
 from core.files import read_or_none
 from core.locks import FileLock
 from runtime.resident import client
@@ -29,6 +29,8 @@ _AGAIN_S = 60.0
 _START_S = 20.0
 _STOP_S = 6.0
 _POLL_S = 0.05
+# Ending a watch ends the run that is under way.
+_PATIENCE_S = 15.0
 
 
 def status(home: Home, patience_s: float = 2.0) -> dict[str, Any]:
@@ -55,6 +57,16 @@ def holder(home: Home) -> int | None:
             return 0
 
 
+def command() -> list[str]:
+    """The words that start brain as this process was: the same interpreter, the same code."""
+    return [sys.executable, "-c", _CODE, _ROOT]
+
+
+def words_after(line: Sequence[str]) -> list[str]:
+    """What follows ``command()`` in another process's command line, nothing where that begins otherwise."""
+    return list(line[4:]) if list(line[1:3]) == ["-c", _CODE] else []
+
+
 def spawn(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """Start ``brain serve``, detached from everything of ours. Another one that is there already makes it end at once.
 
@@ -62,7 +74,7 @@ def spawn(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -
     """
     home.make()
     child = subprocess.Popen(  # noqa: S603  # our own interpreter and code
-        [sys.executable, "-c", _CODE, _ROOT, "serve", *options],
+        [*command(), "serve", *options],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -110,6 +122,28 @@ def start(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -
             raise Internal(f"it ended at once, with {code}", "brain serve  (in the foreground, to see why)")
         time.sleep(_POLL_S)
     raise EngineTimeout(f"it does not answer within {_START_S:g} s", "brain serve --stop, then brain serve")
+
+
+def watch(home: Home) -> dict[str, Any] | None:
+    """Have the process that serves this home watch it as well; its status, None where no process serves it.
+
+    Raises Refused where it is another version's or environment's, LockContention where it does not answer.
+    """
+    found = client.call(home, {"op": "watch"}, _PATIENCE_S)
+    if found is None:
+        pid = holder(home)
+        if pid is None:
+            return None
+        raise LockContention(f"process {pid} serves this home and does not answer", "brain serve --stop")
+    if found.get("ok") is not True:
+        raise Refused(f"the process that serves this home cannot watch: {found.get('message')}", "brain serve --stop")
+    return {**status(home), "started": False, "taken": found["taken"]}
+
+
+def unwatch(home: Home) -> bool:
+    """Have the process that serves this home watch no more; whether it did. It goes on serving."""
+    found = client.call(home, {"op": "unwatch"}, _PATIENCE_S)
+    return found is not None and found.get("ended") is True
 
 
 def stop(home: Home) -> dict[str, Any]:

@@ -43,13 +43,16 @@ def main() -> None:
 
 
 def limit(most_bytes: int) -> None:
-    """Let the kernel refuse this process more data than that, where it can (setrlimit(2): RLIMIT_DATA on Linux)."""
+    """Let the kernel refuse this process more data than that, where it can (setrlimit(2): RLIMIT_DATA on Linux).
+
+    The soft limit: what it starts may be freed of it (``runtime.watching``).
+    """
     import resource
 
     if sys.platform == "linux" and most_bytes:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         if hard == resource.RLIM_INFINITY or most_bytes < hard:
-            resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
+            resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, hard))
 
 
 if __name__ == "__main__":

@@ -48,14 +48,22 @@ class Role(Protocol):
     def stop(self) -> None: ...
 
 
+def for_the_same(me: Mapping[str, object], message: Mapping[str, Any]) -> None:
+    """Raises Refused where the caller of ``message`` would have done otherwise than this process, which is ``me``."""
+    # The time zone moves with its user.
+    if {**me, "zone": time.localtime().tm_gmtoff} != message.get("caller"):
+        raise Refused("this process answers for another version or environment", "brain serve --stop")
+
+
 class Asking:
     """Questions over an index that stays open, encoded by the model where that is in memory."""
 
     name = "ask"
 
-    def __init__(self, home: Home, model: Model) -> None:
+    def __init__(self, home: Home, model: Model, *, warm: bool = True) -> None:
         self._home = home
         self._model = model
+        self._warm = warm
         self._lock = threading.Lock()
         self._kept: list[_Open] = []
         self._me = caller(home)
@@ -66,8 +74,9 @@ class Asking:
         return {"ask": self._ask}
 
     def start(self) -> None:
-        """Have the model loaded before it is asked for."""
-        self._model.encoder(load(self._home).section("embedding"))
+        """Have the model loaded before it is asked for, where somebody is about to ask (``warm``)."""
+        if self._warm:
+            self._model.encoder(load(self._home).section("embedding"))
 
     def tick(self, now: float) -> None:
         """Close indexes that nobody has asked for a while."""
@@ -98,9 +107,7 @@ class Asking:
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """The envelope of a question. Raises BrainError; Refused where the caller would have answered otherwise."""
-        # The time zone moves with its user.
-        if {**self._me, "zone": time.localtime().tm_gmtoff} != message.get("caller"):
-            raise Refused("this process answers for another version or environment", "brain serve --stop")
+        for_the_same(self._me, message)
         request = Request(**{name: value for name, value in message["request"].items() if name in Request.__slots__})
         question = str(message["question"])
         opened = self._open()

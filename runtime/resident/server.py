@@ -72,7 +72,7 @@ class Server:
             write_atomic(join(self._home.state, PID), str(os.getpid()).encode())
             listener = self._listen()
             inode = os.lstat(self._path).st_ino
-            before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+            before = {number: signal.signal(number, self._on_signal) for number in _heeded()}
             try:
                 for role in self._roles:
                     role.start()
@@ -252,17 +252,41 @@ def resident(pid: int) -> int:
         return 0
 
 
-def serve(home: Home, idle_s: float = IDLE_S, memory_bytes: int = MEMORY_BYTES) -> str:
-    """Serve a home with all the roles there are; why it ended. Raises as ``Server.run``."""
+def serve(
+    home: Home,
+    *,
+    idle_s: float = IDLE_S,
+    memory_bytes: int = MEMORY_BYTES,
+    watch: bool = False,
+) -> dict[str, Any]:
+    """Serve a home with all the roles there are.
+
+    With ``watch`` (or ``serve: {watch: true}`` in collections.yml) it watches as well, and no model is loaded before
+    something is asked. Returns {"reason" (why it ended), "watched" (counts, empty where it did not watch)}. Raises as
+    ``Server.run``, EngineMissing where there is neither an index nor a watch that would make one.
+    """
+    from core.config import load
+    from runtime.resident import control
     from runtime.resident.encoder import Model
     from runtime.resident.model import limit
     from runtime.resident.roles import Asking
+    from runtime.resident.watch import Watching
 
-    if not os.path.exists(home.index):
+    watch = watch or load(home).section("serve").get("watch") is True
+    if not watch and not os.path.exists(home.index):
         raise EngineMissing(f"there is no index yet at {home.index}", "brain index")
     limit(memory_bytes)
     model = Model(os.environ, memory_bytes, idle_s)
-    return Server(home, [model, Asking(home, model)], idle_s=idle_s, memory_bytes=memory_bytes).run()
+    watching = Watching(home, control.command(), taken=watch)
+    roles: list[Role] = [model, Asking(home, model, warm=not watch), watching]
+    reason = Server(home, roles, idle_s=idle_s, memory_bytes=memory_bytes).run()
+    return {"reason": reason, "watched": watching.done()}
+
+
+def _heeded() -> list[signal.Signals]:
+    """The signals that end it; a terminal that goes away does, unless whoever started it said otherwise (nohup)."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGTERM, signal.SIGINT, *([] if ignored else [signal.SIGHUP])]
 
 
 def _line(connection: socket.socket) -> bytes:

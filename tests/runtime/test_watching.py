@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
-from core.errors import LockContention
 from core.home import Home
-from core.locks import FileLock
-from runtime.watching import LOCK, Watcher
+from runtime.watching import Watcher
 
 
 class Clock:
@@ -35,7 +33,7 @@ class Clock:
 def program(tmp_path: Path) -> Path:
     """A brain that notes what it was called for."""
     path = tmp_path / "brain"
-    path.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/calls\n')
+    path.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/calls\necho "$*" >> {tmp_path}/words\n')
     path.chmod(0o755)
     return path
 
@@ -44,11 +42,9 @@ def program(tmp_path: Path) -> Path:
 def watcher(home: Home, program: Path) -> Iterator[tuple[Watcher, Clock]]:
     clock = Clock()
     made = Watcher(home, [str(program)], clock=clock, wall=clock.wall)
-    made._observer.start()
+    made.start()
     yield made, clock
-    made._observer.stop()
-    made._observer.join(10)
-    made._end()
+    made.stop()
 
 
 def calls(tmp_path: Path) -> list[str]:
@@ -95,7 +91,7 @@ def test_a_burst_is_one_run_and_quiet_is_an_embedding(
 
 def test_a_stream_without_an_end_is_not_waited_for(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
     watching, clock = watcher
-    watching._dirty = watching._stale = False
+    watching._files.waits = watching._stale = False
     watching._swept = watching._looked = clock.now
     for _ in range(24):
         watching.noted("/x/a.md")
@@ -147,6 +143,154 @@ def test_after_sleep_everything_is_looked_at_again(watcher: tuple[Watcher, Clock
     assert calls(tmp_path) == ["index", "index"]
 
 
-def test_one_process_watches_a_home(home: Home, program: Path) -> None:
-    with FileLock(os.path.join(home.state, LOCK), 0), pytest.raises(LockContention):
-        Watcher(home, [str(program)]).run(threading.Event())
+def test_on_the_battery_nothing_is_embedded_until_it_is_off_it(home: Home, program: Path, tmp_path: Path) -> None:
+    clock = Clock()
+    plugged = False
+    watching = Watcher(home, [str(program)], clock=clock, wall=clock.wall, on_battery=lambda: not plugged)
+    try:
+        clock.now += 2
+        for _ in range(130):
+            clock.now += 1
+            watching.tick()
+            settle(watching)
+        assert calls(tmp_path) == ["index"]
+        plugged = True
+        for _ in range(70):
+            clock.now += 1
+            watching.tick()
+            settle(watching)
+        assert calls(tmp_path) == ["index", "embed"]
+    finally:
+        watching.stop()
+
+
+def test_an_embedding_whose_time_was_up_goes_on(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
+    watching, clock = watcher
+    watching._files.waits = False
+    clock.now += 61
+    watching.tick()
+    settle(watching)
+    clock.now += 300
+    watching._looked = watching._swept = clock.now
+    watching.tick()
+    settle(watching)
+    watching.tick()
+    assert calls(tmp_path) == ["embed", "embed"]
+    clock.now += 61
+    watching.tick()
+    settle(watching)
+    assert calls(tmp_path) == ["embed", "embed"], "the second one had done before its time was up"
+
+
+def test_a_database_is_read_less_often_than_a_transcript(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
+    watching, clock = watcher
+    watching._files.waits = watching._stale = False
+    watching._looked = watching._swept = clock.now
+    for _ in range(100):
+        watching.noted("/x/state.vscdb-wal")
+        clock.now += 1
+        watching._looked = clock.now
+        watching.tick()
+    assert calls(tmp_path) == []
+    clock.now += 11
+    watching.tick()
+    settle(watching)
+    assert calls(tmp_path) == ["index"]
+
+
+def test_after_a_run_that_cost_much_there_is_a_pause(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
+    watching, clock = watcher
+    program = tmp_path / "brain"
+    program.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/calls\ni=0; while [ $i -lt 60000 ]; do i=$((i+1)); done\n')
+    clock.now += 2
+    watching.tick()
+    settle(watching)
+    watching.noted("/x/a.md")
+    clock.now += 0.001
+    watching._files._first = watching._files._last = 0.0
+    watching.tick()
+    assert calls(tmp_path) == ["index"]
+    clock.now += 61
+    watching.tick()
+    settle(watching)
+    assert calls(tmp_path) == ["index", "index"]
+
+
+def test_a_program_that_cannot_be_started_ends_nothing(home: Home, tmp_path: Path) -> None:
+    clock = Clock()
+    watching = Watcher(home, [str(tmp_path / "nowhere")], clock=clock, wall=clock.wall)
+    clock.now += 2
+    watching.tick()
+    assert watching.status()["failed"] == 1
+    watching.stop()
+
+
+def test_a_shells_history_is_noticed_and_other_files_beside_it_are_not(
+    watcher: tuple[Watcher, Clock], home: Home
+) -> None:
+    watching, clock = watcher
+    user = Path(os.path.expanduser("~"))
+    history = user / ".zsh_history"
+    history.write_text(": 1:0;ls\n")
+    clock.now += 31
+    watching.tick()
+    assert str(history) in watching.status()["watched"]
+    before = watching.counts["events"]
+    (user / "notes.txt").write_text("x")
+    fresh = user / ".zsh_history.new"
+    fresh.write_text(": 1:0;ls\n: 2:0;make\n")
+    fresh.rename(history)  # as zsh does it
+    until(lambda: watching.counts["events"] > before)
+    assert watching.counts["events"] == before + 1
+
+
+def test_browsing_is_watched_once_it_was_asked_for(
+    watcher: tuple[Watcher, Clock], home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching, clock = watcher
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr("sys.platform", "linux")
+    profile = tmp_path / "config" / "google-chrome" / "Default"
+    profile.mkdir(parents=True)
+    connection = apsw.Connection(str(profile / "History"))
+    connection.execute("CREATE TABLE urls (id INTEGER)")
+    connection.close()
+    clock.now += 31
+    watching.tick()
+    assert str(profile / "History") not in watching.status()["watched"]
+    ledger = Path(home.state, "ledger")
+    ledger.mkdir()
+    (ledger / "chrome.json").write_text("{}")
+    clock.now += 31
+    watching.tick()
+    assert str(profile / "History") in watching.status()["watched"]
+    settle(watching)
+    (profile / "Cookies").write_text("x")
+    (profile / "History-journal").write_text("x")
+    until(lambda: watching._browsing.waits)
+    assert not watching._databases.waits
+    clock.now += 61
+    for _ in range(3):
+        watching._looked = watching._swept = clock.now
+        watching.tick()
+        settle(watching)
+        clock.now += 1
+    assert "--source chrome" in (tmp_path / "words").read_text()
+
+
+def test_folders_that_the_configuration_adds_to_a_source_are_watched(
+    watcher: tuple[Watcher, Clock], home: Home, tmp_path: Path
+) -> None:
+    watching, _ = watcher
+    more = tmp_path / "old-machine"
+    more.mkdir()
+    config = (Path(__file__).parents[2] / "collections.yml").read_text()
+    added = config.replace("    roots: []      # folders to read besides", f"    roots: [{more}]  # besides")
+    assert added != config
+    Path(home.path("collections.yml")).write_text(added)
+    watching.tick()
+    assert str(more) in watching.status()["watched"]
+    Path(home.path("collections.yml")).write_text("[")
+    watching._looked = -1000.0
+    watching.tick()
+    assert str(more) not in watching.status()["watched"], "without it, the sources' own places are"

@@ -1,0 +1,83 @@
+"""The doctor on the resident process: that it answers, that what was to be watched is, and that its runs end well."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.config import load
+from core.home import Home
+from core.locks import FileLock
+from ops.checks import engine
+from ops.checks.surfaces import watch
+from ops.finding import Patient
+from runtime.resident import control
+from runtime.resident.server import LOCK, Server
+from runtime.resident.watch import Watching
+
+
+def found(home: Home) -> dict[str, str]:
+    patient = Patient(home, os.environ, time.time())
+    try:
+        return {finding.id: finding.fix for finding in watch(patient)}
+    finally:
+        patient.close()
+
+
+def test_a_home_that_is_to_be_watched_and_is_not_is_noticed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.make()
+    assert found(home) == {}
+    Path(home.path("collections.yml")).write_text(Path(load(home).path).read_text() + "\nserve: {watch: true}\n")
+    assert found(home) == {"watch": "brain watch --start"}
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    server = Server(home, [Watching(home, [sys.executable, "-c", "pass"], taken=True)])
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not control.status(home)["running"]:
+            time.sleep(0.02)
+        assert found(home) == {}
+    finally:
+        server.end("the test is over")
+        thread.join(20)
+
+
+def test_a_run_that_fails_while_watching_is_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.make()
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    server = Server(home, [Watching(home, [sys.executable, "-c", "raise SystemExit(99)"], taken=True)])
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 30
+        while not found(home) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert found(home) == {"watch-run": "brain index --new --queue"}
+    finally:
+        server.end("the test is over")
+        thread.join(20)
+
+
+def test_a_process_that_holds_the_place_and_does_not_answer_is_found(home: Home) -> None:
+    home.make()
+    with FileLock(os.path.join(home.state, LOCK), 0):
+        assert found(home) == {"resident": "brain serve --stop"}
+    assert found(home) == {}
+
+
+def test_a_run_of_the_process_that_watches_is_known_for_one_of_ours() -> None:
+    class Process:
+        @staticmethod
+        def environ() -> dict[str, str]:
+            return {"BRAIN_HOME": "/somewhere"}
+
+    words = [*control.command(), "index", "--new"]
+    assert engine._is_ours(words, "/somewhere", Process())
+    assert not engine._is_ours([*control.command(), "serve"], "/somewhere", Process())
+    assert not engine._is_ours(words, "/elsewhere", Process())

@@ -1,0 +1,188 @@
+"""The resident process watches where it is told to, and is still the only one of its home."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from core.config import load
+from core.home import Home
+from runtime.resident import client, control
+from runtime.resident.server import Server
+from runtime.resident.watch import Watching
+from tests.conftest import Brain
+
+MOST_BYTES = 80 << 20
+
+
+def until(true: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 60
+    while not (found := true()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return found
+
+
+def said(brain: Brain, *words: str, code: int = 0) -> dict[str, Any]:
+    done = brain(*words, "--json")
+    assert done.returncode == code, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def role(home: Home) -> dict[str, Any]:
+    found: dict[str, Any] = control.status(home)["roles"]["watch"]
+    return found
+
+
+def ended(home: Home, family: list[psutil.Process]) -> None:
+    assert control.holder(home) is None
+    _gone, alive = psutil.wait_procs(family, timeout=30)
+    assert not alive
+    assert not os.path.lexists(home.socket())
+
+
+@pytest.fixture
+def watched(home: Home, brain: Brain) -> Iterator[Home]:
+    yield home
+    control.stop(home)
+
+
+def test_one_process_watches_answers_and_ends(watched: Home, brain: Brain) -> None:
+    report = said(brain, "watch", "--start")
+    assert (report["watching"], report["started"]) == (True, True)
+    pid = report["pid"]
+    again = said(brain, "watch")
+    assert (again["pid"], again["started"], again["watching"]) == (pid, False, True)
+    assert said(brain, "serve", "--start")["pid"] == pid
+    until(lambda: role(watched)["last"])
+    assert brain("serve").returncode == 70
+    assert role(watched)["last"]["exit_code"] == 0
+
+    said(brain, "inbox", "the walrus swam to the harbour at noon")
+    found = said(brain, "ask", "walrus harbour")
+    assert found["hits"]
+    row = json.loads(Path(watched.usage).read_text().splitlines()[-1])
+    assert row["warm"] is True, "the process that watches answers as well"
+
+    process = psutil.Process(pid)
+    family = [process, *process.children(recursive=True)]
+    stopped = said(brain, "serve", "--stop")
+    assert (stopped["stopped"], stopped["pid"]) == (True, pid)
+    ended(watched, family)
+    assert said(brain, "watch", "--status")["watching"] is False
+
+
+def test_what_is_written_is_indexed_without_being_asked_for(watched: Home, brain: Brain, tmp_path: Path) -> None:
+    folder = Path(load(watched).collections["kb-wiki"].path)
+    folder.mkdir(parents=True)
+    said(brain, "watch", "--start")
+    until(lambda: role(watched)["last"] and str(folder) in role(watched)["watched"])
+    (folder / "lamp.md").write_text("# Lamp\n\nThe lighthouse keeper paints on Sundays.\n")
+    until(lambda: brain("ask", "lighthouse keeper").returncode == 0)
+
+
+def test_a_process_that_serves_takes_the_role_and_gives_it_up(watched: Home, brain: Brain) -> None:
+    assert brain("index").returncode == 0
+    pid = said(brain, "serve", "--start")["pid"]
+    assert role(watched)["watching"] is False
+    assert said(brain, "watch")["pid"] == pid
+    assert role(watched)["watching"] is True
+    assert said(brain, "watch", "--stop")["stopped"] is True
+    assert role(watched)["watching"] is False
+    assert said(brain, "watch", "--stop")["stopped"] is False
+    assert said(brain, "serve", "--start", "--watch")["pid"] == pid
+    assert role(watched)["watching"] is True
+
+
+def test_configuration_turns_it_on(watched: Home, brain: Brain) -> None:
+    Path(watched.path("collections.yml")).write_text(Path(load(watched).path).read_text() + "\nserve: {watch: true}\n")
+    said(brain, "serve", "--start")
+    assert role(watched)["watching"] is True
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_in_the_foreground_it_says_what_was_done_when_it_is_ended(home: Home, number: signal.Signals) -> None:
+    child = subprocess.Popen(
+        [*control.command(), "watch", "--json"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "BRAIN_HOME": home.root},
+    )
+    try:
+        until(lambda: control.status(home)["running"])
+        until(lambda: role(home)["index"])
+        child.send_signal(number)
+        out, _ = child.communicate(timeout=30)
+    finally:
+        child.kill()
+    report = json.loads(out)
+    assert (report["ok"], report["reason"]) == (True, number.name)
+    assert report["index"] >= 1
+    assert child.returncode == 0
+    ended(home, [])
+
+
+def test_while_it_watches_it_does_not_end_idle_and_holds_no_model(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    home.make()
+    watching = Watching(home, [sys.executable, "-c", "pass"], taken=True)
+    server = Server(home, [watching], idle_s=0.01)
+    looked = 0
+
+    class Looking(Watching):
+        def tick(self, now: float) -> None:
+            nonlocal looked
+            looked += 1
+            if looked == 3:
+                watching.stop()
+
+    server._roles = [watching, Looking(home, [])]
+    assert server.run() == "idle"
+    assert looked >= 3, "it stayed as long as it watched"
+
+
+def test_a_process_of_another_version_is_not_asked_to_watch(watched: Home, brain: Brain) -> None:
+    said(brain, "watch", "--start")
+    assert said(brain, "watch", "--stop")["stopped"]
+    done = brain("watch", "--json", env={"BRAIN_INBOX_DIR": watched.path("elsewhere")})
+    assert done.returncode == 71, done.stdout
+    assert json.loads(done.stdout)["fix"] == "brain serve --stop"
+    assert role(watched)["watching"] is False
+
+
+def test_teardown_ends_it_and_proves_it(home: Home, brain: Brain) -> None:
+    pid = said(brain, "watch", "--start")["pid"]
+    process = psutil.Process(pid)
+    family = [process, *process.children(recursive=True)]
+    report = said(brain, "teardown", "--yes", "--keep-corpus")
+    assert report["left"] == []
+    ended(home, family)
+
+
+def test_nothing_of_what_watching_needs_is_loaded_before_it_watches(home: Home) -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from core.home import Home\nfrom runtime.resident.watch import Watching\n"
+        "Watching(Home(sys.argv[2]), []); sys.exit('watchdog' in sys.modules or 'numpy' in sys.modules)"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(client.__file__))))
+    assert subprocess.run([sys.executable, "-c", code, root, home.root], check=False).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is counted otherwise elsewhere")
+def test_at_rest_it_takes_little_memory(watched: Home, brain: Brain) -> None:
+    pid = said(brain, "watch", "--start")["pid"]
+    until(lambda: role(watched)["last"] and role(watched)["running"] is None)
+    process = psutil.Process(pid)
+    family = [process, *process.children(recursive=True)]
+    assert sum(each.memory_info().rss for each in family) <= MOST_BYTES
