@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import TYPE_CHECKING
 
 from core.errors import BrainError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _QUIET_DAYS = 7.0
+_STARTING_S = 1.0
 
 
 def record(patient: Patient) -> Iterator[Finding]:
@@ -93,6 +95,9 @@ def watch(patient: Patient) -> Iterator[Finding]:
     with contextlib.suppress(BrainError):  # an invalid configuration is a finding of its own
         wanted = patient.config.section("serve").get("watch") is True
     found = control.status(patient.home)
+    if not found["running"] and found["pid"] is not None:  # it may be about to
+        time.sleep(_STARTING_S)
+        found = control.status(patient.home)
     role = (found.get("roles") or {}).get("watch") or {}
     if not found["running"] and found["pid"] is not None:
         said = f"process {found['pid']} serves this home and does not answer"
