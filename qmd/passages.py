@@ -19,6 +19,9 @@ _HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|[A-Z][a-z][a-z])")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MAX_IDENTIFIER = 100
 
+# By character: bit 0 for what a hump's capital may follow, bits 1 and 3 for a capital.
+_KINDS = bytes(0b1010 if chr(i).isupper() else int(chr(i).isalnum()) for i in range(128)) + bytes(128)
+
 
 def cut(text: str) -> array[int]:
     """The passages' boundaries in ``text``, in characters: passage i is ``text[b[i]:b[i + 1]]``.
@@ -58,6 +61,8 @@ def bodies(text: str, bounds: array[int]) -> list[str]:
 
 def inner_words(text: str) -> str:
     """The words inside camel-case identifiers, which FTS5's tokenizer keeps whole: getUserName → get User Name."""
+    if not _may_have_humps(text):
+        return ""
     found: list[str] = []
     end = 0
     for match in _HUMP.finditer(text):
@@ -71,6 +76,16 @@ def inner_words(text: str) -> str:
             end += 1
         found.extend(_PART.findall(text[start:end]))
     return " ".join(found)
+
+
+def _may_have_humps(text: str) -> bool:
+    """Whether any capital follows a letter or a digit at once, in half the time of a regular expression.
+
+    The text is a number whose bytes are its characters' kinds. Moved by 8 − 1 bits, bit 0 of each meets bit 1 of its
+    successor; moved by 8 − 2, bit 1 meets bit 3. No other two bits meet.
+    """
+    kinds = int.from_bytes(text.encode("latin-1", "replace").translate(_KINDS), "big")
+    return bool(kinds & (kinds >> 7 | kinds >> 6))
 
 
 def _characters_a_word(line: str) -> int:

@@ -223,14 +223,28 @@ def _read_stable(entry: Entry) -> tuple[bytes, os.stat_result]:
     for attempt in count():
         # O_NOFOLLOW and O_NONBLOCK: what was a regular file a moment ago may be a symlink or a fifo now.
         descriptor = os.open(entry.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(descriptor, "rb") as stream:
+        try:
             before = os.fstat(descriptor)
-            data = stream.read()
+            data = _read(descriptor, before.st_size)
             after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
         same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(data) == after.st_size
         if same or attempt == 3:
             return data, after
     raise AssertionError("unreachable")
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    """All bytes of a file that had ``size`` of them a moment ago."""
+    data = os.read(descriptor, size + 1)
+    if len(data) == size:
+        return data
+    parts = [data]
+    while data:
+        data = os.read(descriptor, 1 << 20)
+        parts.append(data)
+    return b"".join(parts)
 
 
 def _is_foreign(connection: apsw.Connection) -> bool:

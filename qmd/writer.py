@@ -203,37 +203,47 @@ def index(
         rows.document(identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), cjk.normalize(text))
         if before and before[1] != digest:
             _release(connection, before[1])
-    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows)
+    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, new=not before)
     if batch is None:
         rows.write()
     stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
-    _upsert(
+    _put(
         connection,
         "UPDATE brain_files SET size = ?, mtime_ns = ?, inode = ?, checked_ns = ? WHERE document_id = ?",
         "INSERT INTO brain_files(size, mtime_ns, inode, checked_ns, document_id) VALUES(?, ?, ?, ?, ?)",
         stat,
+        new=not before,
     )
     return changed
 
 
-def _upsert(connection: apsw.Connection, update: str, insert: str, bindings: tuple[Any, ...]) -> None:
+def _put(connection: apsw.Connection, update: str, insert: str, bindings: tuple[Any, ...], *, new: bool) -> None:
     """UPDATE, else INSERT. (INSERT OR REPLACE opens a savepoint: see ``Untriggered``.)"""
-    connection.execute(update, bindings)
-    if not connection.changes():
-        connection.execute(insert, bindings)
+    if not new:
+        connection.execute(update, bindings)
+        if connection.changes():
+            return
+    connection.execute(insert, bindings)
 
 
-def derive(connection: apsw.Connection, identity: int, digest: str, text: str, mtime: int, rows: Rows) -> bool:
-    """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there."""
-    row = connection.execute("SELECT hash FROM brain_facts WHERE document_id = ?", (identity,)).fetchone()
+def derive(
+    connection: apsw.Connection, identity: int, digest: str, text: str, mtime: int, rows: Rows, *, new: bool = False
+) -> bool:
+    """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there.
+
+    A ``new`` document has a number that none had before, and so no facts.
+    """
+    query = "SELECT hash FROM brain_facts WHERE document_id = ?"
+    row = None if new else connection.execute(query, (identity,)).fetchone()
     fresh = row is not None and row[0] == digest
     if not fresh:
         found = facts.read(text, mtime)
-        _upsert(
+        _put(
             connection,
             "UPDATE brain_facts SET hash = ?, date = ?, ended = ?, dated = ?, fields = ? WHERE document_id = ?",
             "INSERT INTO brain_facts(hash, date, ended, dated, fields, document_id) VALUES(?, ?, ?, ?, ?, ?)",
             (digest, found.date, found.ended, int(found.dated), found.packed(), identity),
+            new=new,
         )
     if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
         return not fresh

@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from string import ascii_lowercase, ascii_uppercase, digits
 
 import pytest
 from hypothesis import example, given, settings
@@ -113,3 +114,18 @@ def test_the_words_inside_an_identifier_are_found(text: str, words: str) -> None
 def test_inner_words_are_parts_of_the_text(text: str) -> None:
     for word in inner_words(text).split():
         assert word in text
+
+
+@given(st.text(st.sampled_from("aBcDE1 _é語ß"), max_size=12))
+def test_no_word_inside_an_identifier_is_passed_over(text: str) -> None:
+    humps = [
+        at
+        for at in range(1, len(text))
+        if text[at] in ascii_uppercase
+        and (text[at - 1] in ascii_lowercase + digits or (text[at - 1] in ascii_uppercase and _small(text, at + 1)))
+    ]
+    assert bool(inner_words(text)) == bool(humps)
+
+
+def _small(text: str, at: int) -> bool:
+    return len(text) > at + 1 and all(each in ascii_lowercase for each in text[at : at + 2])
