@@ -45,6 +45,15 @@ _DISTILL_KEYS: dict[str, type | tuple[type, ...]] = {
     "budget_seconds": (int, float),
     "budget_seconds_day": (int, float),
 }
+_RERANK_KEYS: dict[str, type | tuple[type, ...]] = {
+    "provider": str,
+    "model": str,
+    "path": str,
+    "base_url": str,
+    "window": int,
+    "timeout_s": (int, float),
+    "weight": (int, float),
+}
 CHROME_MODES = ("allow", "deny", "all")
 _CHROME_KEYS: dict[str, type] = {
     "roots": list,
@@ -65,6 +74,7 @@ _SECTIONS = (
     "synthetic",
     "embedding",
     "generation",
+    "rerank",
     "distill",
     "ask",
     "serve",
@@ -103,8 +113,8 @@ def parse(path: str) -> dict[str, Any]:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
         _check_collection(path, name, entry)
-    names = ("sources", "embedding", "generation", "distill", "ask", "serve", "telemetry", "doctor", "acceptance")
-    for section in names:
+    known = ("embedding", "generation", "rerank", "distill", "ask", "serve", "telemetry", "doctor", "acceptance")
+    for section in ("sources", *known):
         if not isinstance(data.get(section) or {}, dict):
             raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
     for name, entry in (data.get("sources") or {}).items():
@@ -118,6 +128,7 @@ def parse(path: str) -> dict[str, Any]:
     _check_globs(path, "synthetic", data.get("synthetic") or {}, ("projects",))
     check_embedding(path, data.get("embedding") or {})
     check_generation(path, data.get("generation") or {})
+    check_rerank(path, data.get("rerank") or {})
     _check_distill(path, data.get("distill") or {})
     plain: dict[str, Any] = _plain(data)
     if (plain.get("ask") or {}).get("serve") is False:
@@ -200,6 +211,8 @@ def _check_ask(path: str, entry: dict[str, Any]) -> None:
     # YAML 1.1 reads a bare off as false.
     if entry.get("serve") not in (None, False, "off", "on-demand"):
         raise BadInput(f"{path}: ask: serve must be on-demand or off", "serve: on-demand")
+    if entry.get("rerank") not in (None, True, False):
+        raise BadInput(f"{path}: ask: rerank must be true or false", "rerank: true")
 
 
 def _check_serve(path: str, entry: dict[str, Any]) -> None:
@@ -240,6 +253,15 @@ def _check_provider(
             raise BadInput(f"{path}: {section}: unknown key {key!r}", fix)
         if value is not None and (not isinstance(value, known[key]) or isinstance(value, bool)):
             raise BadInput(f"{path}: {section}: {key} has the wrong type", f"edit {path}")
+
+
+def check_rerank(path: str, entry: dict[str, Any]) -> None:
+    """Raises BadInput where the section ``rerank:`` does not hold; what rerankers there are is not checked here."""
+    _check_provider(path, "rerank", entry, _RERANK_KEYS, "RERANK_API_KEY")
+    for key, least, most in (("window", 16, 100_000), ("timeout_s", 0.001, 600), ("weight", 0, 1)):
+        value = entry.get(key)
+        if value is not None and not least <= value <= most:
+            raise BadInput(f"{path}: rerank: {key} must lie between {least} and {most}", f"edit {path}")
 
 
 def _check_globs(path: str, name: str, entry: object, keys: tuple[str, ...]) -> None:

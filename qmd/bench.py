@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.reranking.judge import Judge
     from qmd.semantic import Semantic
 
 BACKENDS = ("bm25", "vector", "hybrid", "full")
@@ -85,17 +86,19 @@ def run(
     collection: str,
     told: Callable[[str, str, float | None], None],
     meaning: Semantic | None = None,
+    judge: Judge | None = None,
 ) -> list[dict[str, Any]]:
     """A row a query, with the measures of each backend; ``told`` hears (query, backend, None), then its milliseconds.
 
-    A backend that needs a model that is not there scores 0; without ``meaning`` that is all but keywords.
+    A backend that needs a model that is not there scores 0; without ``meaning`` that is all but keywords, and
+    without ``judge`` the full one.
     """
     results = []
     for query in queries:
         backends = {}
         for backend in BACKENDS:
             told(str(query.get("id")), backend, None)
-            backends[backend] = _measure(connection, backend, query, collection, meaning)
+            backends[backend] = _measure(connection, backend, query, collection, meaning, judge)
             told(str(query.get("id")), backend, backends[backend]["latency_ms"])
         results.append(
             {"id": query.get("id"), "query": query["query"], "type": query.get("type"), "backends": backends}
@@ -163,7 +166,12 @@ def _bare(path: str) -> str:
 
 
 def _measure(
-    connection: apsw.Connection, backend: str, query: dict[str, Any], collection: str, meaning: Semantic | None
+    connection: apsw.Connection,
+    backend: str,
+    query: dict[str, Any],
+    collection: str,
+    meaning: Semantic | None,
+    judge: Judge | None,
 ) -> dict[str, Any]:
     expected = [str(file) for file in query["expected_files"]]
     depth = query.get("expected_in_top_k")
@@ -171,7 +179,7 @@ def _measure(
     started = time.perf_counter()
     found: list[str] | None
     try:
-        found = _answer(connection, backend, query["query"], max(depth, _LEAST), collection, meaning)
+        found = _answer(connection, backend, query["query"], max(depth, _LEAST), collection, meaning, judge)
     except (_Missing, structured.QueryError):
         found = None
     latency = round((time.perf_counter() - started) * 1000)
@@ -195,7 +203,13 @@ def _measure(
 
 
 def _answer(
-    connection: apsw.Connection, backend: str, text: str, limit: int, collection: str, meaning: Semantic | None
+    connection: apsw.Connection,
+    backend: str,
+    text: str,
+    limit: int,
+    collection: str,
+    meaning: Semantic | None,
+    judge: Judge | None,
 ) -> list[str]:
     document = structured.parse(text)
     scope = [collection] if collection else []
@@ -211,13 +225,22 @@ def _answer(
         for line, hyde in asked or ([] if document else [(text, False)]):
             found += [hit.uri for hit in meaning.search(line, limit, scope, hyde=hyde)]
         return list(dict.fromkeys(found))[:limit]
-    if backend == "hybrid":
+    if backend == "hybrid" or (backend == "full" and judge is not None):
+        if backend == "hybrid":
+            judge = None
         limits = hybrid.Limits(limit, 0.0, fusion.CANDIDATES)
         if document and (meaning is not None or all(search.kind == "lex" for search in document.searches)):
-            hits = hybrid.documents(connection, document.searches, scope, limits, document.intent, meaning)
-            return [hit.found.uri for hit in hits]
+            hits = hybrid.documents(connection, document.searches, scope, limits, document.intent, meaning, judge)
+            return _uris(hits, judge)
         if not document:
-            hits, strong = hybrid.plain(connection, text, scope, limits, "", meaning)
+            hits, strong = hybrid.plain(connection, text, scope, limits, "", meaning, judge=judge)
             if strong or meaning is not None:
-                return [hit.found.uri for hit in hits]
+                return _uris(hits, judge)
     raise _Missing(backend)
+
+
+def _uris(hits: Sequence[hybrid.Hit], judge: Judge | None) -> list[str]:
+    """The documents in their order. Raises _Missing where the reranker failed: they would be another's."""
+    if judge is not None and judge.reason:
+        raise _Missing("full")
+    return [hit.found.uri for hit in hits]

@@ -64,6 +64,7 @@ def portable(config: Config) -> dict[str, Any]:
         "models": config.models,
         "embedding": config.embedding,
         "generation": config.generation,
+        "rerank": config.reranking,
         "editor_uri": config.editor_uri,
     }
     return data

@@ -1,6 +1,6 @@
-"""``query``: keyword and vector lists fused by rank, as qmd 2.8.3 answers with ``--no-rerank``.
+"""``query``: keyword and vector lists fused by rank, and where there is a reranker, blended with what it says.
 
-A reranker is not here; the callers say so.
+The model that expands a question and the one that reranks are the caller's.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.reranking.judge import Judge
     from qmd.semantic import Semantic
 
 _INTENT_WEIGHT = 0.5
 
 
 class Hit:
-    """One answer: ``score`` is 1/rank; ``chunk`` (start, length) in UTF-16 units; ``trace`` is ``--explain``'s."""
+    """One answer: ``score`` is 1/rank, or blended; ``chunk`` (start, length) in UTF-16 units; ``trace`` is
+    ``--explain``'s.
+    """
 
     __slots__ = ("body", "chunk", "found", "score", "trace")
 
@@ -59,8 +62,9 @@ def documents(
     limits: Limits,
     intent: str = "",
     semantic: Semantic | None = None,
+    judge: Judge | None = None,
 ) -> list[Hit]:
-    """The answers to a query document; without ``semantic`` to its ``lex`` lines.
+    """The answers to a query document; without ``semantic`` to its ``lex`` lines. ``judge`` reranks them.
 
     Raises QueryError where a line breaks the grammar, BrainError where the question cannot be encoded.
     """
@@ -86,7 +90,7 @@ def documents(
         )
     ]
     primary = next((search.query for kind in ("lex", "vec", "hyde") for search in searches if search.kind == kind), "")
-    return _fused(connection, lists, fusion.document_weights(len(lists)), hits, primary, limits, intent)
+    return _fused(connection, lists, fusion.document_weights(len(lists)), hits, primary, limits, intent, judge)
 
 
 def plain(
@@ -97,6 +101,7 @@ def plain(
     intent: str = "",
     semantic: Semantic | None = None,
     expand: Callable[[], Sequence[structured.Search]] | None = None,
+    judge: Judge | None = None,
 ) -> tuple[list[Hit], float]:
     """The answers to plain words, and the first one's keyword score where it alone settles the question.
 
@@ -120,7 +125,7 @@ def plain(
             if (near := semantic.search(text, fusion.LIST_LENGTH, collections, hyde=kind == "hyde"))
         ]
     weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
-    return _fused(connection, lists, weights, hits, query, limits, intent), strong
+    return _fused(connection, lists, weights, hits, query, limits, intent, judge), strong
 
 
 def _ranked(
@@ -139,21 +144,77 @@ def _fused(
     query: str,
     limits: Limits,
     intent: str,
+    judge: Judge | None,
 ) -> list[Hit]:
     fused = fusion.fuse([ranked.names for ranked in lists], weights)[: limits.candidates]
-    answers = []
-    for rank, (name, _) in enumerate(fused, 1):
-        score = 1 / rank
-        if score < limits.min_score:
-            continue
-        found = hits[name]
-        body = lex.bodies(connection, [found])[found.document_id]
-        best = best_chunk(body, query, intent, syntax.language_of(found.path, limits.strategy))
-        trace = _trace(name, lists, weights, rank)
-        answers.append(Hit(found, body, score, (best.pos, ecma.length(best.text)), trace))
-        if len(answers) == limits.limit:
-            break
-    return answers
+    candidates = [hits[name] for name, _ in fused]
+    return [
+        Hit(
+            each.found,
+            each.body,
+            each.score,
+            each.span,
+            _trace(each.found.uri, lists, weights, each),
+        )
+        for each in placed(connection, candidates, query, limits, intent, judge)
+    ]
+
+
+class Placed:
+    """A candidate by its fused ``rank`` (from 1), its text and the chunk of it that counts; ``weight`` is what the rank
+    counts in ``score``, ``judged`` (0–1) what the reranker says of the chunk.
+    """
+
+    __slots__ = ("body", "chunk", "found", "judged", "rank", "score", "weight")
+
+    def __init__(
+        self, connection: apsw.Connection, rank: int, found: lex.Found, query: str, intent: str, strategy: str
+    ) -> None:
+        self.rank = rank
+        self.found = found
+        self.body = lex.bodies(connection, [found])[found.document_id]
+        self.chunk = best_chunk(self.body, query, intent, syntax.language_of(found.path, strategy))
+        self.weight = 1.0
+        self.judged = 0.0
+        self.score = 1 / rank
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """(start, length) of the chunk in UTF-16 units."""
+        return self.chunk.pos, ecma.length(self.chunk.text)
+
+    def judge(self, score: float) -> None:
+        """Blend the rank with the reranker's score."""
+        self.judged = score
+        self.weight = fusion.blend_weight(self.rank)
+        self.score = self.weight / self.rank + (1 - self.weight) * score
+
+
+def placed(
+    connection: apsw.Connection,
+    candidates: Sequence[lex.Found],
+    query: str,
+    limits: Limits,
+    intent: str = "",
+    judge: Judge | None = None,
+) -> list[Placed]:
+    """The best of ``candidates``, which are in the order of their fused ranks; reranked where ``judge`` can do so.
+
+    The reranker reads the question, the intent before it, and each candidate's best chunk. Raises apsw.Error.
+    """
+    if judge is not None and candidates:
+        ranked = [
+            Placed(connection, rank, found, query, intent, limits.strategy) for rank, found in enumerate(candidates, 1)
+        ]
+        asked = f"{intent}\n\n{query}" if intent else query
+        scores = judge.scores(asked, [each.chunk.text for each in ranked])
+        for each, score in zip(ranked, scores or (), strict=False):
+            each.judge(score)
+        # Where nothing is judged this is the order that they are in.
+        ranked.sort(key=lambda each: -each.score)
+        return [each for each in ranked if each.score >= limits.min_score][: limits.limit]
+    chosen = [(rank, found) for rank, found in enumerate(candidates, 1) if 1 / rank >= limits.min_score]
+    return [Placed(connection, rank, found, query, intent, limits.strategy) for rank, found in chosen[: limits.limit]]
 
 
 def best_chunk(body: str, query: str, intent: str = "", language: str = "") -> chunking.Chunk:
@@ -172,21 +233,21 @@ def best_chunk(body: str, query: str, intent: str = "", language: str = "") -> c
     return max(chunks, key=rate) if len(chunks) > 1 else chunks[0]
 
 
-def _trace(name: str, lists: list[fusion.Ranked], weights: list[float], rank: int) -> dict[str, Any]:
+def _trace(name: str, lists: list[fusion.Ranked], weights: list[float], placed: Placed) -> dict[str, Any]:
     fused = fusion.trace(name, lists, weights)
-    score = 1 / rank
+    whole = placed.weight == 1
     return {
         "ftsScores": [item["backendScore"] for item in fused["contributions"] if item["source"] == "fts"],
         "vectorScores": [item["backendScore"] for item in fused["contributions"] if item["source"] == "vec"],
         "rrf": {
-            "rank": rank,
-            "positionScore": score,
-            "weight": 1,
+            "rank": placed.rank,
+            "positionScore": 1 / placed.rank,
+            "weight": 1 if whole else placed.weight,
             "baseScore": fused["baseScore"],
             "topRankBonus": fused["topRankBonus"],
             "totalScore": fused["totalScore"],
             "contributions": fused["contributions"],
         },
-        "rerankScore": 0,
-        "blendedScore": score,
+        "rerankScore": 0 if whole else placed.judged,
+        "blendedScore": placed.score,
     }

@@ -84,7 +84,16 @@ class Collection:
 class Config:
     """What ``index.yml`` says; keys that are not qmd's stay in the file and out of here."""
 
-    __slots__ = ("collections", "data", "editor_uri", "embedding", "generation", "global_context", "models")
+    __slots__ = (
+        "collections",
+        "data",
+        "editor_uri",
+        "embedding",
+        "generation",
+        "global_context",
+        "models",
+        "reranking",
+    )
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
@@ -99,6 +108,7 @@ class Config:
         self.models = {slot: str(models[slot]) for slot in ("embed", "rerank", "generate") if models.get(slot)}
         self.embedding = _section(data, "embedding")
         self.generation = _section(data, "generation")
+        self.reranking = _section(data, "rerank")
         editor = next((data[key] for key in _EDITOR_KEYS if isinstance(data.get(key), str) and data[key].strip()), "")
         self.editor_uri = str(editor).strip()
 

@@ -59,7 +59,8 @@ def gated(settings: Settings, config: Config) -> Gated:
         ]
         # Which endpoint documents and questions are sent to, with the user's key; which model file is loaded.
         + [(f"embedding.{key}", str(value)) for key, value in sorted(config.embedding.items())]
-        + [(f"generation.{key}", str(value)) for key, value in sorted(config.generation.items())],
+        + [(f"generation.{key}", str(value)) for key, value in sorted(config.generation.items())]
+        + [(f"rerank.{key}", str(value)) for key, value in sorted(config.reranking.items())],
     )
 
 

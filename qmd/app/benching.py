@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.app.session import Session
+    from qmd.reranking.judge import Judge
 
 _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
 
@@ -53,13 +54,16 @@ def run(session: Session) -> None:
     provider, model = (arguments.text.get(name, "") for name in ("provider", "model"))
     opened = semantic.opened(connection, section(session), os.environ, provider, model)
     meaning = None if isinstance(opened, str) else opened
+    judge = _judge(session)
     try:
-        results = bench.run(connection, queries, collection, told, meaning)
+        results = bench.run(connection, queries, collection, told, meaning, judge)
     except BrainError as error:
         raise session.fail(f"qmd bench: {error.message}", error.fix) from None
     finally:
         if meaning is not None:
             meaning.close()
+        if judge is not None:
+            judge.close()
     averages = bench.summary(results)
     if bench.is_all_zero(averages):
         hint = f"qmd ls {collection}" if collection else "qmd ls"
@@ -82,6 +86,17 @@ def run(session: Session) -> None:
             f" R@3={shown['avg_recall_at_3']} R@5={shown['avg_recall_at_5']} MRR={shown['avg_mrr']}"
             f" F1={shown['avg_f1']} Avg={ecma.round_half_up(float(row['avg_latency_ms']))}ms"
         )
+
+
+def _judge(session: Session) -> Judge | None:
+    """What reranks for ``full``; where what is configured is not there, that is said, and it scores 0."""
+    from qmd.app.semantic import reranker
+
+    try:
+        return reranker(session)
+    except BrainError as error:
+        session.out.error(f"Warning: not reranked: {session.out.safe(error.message)}")
+        return None
 
 
 def _table(results: list[dict[str, Any]]) -> Iterator[str]:

@@ -70,7 +70,7 @@ Query syntax (qmd query):
     - Query documents allow only lex:, vec:, or hyde: prefixes.
     - Each typed line must be single-line text with balanced quotes.
 
-  This version does not search by vectors yet: query answers by keywords with --no-rerank; vsearch says so.
+  This version has a reranker only where one is configured (rerank: in index.yml); query says so where not.
 
 AI agents & integrations:
   - Run `qmd mcp` to expose the MCP server (stdio) to agents/IDEs.

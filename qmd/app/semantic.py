@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from core.errors import BrainError
-from qmd import ecma, fusion, hybrid, lex, models, semantic, structured
+from qmd import ecma, fusion, hybrid, lex, models, semantic, structured, trust
 from qmd.app.embedding import section
 from qmd.app.expanding import Expansion
 from qmd.app.results import Result, show, show_none
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qmd.app.session import Session
+    from qmd.reranking.judge import Judge
 
 _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
 _ALL = 500
@@ -47,19 +48,20 @@ def query(session: Session) -> None:
     out = session.out
     intent = arguments.text.get("intent") or (parsed.intent if parsed else "")
     limits = _limits(session)
-    if "no-rerank" not in arguments.flags:
-        out.error(out.paint("dim", "Not reranked: there is no reranker; in the order of the fused ranks"))
+    judge = _judge(session)
     meaning: semantic.Semantic | str = ""
     if parsed is None or any(search.kind != "lex" for search in parsed.searches):
         meaning = _meaning(session)
     by_meaning = None if isinstance(meaning, str) else meaning
     try:
         if parsed:
-            hits, shown = _document(session, parsed, collections, limits, intent, meaning)
+            hits, shown = _document(session, parsed, collections, limits, intent, meaning, judge)
         else:
             shown = structured.plain(arguments.query)
             expansion = Expansion(session, shown, intent)
-            hits, strong = hybrid.plain(connection, shown, collections, limits, intent, by_meaning, expansion.expand)
+            hits, strong = hybrid.plain(
+                connection, shown, collections, limits, intent, by_meaning, expansion.expand, judge
+            )
             if strong:
                 out.error(out.paint("dim", f"Strong BM25 signal ({ecma.to_fixed(strong, 2)}) — skipping expansion"))
             else:
@@ -69,9 +71,15 @@ def query(session: Session) -> None:
     finally:
         if by_meaning is not None:
             by_meaning.close()
+        if judge is not None:
+            judge.close()
     if not hits:
         show_none(out, shape)
         return
+    if judge is not None and judge.reason:
+        out.error(f"Warning: not reranked: {out.safe(judge.reason)}; in the order of the fused ranks")
+    elif judge is not None:
+        out.error(out.paint("dim", f"Reranked by {out.safe(judge.name)}"))
     from qmd.contexts import Contexts
 
     contexts = Contexts(connection)
@@ -100,6 +108,7 @@ def _document(
     limits: hybrid.Limits,
     intent: str,
     meaning: semantic.Semantic | str,
+    judge: Judge | None,
 ) -> tuple[list[hybrid.Hit], str]:
     """The hits of typed lines, and the words by which they are shown."""
     searches, out = parsed.searches, session.out
@@ -112,7 +121,7 @@ def _document(
     _tell_searches(session, parsed.searches, intent)
     if left_out and by_meaning is None:
         out.error(f"Warning: answered by the lex: lines alone; {', '.join(left_out)} need vectors: {meaning}.")
-    hits = hybrid.documents(session.index, searches, collections, limits, intent, by_meaning)
+    hits = hybrid.documents(session.index, searches, collections, limits, intent, by_meaning, judge)
     kinds = ("lex", "vec", "hyde")
     return hits, next(search.query for kind in kinds for search in searches if search.kind == kind)
 
@@ -161,6 +170,41 @@ def _meaning(session: Session) -> semantic.Semantic | str:
     given = session.arguments.text
     return semantic.opened(
         session.index, section(session), os.environ, given.get("provider", ""), given.get("model", "")
+    )
+
+
+def _judge(session: Session) -> Judge | None:
+    """What reranks: None, and said, where there is nothing, or where what is configured is not there."""
+    if "no-rerank" in session.arguments.flags:
+        return None
+    out = session.out
+    try:
+        judge = reranker(session)
+    except BrainError as error:
+        out.error(f"Warning: not reranked: {out.safe(error.message)}; in the order of the fused ranks")
+        if error.fix:
+            out.error(out.safe(error.fix))
+        return None
+    if judge is None:
+        out.error(out.paint("dim", "Not reranked: there is no reranker; in the order of the fused ranks"))
+    return judge
+
+
+def reranker(session: Session) -> Judge | None:
+    """The configured reranker, nothing where a project's configuration is not approved: it would choose where texts
+    and key are sent. Raises BrainError where what is configured is not there.
+    """
+    from qmd.reranking.judge import opened
+
+    config, settings = session.config, session.settings
+    approved = trust.is_approved(settings, config)
+    return opened(
+        config.reranking if approved else {},
+        config.models if approved else {},
+        os.environ,
+        connection=session.index,
+        outgoing=settings.outgoing,
+        where=settings.config_path,
     )
 
 

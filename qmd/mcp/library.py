@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from qmd.generation.expander import Expander
+    from qmd.reranking.judge import Judge
     from qmd.settings import Settings
 
 _Answer = TypeVar("_Answer")
@@ -50,6 +51,7 @@ class Library:
         # it would choose where questions are sent.
         self.embedding: dict[str, Any] = {}
         self._generation: tuple[dict[str, Any], dict[str, str]] = ({}, {})
+        self._reranking: tuple[dict[str, Any], dict[str, str]] = ({}, {})
         self._stamp: list[str | int] | None = None
         self._running: set[apsw.Connection] = set()
         self._lock = threading.Lock()
@@ -70,6 +72,19 @@ class Library:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
         return await anyio.to_thread.run_sync(self.answer, question, limiter=self._limiter, abandon_on_cancel=True)
+
+    def judge(self, connection: apsw.Connection) -> Judge | None:
+        """What reranks, None where nothing is configured; the caller closes it. Raises BrainError for its settings."""
+        from qmd.reranking.judge import opened
+
+        return opened(
+            *self._reranking,
+            os.environ,
+            connection=connection,
+            outgoing=self.settings.outgoing,
+            where=self.settings.config_path,
+            most_s=self.seconds / 2,
+        )
 
     def answer(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """``ask`` in this thread."""
@@ -133,6 +148,7 @@ class Library:
             approved = trust.is_approved(self.settings, config)
             self.embedding = config.embedding if approved else {}
             self._generation = (config.generation, config.models) if approved else ({}, {})
+            self._reranking = (config.reranking, config.models) if approved else ({}, {})
             make_private(dirname(self.settings.database))
             with contextlib.closing(store.open_index(self.settings.database, write=True)) as connection:
                 collections.sync(connection, config, self.settings)

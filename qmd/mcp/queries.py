@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.generation.expander import Expander
+    from qmd.reranking.judge import Judge
     from qmd.semantic import Semantic
 
-    Engine = Callable[[apsw.Connection, "Query", Semantic | None], list[dict[str, Any]]]
+    Engine = Callable[[apsw.Connection, "Query", Semantic | None, Judge | None], list[dict[str, Any]]]
 
 _SNIPPET = 300
 _FETCHED = 50
 _ALL = 1 << 20
 
 NO_EMBEDDINGS = (
-    "Note: no embedding exists in this index yet, so semantic search (vec, hyde, query expansion, reranking) found"
+    "Note: no embedding exists in this index yet, so semantic search (vec, hyde, query expansion) found"
     " nothing; the results are those of the keyword search (lex)."
 )
 
@@ -39,7 +40,10 @@ class Query:
     ``limit`` and ``candidates`` are cut to whole numbers; a negative limit leaves out as many at the end, as in qmd.
     """
 
-    __slots__ = ("candidates", "collections", "expander", "intent", "limit", "min_score", "plain", "searches")
+    __slots__ = (
+        "candidates", "collections", "expander", "intent", "limit", "min_score", "plain", "rerank",
+        "searches",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class Query:
         min_score: float = 0,
         candidates: float | None = None,
         intent: str = "",
+        rerank: bool = True,
     ) -> None:
         self.searches = searches
         self.plain = plain
@@ -61,6 +66,7 @@ class Query:
         self.intent = intent
         # What expands plain words, where something does.
         self.expander: Expander | None = None
+        self.rerank = rerank
 
     @property
     def semantic(self) -> bool:
@@ -79,22 +85,25 @@ class Query:
         return self.searches[0].query if self.searches else ""
 
 
-def run(connection: apsw.Connection, query: Query, meaning: Semantic | None = None) -> list[dict[str, Any]]:
+def run(
+    connection: apsw.Connection, query: Query, meaning: Semantic | None = None, judge: Judge | None = None
+) -> list[dict[str, Any]]:
     """The hits, best first: docid, file (``collection/path``), title, score, context (or None), line, snippet.
 
-    The score is one over the fused rank, as qmd's is without a reranker. Raises structured.QueryError, apsw.Error.
+    The score is one over the fused rank, blended with what ``judge`` says. Raises structured.QueryError, apsw.Error.
     """
     structured.check(query.searches)
     scopes = _scopes(connection, query)
     if query.plain:
-        hits = _plain(connection, query, scopes, meaning)
+        hits = _plain(connection, query, scopes, meaning, judge)
     else:
         limits = hybrid.Limits(query.limit if query.limit > 0 else _ALL, query.min_score, query.candidates)
-        hits = hybrid.documents(connection, query.searches, scopes, limits, query.intent, meaning)[: query.limit]
+        hits = hybrid.documents(connection, query.searches, scopes, limits, query.intent, meaning, judge)
+        hits = hits[: query.limit]
     return _shown(connection, query, hits)
 
 
-def keywords(connection: apsw.Connection, query: Query, _: Semantic | None = None) -> list[dict[str, Any]]:
+def keywords(connection: apsw.Connection, query: Query, *_: object) -> list[dict[str, Any]]:
     """The hits of one keyword search with their own scores, |bm25| / (1 + |bm25|); the rest as ``run``'s."""
     most = max(_FETCHED, 2 * query.limit)
     found = lex.search(connection, query.primary, most, _scopes(connection, query))
@@ -102,7 +111,9 @@ def keywords(connection: apsw.Connection, query: Query, _: Semantic | None = Non
     return _shown(connection, query, [_hit(connection, query, each, each.score) for each in best])
 
 
-def vectors(connection: apsw.Connection, query: Query, meaning: Semantic | None = None) -> list[dict[str, Any]]:
+def vectors(
+    connection: apsw.Connection, query: Query, meaning: Semantic | None = None, _: Judge | None = None
+) -> list[dict[str, Any]]:
     """The hits of one search by meaning with their cosines; without vectors, ``run``'s."""
     if meaning is None:
         # The threshold is for cosines; what keywords find instead has ranks for scores.
@@ -114,31 +125,47 @@ def vectors(connection: apsw.Connection, query: Query, meaning: Semantic | None 
 
 
 def answered(
-    connection: apsw.Connection, query: Query, engine: Engine, section: dict[str, Any]
+    connection: apsw.Connection,
+    query: Query,
+    engine: Engine,
+    section: dict[str, Any],
+    open_judge: Callable[[apsw.Connection], Judge | None] | None = None,
 ) -> tuple[list[dict[str, Any]], str]:
     """(the hits of ``engine``, what a client should know of how they were found).
 
-    ``section`` is the configuration's ``embedding``. Raises structured.QueryError, BrainError, apsw.Error.
+    ``section`` is the configuration's ``embedding``; ``open_judge`` gives what reranks, where the query asks for that.
+    Raises structured.QueryError, BrainError, apsw.Error.
     """
     structured.check(query.searches)
-    hits, note = _answered(connection, query, engine, section)
+    judge, why = None, ""
+    if open_judge is not None and query.rerank and engine is run:
+        try:
+            judge = open_judge(connection)
+        except BrainError as error:
+            why = error.message
+    try:
+        hits, note = _answered(connection, query, engine, section, judge)
+    finally:
+        if judge is not None:
+            why = judge.reason
+            judge.close()
     if query.expander is not None and query.expander.why:
         note = f"{note}\nNote: not expanded: {query.expander.why}".lstrip()
-    return hits, note
+    return hits, f"{note}\nNote: not reranked: {why}".lstrip() if why else note
 
 
 def _answered(
-    connection: apsw.Connection, query: Query, engine: Engine, section: dict[str, Any]
+    connection: apsw.Connection, query: Query, engine: Engine, section: dict[str, Any], judge: Judge | None
 ) -> tuple[list[dict[str, Any]], str]:
     if not query.semantic:
-        return engine(connection, query, None), ""
+        return engine(connection, query, None, judge), ""
     meaning = semantic.opened(connection, section, light=True)
     if isinstance(meaning, str):
-        return engine(connection, query, None), f"{NO_EMBEDDINGS} ({meaning})"
+        return engine(connection, query, None, judge), f"{NO_EMBEDDINGS} ({meaning})"
     try:
-        return engine(connection, query, meaning), ""
+        return engine(connection, query, meaning, judge), ""
     except BrainError as error:
-        return engine(connection, query, None), f"Note: not searched by meaning: {error.message}"
+        return engine(connection, query, None, judge), f"Note: not searched by meaning: {error.message}"
     finally:
         meaning.close()
 
@@ -155,7 +182,9 @@ def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
     ]
 
 
-def _plain(connection: apsw.Connection, query: Query, scopes: list[str], meaning: Semantic | None) -> list[hybrid.Hit]:
+def _plain(
+    connection: apsw.Connection, query: Query, scopes: list[str], meaning: Semantic | None, judge: Judge | None
+) -> list[hybrid.Hit]:
     words = structured.plain(query.plain)
     keyed = lex.search(connection, words, fusion.LIST_LENGTH, scopes)
     more: list[structured.Search] = []
@@ -181,8 +210,10 @@ def _plain(connection: apsw.Connection, query: Query, scopes: list[str], meaning
     known = {each.uri: each for _, found in reversed(lists) for each in found}
     weights = fusion.hybrid_weights([kind for kind, _ in lists]) if more else fusion.document_weights(len(lists))
     fused = fusion.fuse([[each.uri for each in found] for _, found in lists], weights)[: query.candidates]
-    ranked = [(known[name], 1 / rank) for rank, (name, _) in enumerate(fused, 1) if 1 / rank >= query.min_score]
-    return [_hit(connection, query, found, score) for found, score in ranked[: query.limit]]
+    limits = hybrid.Limits(query.limit if query.limit > 0 else _ALL, query.min_score, query.candidates)
+    candidates = [known[name] for name, _ in fused]
+    best = hybrid.placed(connection, candidates, words, limits, query.intent, judge)[: query.limit]
+    return [hybrid.Hit(each.found, each.body, each.score, each.span, {}) for each in best]
 
 
 def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> list[lex.Found]:

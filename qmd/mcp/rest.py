@@ -34,7 +34,7 @@ async def search(library: Library, body: bytes) -> tuple[int, dict[str, Any]]:
     query = _query(given)
 
     def look(connection: apsw.Connection) -> tuple[list[dict[str, Any]], str]:
-        return queries.answered(connection, query, queries.run, library.embedding)
+        return queries.answered(connection, query, queries.run, library.embedding, library.judge)
 
     try:
         hits, note = await library.ask(look)
@@ -66,6 +66,8 @@ def _query(given: dict[str, Any]) -> queries.Query:
         min_score=_number(given.get("minScore"), 0) or 0,
         candidates=_number(given.get("candidateLimit"), None),
         intent=intent if isinstance(intent, str) else "",
+        # As in qmd: anything but a plain no is a yes.
+        rerank=given.get("rerank") is not False,
     )
 
 

@@ -79,6 +79,7 @@ async def _query(library: Library, values: dict[str, Any]) -> CallToolResult:
         min_score=values["minScore"],
         candidates=values.get("candidateLimit"),
         intent=values.get("intent", ""),
+        rerank=values.get("rerank", True),
     )
     return await _search(library, query, queries.run)
 
@@ -111,7 +112,7 @@ async def _search(library: Library, query: queries.Query, engine: queries.Engine
         if query.plain and engine is queries.run:
             expander = library.expander(connection)
             query.expander = None if isinstance(expander, str) else expander
-        return queries.answered(connection, query, engine, library.embedding)
+        return queries.answered(connection, query, engine, library.embedding, library.judge)
 
     try:
         hits, note = await library.ask(look)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.qmd.app.world import Done, Qmd, write
+from tests.qmd.embedding.endpoint import Endpoint, hangs, says
+from tests.qmd.reranking.onnx_file import folder
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    found = Endpoint()
+    yield found
+    found.close()
 
 
 @pytest.fixture
@@ -173,3 +184,140 @@ def test_a_query_shows_code_from_the_chunk_that_its_strategy_makes(place: Path, 
     (cut,) = rows(qmd(*query, "--chunk-strategy", "auto"))
     assert "needle = 1" in plain["snippet"]
     assert "def target" in cut["snippet"]
+
+
+@pytest.fixture
+def reranking(place: Path, tmp_path: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Notes, and a cross-encoder in the user's own configuration; returns the configuration's file."""
+    for name in ("QMD_RERANK_MODEL", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    write(
+        place / "notes",
+        {
+            "a.md": "# Tokens\n\nAll tokens expired.\n",
+            "b.md": "# Kept\n\nThe tokens are in a file, and the file is on the disk of the old machine.\n",
+            "c.md": "# Rest\n\nWhere the tokens go at night, when the machine is off and nobody is there to see it.\n",
+        },
+    )
+    folder(tmp_path / "tiny")
+    assert qmd("collection", "add", "notes").code == 0
+    path = tmp_path / "config" / "qmd" / "index.yml"
+    path.write_text(f"{path.read_text()}rerank:\n  path: {tmp_path / 'tiny'}\n  timeout_s: 60\n")
+    return path
+
+
+ASKED = "lex: tokens\nintent: where in which old file of a machine"
+
+
+def names(found: list[dict[str, Any]]) -> list[str]:
+    return [str(row["file"]).rpartition("/")[2] for row in found]
+
+
+def test_a_reranker_is_used_where_one_is_configured_and_blended_by_place(reranking: Path, qmd: Qmd) -> None:
+    before = rows(qmd("query", ASKED, "--no-rerank", "--json", "--explain"))
+    assert [row["explain"]["rerankScore"] for row in before] == [0, 0, 0]
+    done = qmd("query", ASKED, "--json", "--explain")
+    after = rows(done)
+    assert "Reranked by local/tiny" in done.err
+    for row in after:
+        trace = row["explain"]
+        rank = names(before).index(names([row])[0]) + 1
+        assert (trace["rrf"]["rank"], trace["rrf"]["positionScore"], trace["rrf"]["weight"]) == (rank, 1 / rank, 0.75)
+        assert 0 < trace["rerankScore"] < 1
+        assert trace["blendedScore"] == pytest.approx(0.75 / rank + 0.25 * trace["rerankScore"])
+        assert row["score"] == pytest.approx(trace["blendedScore"], abs=0.01)
+    assert [row["score"] for row in after] == sorted((row["score"] for row in after), reverse=True)
+    # The intent stands before the question: its words are in b, not in a.
+    judged = {names([row])[0]: row["explain"]["rerankScore"] for row in after}
+    assert judged["b.md"] > judged["a.md"]
+    assert "Blend: 75%*1.0000 + 25%*" in qmd("query", ASKED, "--explain").out
+
+
+def test_what_was_judged_is_remembered_until_the_next_update(reranking: Path, place: Path, qmd: Qmd) -> None:
+    import apsw
+
+    first = qmd("query", ASKED, "--json", "--explain").out
+    model = place.parent / "tiny" / "model.onnx"
+    before = model.stat()
+    model.write_bytes(b"\0" * before.st_size)  # would not load
+    os.utime(model, ns=(before.st_mtime_ns, before.st_mtime_ns))
+    again = qmd("query", ASKED, "--json", "--explain")
+    assert (again.out, "Reranked by" in again.err) == (first, True)
+    (database,) = (place.parent / "cache" / "qmd").glob("index.sqlite")
+    connection = apsw.Connection(str(database))
+    assert connection.execute("SELECT count(*) FROM llm_cache").get == 3
+    connection.close()
+    assert qmd("update").code == 0
+    done = qmd("query", ASKED, "--json", "--explain")
+    assert "does not load" in done.err
+    assert [row["explain"]["rerankScore"] for row in rows(done)] == [0, 0, 0]
+
+
+def test_the_order_stays_and_says_so_where_the_reranker_fails(reranking: Path, qmd: Qmd, endpoint: Endpoint) -> None:
+    plain = qmd("query", ASKED, "--no-rerank", "--json", "--explain").out
+    text = reranking.read_text().partition("rerank:")[0]
+
+    def asked(behaviour: Any, timeout_s: float = 20) -> Done:
+        reranking.write_text(f"{text}rerank:\n  base_url: {endpoint.url}\n  timeout_s: {timeout_s}\n")
+        endpoint.always = behaviour
+        return qmd("query", ASKED, "--json", "--explain")
+
+    late = asked(hangs(endpoint.stopped), 0.2)
+    assert (late.code, late.out) == (0, plain)
+    assert "not reranked: no judgement within 0.2 s" in late.err
+    wrong = asked(says({"results": [{"index": 9, "relevance_score": 1}]}))
+    assert (wrong.code, wrong.out) == (0, plain)
+    assert "not reranked" in wrong.err
+    assert "without one score for each text" in wrong.err
+    good = asked(None)
+    assert "Reranked by openai" in good.err
+    assert endpoint.requests[-1][2]["query"] == "where in which old file of a machine\n\ntokens"
+
+
+def test_a_folder_that_is_gone_is_named_and_the_question_answered(reranking: Path, place: Path, qmd: Qmd) -> None:
+    (place.parent / "tiny" / "model.onnx").unlink()
+    done = qmd("query", ASKED, "--json")
+    assert len(rows(done)) == 3
+    assert "model.onnx is missing" in done.err
+    assert "rerank: {path:" in done.err
+
+
+def test_few_candidates_are_judged_where_few_are_wanted(reranking: Path, qmd: Qmd) -> None:
+    assert len(rows(qmd("query", ASKED, "--json", "-C", "1"))) == 1
+
+
+def test_the_environment_may_name_the_folder(
+    notes: Path, tmp_path: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QMD_RERANK_MODEL", str(folder(tmp_path / "named")))
+    assert "Reranked by local/named" in qmd("query", "lex: tokens").err
+    monkeypatch.setenv("QMD_RERANK_MODEL", "hf:ggml-org/a/b.gguf")
+    assert "there is no reranker" in qmd("query", "lex: tokens").err
+
+
+def test_a_projects_reranker_waits_for_approval(
+    place: Path, tmp_path: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("QMD_RERANK_MODEL", raising=False)
+    write(place, {"notes/a.md": "# A\n\ntokens\n"})
+    assert qmd("init").code == 0
+    assert qmd("collection", "add", "notes").code == 0
+    config = place / ".qmd" / "index.yml"
+    before = config.read_text()
+    for added in (f"rerank:\n  path: {folder(tmp_path / 'theirs')}\n", f"models:\n  rerank: {tmp_path / 'theirs'}\n"):
+        config.write_text(before + added)
+        done = qmd("query", "lex: tokens")
+        assert "there is no reranker" in done.err
+        assert qmd("trust").code == 0
+        assert "Reranked by local/theirs" in qmd("query", "lex: tokens").err
+
+
+def test_a_benchmark_measures_the_reranked_order(reranking: Path, place: Path, qmd: Qmd) -> None:
+    query = {"id": "q", "query": "lex: tokens", "type": "exact", "expected_files": ["b.md"], "expected_in_top_k": 3}
+    (place / "set.json").write_text(json.dumps({"description": "", "version": 1, "queries": [query]}))
+    backends = json.loads(qmd("bench", "set.json", "--json").out)["results"][0]["backends"]
+    assert backends["full"]["recall"] == 1
+    (place.parent / "tiny" / "model.onnx").unlink()
+    done = qmd("bench", "set.json", "--json")
+    assert "not reranked" in done.err
+    assert json.loads(done.out)["results"][0]["backends"]["full"]["recall"] == 0

@@ -1,4 +1,4 @@
-"""An endpoint on loopback that speaks both protocols, and every way an endpoint can misbehave."""
+"""An endpoint on loopback that embeds by two protocols and reranks, and every way an endpoint can misbehave."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ def vector(text: str) -> list[float]:
     values = [0.1] * DIMENSIONS
     values[sum(map(ord, text)) % DIMENSIONS] = 3.0
     return values
+
+
+def overlap(query: str, text: str) -> float:
+    """The share of a question's words that a text has."""
+    words = query.lower().split()
+    return sum(word in text.lower() for word in words) / len(words)
 
 
 class Endpoint:
@@ -62,7 +68,13 @@ class Endpoint:
 
 
 def good(body: Any) -> Any:
-    """What either protocol answers; OpenAI's in another order than was asked, as it may."""
+    """What each protocol answers; OpenAI's and a reranker's in another order than was asked, as they may."""
+    if "query" in body:
+        scored = [
+            {"index": index, "relevance_score": overlap(body["query"], text)}
+            for index, text in enumerate(body["documents"])
+        ]
+        return {"results": sorted(scored, key=lambda row: -row["relevance_score"])}
     if "requests" in body:
         texts = [request["content"]["parts"][0]["text"] for request in body["requests"]]
         return {"embeddings": [{"values": vector(text)} for text in texts]}

@@ -17,6 +17,7 @@ from qmd.mcp.server import Service
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
 from tests.qmd.mcp.world import CONFIG, TIDES, World, talk
+from tests.qmd.reranking.onnx_file import folder
 
 CONTEXT = "<!-- Context: Everything about the harbour\n\nNotes of the harbour master -->\n\n"
 
@@ -377,3 +378,27 @@ def test_who_connects_is_told_of_the_index_as_it_stands(world: World) -> None:
     world.index()
     told, _ = talk(service.server, conversation)
     assert "over 6 markdown documents" in told
+
+
+def test_results_are_reranked_where_a_reranker_is_configured_unless_told_not_to(world: World) -> None:
+    place = folder(world.root / "tiny")
+    world.configure(CONFIG + f"rerank:\n  path: {place}\n  timeout_s: 14\n")
+    asked = {"searches": lex("quay"), "intent": "which spring plan would rebuild walls"}
+    plain = ask(world, "query", **asked, rerank=False)
+    scores = [hit["score"] for hit in plain.structured_content["results"]]
+    assert scores == [1, 0.5, 0.33, 0.25][: len(scores)]
+    reranked = ask(world, "query", **asked)
+    assert len(reranked.content) == 1
+    assert sorted(files(reranked)) == sorted(files(plain))
+    # Ranks 1 to 3 count three quarters: 0.75 and more, then 0.375 and more.
+    best, second = [hit["score"] for hit in reranked.structured_content["results"]][:2]
+    assert 0.75 < best < 1
+    assert 0.375 < second < 0.625
+    words = ask(world, "query", query="quay", rerank=True)
+    assert 0.75 < words.structured_content["results"][0]["score"] < 1
+    (place / "model.onnx").write_bytes(b"no model")
+    broken = ask(world, "query", **asked)
+    assert broken.structured_content == plain.structured_content
+    assert "Note: not reranked" in str(broken.content[1].text)
+    (place / "model.onnx").unlink()
+    assert "model.onnx is missing" in str(ask(world, "query", **asked).content[1].text)

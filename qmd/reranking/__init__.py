@@ -1,0 +1,1 @@
+"""Reranking: a model reads the question beside each candidate and says how well they go together."""

@@ -1,0 +1,164 @@
+"""A reranker within its time: what it says of texts, or why nothing is said and the order stays.
+
+However it fails (slow, out of order, answering nonsense), a question is answered all the same.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core.errors import BrainError, EngineTimeout
+from qmd.reranking import cache
+from qmd.reranking.reranker import TIMEOUT_S, configured, make
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from qmd.reranking.reranker import Reranker
+
+    # What texts pass before they leave this machine; may raise BrainError to withhold them.
+    Outgoing = Callable[[list[str]], list[str]]
+
+# Characters of a text: about what the largest windows (8,192 tokens) hold.
+_LONGEST = 32_000
+
+
+class Judge:
+    """Judges any number of questions; ``close`` it in the end.
+
+    Of the last one: ``reason`` says why it was not judged, "" where it was; ``took_ms``. ``connection`` is of the index
+    that keeps scores.
+    """
+
+    def __init__(
+        self,
+        reranker: Reranker,
+        timeout_s: float = TIMEOUT_S,
+        connection: apsw.Connection | None = None,
+        outgoing: Outgoing | None = None,
+    ) -> None:
+        self._reranker = reranker
+        self._timeout_s = timeout_s
+        self._connection = connection
+        self._outgoing = outgoing
+        self._fresh: dict[str, float] = {}
+        self.reason = ""
+        self.took_ms = 0.0
+
+    @property
+    def name(self) -> str:
+        """The reranker's."""
+        return self._reranker.name
+
+    def scores(self, query: str, texts: Sequence[str], within_s: float | None = None) -> list[float] | None:
+        """How well each text answers (0–1), None where that could not be had in time, or at all; ``reason`` says why.
+
+        ``within_s`` shortens the configured time.
+        """
+        started = time.monotonic()
+        seconds = self._timeout_s if within_s is None else min(self._timeout_s, within_s)
+        self.reason = ""
+        try:
+            found = self._known_and_new(query, texts, started + seconds)
+        except BrainError as error:
+            self.reason = error.message
+            if isinstance(error, EngineTimeout):
+                self.reason = f"no judgement within {seconds:.2g} s ({error.message})"
+            return None
+        finally:
+            self.took_ms = round((time.monotonic() - started) * 1000, 1)
+        return found
+
+    def keep(self) -> None:
+        """Write down what was learned, for the next time that it is asked."""
+        fresh, self._fresh = self._fresh, {}
+        if self._connection is not None:
+            cache.write(self._connection, fresh)
+
+    def close(self) -> None:
+        """Keep what was learned, and let the reranker go."""
+        self.keep()
+        self._reranker.close()
+
+    def _known_and_new(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+        # A command line may hold bytes that are no UTF-8.
+        query, *texts = (text[:_LONGEST].encode("utf-8", "replace").decode() for text in (query, *texts))
+        keys = cache.keys(query, self._reranker.identity, texts)
+        known = dict(self._fresh)
+        if self._connection is not None:
+            try:
+                known.update(cache.read(self._connection, keys))
+            except apsw.InterruptError:
+                raise EngineTimeout("the question's time was up") from None
+            except apsw.SQLError:
+                self._connection = None  # an index of another program, which has no such table
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if new:
+            asked = list(new.values())
+            if self._reranker.remote and self._outgoing is not None:
+                query, *asked = self._outgoing([query, *asked])
+            found = self._bounded(lambda: self._reranker.score(query, asked, until), until)
+            self._fresh.update(zip(new, found, strict=True))
+            known.update(zip(new, found, strict=True))
+        return probabilities([known[key] for key in keys])
+
+    def _bounded(self, work: Callable[[], list[float]], until: float) -> list[float]:
+        """``work`` in a thread that is left behind when the time is up: a name that does not resolve, a model that
+        loads for long, and an answer that drips look at no clock.
+        """
+        box: queue.SimpleQueue[list[float] | BaseException] = queue.SimpleQueue()
+
+        def run() -> None:
+            try:
+                box.put(work())
+            except BaseException as error:  # noqa: BLE001  # raised again below, where somebody waits for it
+                box.put(error)
+
+        threading.Thread(target=run, name="reranker", daemon=True).start()
+        try:
+            found = box.get(timeout=max(0.0, until - time.monotonic()))
+        except queue.Empty:
+            self._reranker.cancel()
+            raise EngineTimeout(f"{self.name} did not get through in time") from None
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+
+def probabilities(scores: Sequence[float]) -> list[float]:
+    """Scores as 0–1: logits (llama.cpp's server gives those), of which one at least lies outside, by the sigmoid."""
+    if all(0.0 <= score <= 1.0 for score in scores):
+        return list(scores)
+    return [1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, score)))) for score in scores]
+
+
+def opened(
+    section: Mapping[str, Any],
+    models: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    connection: apsw.Connection | None = None,
+    outgoing: Outgoing | None = None,
+    where: str = "",
+    most_s: float = math.inf,
+) -> Judge | None:
+    """The judge by the configured reranker, None where none is configured. Nothing is loaded yet.
+
+    ``where`` is the configuration's file, for errors; ``most_s`` the longest that a question may wait. Raises BadInput
+    where the section does not hold, EngineMissing where what it names is not there.
+    """
+    from core.config_yaml import check_rerank
+
+    check_rerank(where or "rerank", dict(section))
+    chosen = configured(section, environ, models)
+    if not chosen:
+        return None
+    timeout_s = min(float(chosen.get("timeout_s") or TIMEOUT_S), most_s)
+    return Judge(make(chosen, environ), timeout_s, connection, outgoing)

@@ -1,0 +1,124 @@
+"""Rerankers behind HTTP: ``POST …/rerank`` of model, query, documents and top_n; the answer is scores with indexes.
+
+https://docs.cohere.com/v2/reference/rerank; Jina, vLLM, llama.cpp's server and LiteLLM speak it too. Text Embeddings
+Inference takes ``texts`` instead and answers with a bare list, which is tried where it asks for that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput, Internal
+from qmd.embedding.provider import TextRefused
+from qmd.embedding.remote import header
+from qmd.embedding.wire import Endpoint, check_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Provider: (variable of its address, variables of its key, its own address, its model).
+PROVIDERS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
+    "openai": ("OPENAI_BASE_URL", (), "", ""),
+    "cohere": ("COHERE_BASE_URL", ("COHERE_API_KEY", "CO_API_KEY"), "https://api.cohere.com/v2", "rerank-v3.5"),
+    "jina": ("JINA_BASE_URL", ("JINA_API_KEY",), "https://api.jina.ai/v1", "jina-reranker-v2-base-multilingual"),
+}
+# Text Embeddings Inference takes no more at once, unless told to.
+BATCH = 32
+_ATTEMPTS = 3
+_LARGEST = 8 << 20
+_FIX = "check that the endpoint reranks: docs/retrieval.md"
+
+
+class Remote:
+    """An endpoint. Raises BadInput where its address, or the key of a service that wants one, is missing.
+
+    Keys: ``RERANK_API_KEY``, else the provider's own; ``OPENAI_API_KEY`` only where ``OPENAI_BASE_URL`` leads to the
+    same host, so that it is shown to nobody whom it is not for.
+    """
+
+    remote = True
+
+    def __init__(self, provider: str, section: Mapping[str, Any], environ: Mapping[str, str], **options: Any) -> None:
+        variable, keys, own, model = PROVIDERS[provider]
+        given = str(section.get("base_url") or environ.get(variable) or own)
+        if not given:
+            raise BadInput("the reranker has no address", "rerank: {base_url: http://localhost:8080/v1}")
+        base = check_url(given)
+        if provider == "openai" and _same_host(base, environ.get(variable) or ""):
+            keys = ("OPENAI_API_KEY",)
+        name, key = next(
+            ((each, found) for each in ("RERANK_API_KEY", *keys) if (found := environ.get(each) or "")), ("", "")
+        )
+        if not key and base == own:
+            raise BadInput(f"{provider} wants a key", f"export {keys[0]}=…")
+        self.model = str(section.get("model") or model)
+        self.name = f"{provider}/{self.model}" if self.model else provider
+        self.identity = f"{base}:{self.model}"
+        headers = {"Authorization": f"Bearer {header(key, name)}"} if key else {}
+        url = base if base.endswith("/rerank") else f"{base}/rerank"
+        fix = "check rerank: base_url and model, and the key (RERANK_API_KEY)"
+        self._endpoint = Endpoint(url, headers, key, fix, **{"attempts": _ATTEMPTS, "largest": _LARGEST, **options})
+        self._field = "documents"
+        # Four letters a token, as for embeddings; 0 leaves it to the endpoint.
+        self._letters = 4 * int(section.get("window") or 0)
+
+    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+        """The endpoint's own scores, which may be logits. Raises BrainError."""
+        scores: list[float] = []
+        for start in range(0, len(texts), BATCH):
+            part = [text[: self._letters or None] for text in texts[start : start + BATCH]]
+            scores += scores_of(self._ask(query, part, until), len(part), self._endpoint.host)
+        return scores
+
+    def cancel(self) -> None:
+        """Each request knows its own end."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._endpoint.close()
+
+    def _ask(self, query: str, texts: list[str], until: float) -> Any:
+        body: dict[str, Any] = {"model": self.model} if self.model else {}
+        body.update({"query": query, self._field: texts, "top_n": len(texts)})
+        try:
+            return self._endpoint.post(body, until)
+        except TextRefused as refusal:
+            if self._field == "documents" and "texts" in refusal.message:
+                self._field = "texts"
+                return self._ask(query, texts, until)
+            raise Internal(refusal.message, "rerank: {window: …} makes texts shorter; check rerank: model") from None
+
+
+def scores_of(answer: Any, count: int, host: str) -> list[float]:
+    """The scores of ``count`` texts by their index: all of them, each once, finite. Raises Internal otherwise."""
+    rows = answer
+    if isinstance(answer, dict):
+        rows = answer.get("results", answer.get("data"))
+    wrong = Internal(f"{host} answered without one score for each text", _FIX)
+    if not isinstance(rows, list) or len(rows) != count:
+        raise wrong
+    found: dict[int, float] = {}
+    for row in rows:
+        index: Any = row.get("index") if isinstance(row, dict) else None
+        score: Any = row.get("relevance_score", row.get("score")) if isinstance(row, dict) else None
+        if not _is_number(index) or not _is_number(score) or index != int(index):
+            raise wrong
+        found[int(index)] = float(score)
+    if sorted(found) != list(range(count)):
+        raise wrong
+    return [found[index] for index in range(count)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _same_host(one: str, other: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        first, second = urlsplit(one), urlsplit(other)
+        return bool(other) and (first.scheme, first.netloc) == (second.scheme, second.netloc)
+    except ValueError:
+        return False

@@ -1,0 +1,92 @@
+"""What every reranker offers, and which one is meant: a cross-encoder on this machine, or an endpoint.
+
+There is none unless somebody configures one: by a section ``rerank``, or where ``models.rerank`` (``QMD_RERANK_MODEL``)
+names a folder or an address. A model of qmd's own (``hf:…gguf``) is none that this program runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LOCAL = "local"
+# How long a question waits for its reranker, where the section does not say.
+TIMEOUT_S = 5.0
+_FOLDERS = ("/", "~", "./", "../", "file://")
+_ADDRESSES = ("http://", "https://")
+
+
+class Reranker(Protocol):
+    """A model that judges texts.
+
+    ``name`` is for people; ``identity`` changes with whatever makes its scores others than they were; ``remote`` says
+    that texts leave this machine.
+    """
+
+    name: str
+    identity: str
+    remote: bool
+
+    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+        """A score a text, in their order: probabilities (0–1), or the logits of such. Raises BrainError, EngineTimeout
+        past ``until`` (``time.monotonic()``).
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Have a ``score`` that runs in another thread end soon."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def configured(
+    section: Mapping[str, Any], environ: Mapping[str, str], models: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The section in force, empty where there is no reranker.
+
+    ``section`` is the configuration's ``rerank``, ``models`` its ``models``. An endpoint whose section names no model
+    takes the name in ``models.rerank``, else in ``QMD_RERANK_MODEL``.
+    """
+    uri = (models or {}).get("rerank") or environ.get("QMD_RERANK_MODEL") or ""
+    chosen = {key: value for key, value in section.items() if value is not None}
+    if "provider" not in chosen:
+        if "path" in chosen:
+            chosen["provider"] = LOCAL
+        elif "base_url" in chosen:
+            chosen["provider"] = "openai"
+        elif uri.startswith(_FOLDERS):
+            chosen.update(provider=LOCAL, path=uri.removeprefix("file://"))
+        elif uri.startswith(_ADDRESSES):
+            chosen.update(provider="openai", base_url=uri)
+        else:
+            return {}
+    if chosen["provider"] != LOCAL and not uri.startswith(("hf:", *_FOLDERS, *_ADDRESSES)) and uri:
+        chosen.setdefault("model", uri)
+    return chosen
+
+
+def make(section: Mapping[str, Any], environ: Mapping[str, str], threads: int = 0) -> Reranker:
+    """The reranker of a section that ``configured`` gave; nothing is loaded and nobody is asked yet.
+
+    Keys come from ``environ``. Raises BadInput for an unknown provider, or where an address or a key is missing,
+    EngineMissing where a folder holds no model.
+    """
+    name = str(section["provider"])
+    if name == LOCAL:
+        from qmd.reranking.local import CrossEncoder
+
+        return CrossEncoder(
+            str(section.get("path") or ""), str(section.get("model") or ""), int(section.get("window") or 0), threads
+        )
+    from qmd.reranking.remote import PROVIDERS, Remote
+
+    if name not in PROVIDERS:
+        raise BadInput(
+            f"unknown reranker {name!r}", f"rerank: {{provider: …}} is one of: {LOCAL}, {', '.join(PROVIDERS)}"
+        )
+    return Remote(name, section, environ)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+import pytest
+
+from core.errors import Internal, Refused
+from qmd.models import cache_key
+from qmd.reranking import cache
+from qmd.reranking.judge import Judge, opened, probabilities
+from qmd.store import open_index
+
+
+class Fake:
+    """Scores by length; ``asked`` keeps what was asked."""
+
+    name = "fake/m"
+    identity = "fake"
+    remote = True
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+        self.failure: BaseException | None = None
+        self.wait: threading.Event | None = None
+        self.cancelled = False
+
+    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+        self.asked.append((query, list(texts)))
+        if self.wait is not None:
+            self.wait.wait(30)
+        if self.failure is not None:
+            raise self.failure
+        return [len(text) / 100 for text in texts]
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> str:
+    path = str(tmp_path / "index.sqlite")
+    open_index(path, write=True).close()
+    return path
+
+
+def test_scores_come_in_the_order_of_the_texts_and_a_text_is_judged_once() -> None:
+    fake = Fake()
+    judge = Judge(fake)
+    assert judge.scores("q", ["bb", "a", "bb"]) == [0.02, 0.01, 0.02]
+    assert fake.asked == [("q", ["bb", "a"])]
+    assert judge.reason == ""
+    assert judge.scores("q", ["a"]) == [0.01]
+    assert len(fake.asked) == 1
+
+
+def test_a_failure_is_a_reason_and_no_error() -> None:
+    fake = Fake()
+    fake.failure = Internal("it answered nonsense")
+    judge = Judge(fake)
+    assert judge.scores("q", ["a"]) is None
+    assert judge.reason == "it answered nonsense"
+    fake.failure = None
+    assert judge.scores("q", ["a"]) == [0.01]
+    assert judge.reason == ""
+
+
+def test_a_fault_of_ours_is_not_hidden() -> None:
+    fake = Fake()
+    fake.failure = ZeroDivisionError()
+    with pytest.raises(ZeroDivisionError):
+        Judge(fake).scores("q", ["a"])
+
+
+def test_what_takes_too_long_is_left_behind_and_told_to_end() -> None:
+    fake = Fake()
+    fake.wait = threading.Event()
+    judge = Judge(fake, timeout_s=60)
+    started = time.monotonic()
+    try:
+        assert judge.scores("q", ["a"], within_s=0.05) is None
+        assert time.monotonic() - started < 20
+        assert "no judgement within 0.05 s" in judge.reason
+        assert fake.cancelled
+    finally:
+        fake.wait.set()
+
+
+def test_scores_are_kept_in_qmds_cache_and_found_again(index: str) -> None:
+    fake = Fake()
+    with contextlib.closing(open_index(index)) as connection:
+        judge = Judge(fake, connection=connection)
+        assert judge.scores("q", ["a", "bb"]) == [0.01, 0.02]
+        judge.close()
+        key = cache_key("rerank", {"query": "q", "model": "fake", "chunk": "a"})
+        assert connection.execute("SELECT result FROM llm_cache WHERE hash = ?", (key,)).get == "0.01"
+        again = Judge(fake, connection=connection)
+        assert again.scores("q", ["bb", "ccc", "a"]) == [0.02, 0.03, 0.01]
+        assert fake.asked[1:] == [("q", ["ccc"])]
+        assert again.scores("other", ["a"]) == [0.01]
+        assert fake.asked[2:] == [("other", ["a"])]
+
+
+def test_a_cache_that_cannot_be_used_is_no_failure(index: str, tmp_path: Path) -> None:
+    with contextlib.closing(open_index(index, write=True)) as connection:
+        connection.execute("INSERT INTO llm_cache VALUES('k', '{\"score\": 1}', '2020-01-01')")
+        connection.execute("INSERT INTO llm_cache VALUES('n', 'nan', '2020-01-01')")
+        assert cache.read(connection, ["k", "n"]) == {}
+        connection.execute("BEGIN IMMEDIATE")
+        judge = Judge(Fake(), connection=connection)
+        assert judge.scores("q", ["a"]) == [0.01]
+        judge.close()  # somebody else is writing
+        connection.execute("ROLLBACK")
+        assert connection.execute("SELECT count(*) FROM llm_cache").get == 2
+    with contextlib.closing(apsw.Connection(":memory:")) as foreign:
+        assert Judge(Fake(), connection=foreign).scores("q", ["a"]) == [0.01]
+
+
+def test_what_leaves_the_machine_passes_the_filter() -> None:
+    fake = Fake()
+    assert Judge(fake, outgoing=lambda texts: [text.upper() for text in texts]).scores("q", ["a"]) == [0.01]
+    assert fake.asked == [("Q", ["A"])]
+    fake.remote = False
+    Judge(fake, outgoing=lambda texts: [text.upper() for text in texts]).scores("q", ["a"])
+    assert fake.asked[1:] == [("q", ["a"])]
+
+    def withheld(texts: list[str]) -> list[str]:
+        raise Refused("nothing leaves before it is redacted")
+
+    fake.remote = True
+    judge = Judge(fake, outgoing=withheld)
+    assert judge.scores("q", ["a"]) is None
+    assert judge.reason == "nothing leaves before it is redacted"
+    assert len(fake.asked) == 2
+
+
+def test_logits_become_probabilities_in_their_order() -> None:
+    assert probabilities([0.2, 1.0, 0.0]) == [0.2, 1.0, 0.0]
+    found = probabilities([-11.5, 0.0, 3.0, 1e9, -1e9])
+    assert found[1] == 0.5
+    assert 0 <= found[4] < found[0] < found[1] < found[2] < found[3] <= 1
+    assert probabilities([]) == []
+
+
+def test_without_configuration_there_is_no_judge() -> None:
+    assert opened({}, {}, {}) is None
+
+
+def test_it_waits_no_longer_than_it_may(tmp_path: Path) -> None:
+    judge = opened({"base_url": "http://127.0.0.1:9/v1", "timeout_s": 60}, {}, {}, most_s=2)
+    assert judge is not None
+    assert judge._timeout_s == 2
