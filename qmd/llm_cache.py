@@ -15,8 +15,8 @@ from core import clock
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# As many as the real program keeps.
-MOST = 1000
+# The real program keeps 1,000, which are 25 reranked questions: a question's expansion would not outlive them.
+MOST = 5000
 _BUSY_MS = 500
 
 

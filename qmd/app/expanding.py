@@ -47,7 +47,7 @@ def opened(session: Session) -> Expander | str:
     """What expands questions, or why nothing does."""
     from qmd.generation import expander
 
-    return expander.opened(session.index, *configured(session), os.environ)
+    return expander.opened(session.index, *configured(session), os.environ, outgoing=session.settings.outgoing)
 
 
 class Expansion:

@@ -13,12 +13,15 @@ from qmd.generation.choice import choose
 from qmd.generation.generator import make
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import apsw
 
     from qmd.generation.generator import Generator
     from qmd.structured import Search
+
+    # JSON-like text as it may leave; raises BrainError where it may not (``Settings.outgoing``).
+    Outgoing = Callable[[Any], Any]
 
 _SAID = 300
 
@@ -26,12 +29,20 @@ _SAID = 300
 class Expander:
     """``name`` is the generator's; ``why`` says of the last question why it was not expanded, "" where it was."""
 
-    __slots__ = ("_connection", "_generator", "_timeout_s", "name", "why")
+    __slots__ = ("_connection", "_generator", "_outgoing", "_timeout_s", "name", "why")
 
-    def __init__(self, connection: apsw.Connection, generator: Generator, name: str, timeout_s: float) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        generator: Generator,
+        name: str,
+        timeout_s: float,
+        outgoing: Outgoing | None = None,
+    ) -> None:
         self._connection = connection
         self._generator = generator
         self._timeout_s = timeout_s
+        self._outgoing = outgoing
         self.name = name
         self.why = ""
 
@@ -45,7 +56,8 @@ class Expander:
         if kept:
             return kept
         try:
-            answer = self._generator.ask(expansion.SYSTEM, expansion.prompt(query, intent), self._timeout_s)
+            asked = [query, intent] if self._outgoing is None else self._outgoing([query, intent])
+            answer = self._generator.ask(expansion.SYSTEM, expansion.prompt(*asked), self._timeout_s)
             found = expansion.read(answer, query)
         except (BrainError, expansion.Unusable) as error:
             self.why = one_line(f"{self.name}: {error}", _SAID)
@@ -67,11 +79,12 @@ def opened(
     configured: Mapping[str, str],
     environ: Mapping[str, str],
     most_s: float = 0.0,
+    outgoing: Outgoing | None = None,
 ) -> Expander | str:
     """What expands questions, or why nothing does.
 
     ``section`` is the configuration's ``generation``, ``configured`` its ``models``; ``most_s`` bounds the section's
-    ``timeout_s`` where the caller has less time.
+    ``timeout_s`` where the caller has less time. ``outgoing`` is what a question passes before it is sent.
     """
     try:
         choice = choose(section, configured, environ)
@@ -80,7 +93,7 @@ def opened(
         generator = make(choice, environ)
     except BrainError as error:
         return error.message
-    return Expander(connection, generator, choice.name, min(choice.timeout_s, most_s or choice.timeout_s))
+    return Expander(connection, generator, choice.name, min(choice.timeout_s, most_s or choice.timeout_s), outgoing)
 
 
 def _kept(stored: str | None, query: str) -> list[Search]:

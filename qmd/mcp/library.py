@@ -100,7 +100,9 @@ class Library:
         """What expands plain questions, in half the time that a call has, or why nothing does."""
         from qmd.generation import expander
 
-        return expander.opened(connection, *self._generation, os.environ, self.seconds / 2)
+        return expander.opened(
+            connection, *self._generation, os.environ, self.seconds / 2, outgoing=self.settings.outgoing
+        )
 
     async def outgoing(self, value: _Answer) -> _Answer:
         """``value``, JSON-like text out of documents, as it may leave (``Settings.outgoing``). Raises BrainError."""

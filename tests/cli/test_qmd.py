@@ -16,6 +16,8 @@ from qmd.mcp.library import Library
 from qmd.settings import of_brain
 from qmd.store import open_index
 from runtime import withhold
+from tests.qmd.embedding.endpoint import Endpoint, says
+from tests.qmd.generation.test_of_openai import chat
 
 Brain = Callable[..., CompletedProcess[str]]
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -83,3 +85,20 @@ def test_agents_get_nothing_while_the_policy_is_newer_than_the_index(note: str, 
     assert refused.returncode != 0
     assert "staging" not in refused.stdout
     assert "staging" in brain("qmd", "--brain", "get", "inbox/a.md").stdout
+
+
+def test_a_question_is_sent_to_a_generator_without_its_secrets(note: str, home: Home, brain: Brain) -> None:
+    endpoint = Endpoint()
+    try:
+        endpoint.always = says(chat("lex: deploying\n"))
+        Path(home.path("collections.yml")).write_text(
+            f"collections: {{inbox: {{path: inbox}}}}\ngeneration: {{model: small, base_url: '{endpoint.url}'}}\n"
+        )
+        direct = {"no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1", "OPENAI_API_KEY": ""}
+        done = brain("qmd", "--brain", "query", f"what uses {TOKEN}?", "--json", env=direct)
+        assert [row["title"] for row in json.loads(done.stdout)] == ["Deploying"], done.stderr
+    finally:
+        endpoint.close()
+    ((_, headers, body),) = endpoint.requests
+    assert "what uses [redacted:github]?" in body["messages"][1]["content"]
+    assert TOKEN not in json.dumps([headers, body])
