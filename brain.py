@@ -221,8 +221,8 @@ def entry() -> None:
     # Python has no stream object where the caller closed the descriptor (`>&-`).
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the process ends
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if sys.argv[1:2] == ["ask"]:
-        gc.disable()  # one answer and the process ends: collecting would cost a tenth of it
+    if sys.argv[1:2] == ["ask"] or sys.argv[1:3] == ["hook", "stop"]:
+        gc.disable()  # one answer, or one transcript of a bounded size, and it ends: collecting would cost a tenth of it
     try:
         if "_ARGCOMPLETE" in os.environ:
             from cli.completion import answer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from core import wal
 from core.home import Home, make_private
 from core.version import DOCUMENT, PARSER, REDACTION
 
@@ -134,8 +135,8 @@ class State:
         execute("commit")
 
     def hasten(self) -> None:
-        """Leave what is written in the log when this closes: whoever writes next puts it back."""
-        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        """Leave what is written in the log, also when this closes: see ``core.wal``."""
+        wal.leave(self._connection)
 
     def close(self) -> None:
         """Close the connection."""

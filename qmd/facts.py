@@ -6,7 +6,7 @@ import re
 import time
 from typing import Any
 
-from core import clock, frontmatter, jsonio
+from core import clock, document, frontmatter, jsonio
 
 _MAX_FIELDS = 64
 _MAX_TEXT = 2000
@@ -34,8 +34,6 @@ def read(text: str, mtime: int) -> Facts:
     fields: dict[str, Any] = {}
     found = frontmatter.bounds(text)
     if found is not None and found[1] - found[0] <= _MAX_HEAD:
-        from core import document  # imports the YAML library, which most texts do without
-
         meta = document.fields(text[found[0] : found[1]]) or {}
         fields = {str(key)[:100]: kept for key, value in meta.items() if (kept := _plain(value)) is not None}
         fields = dict(list(fields.items())[:_MAX_FIELDS])

@@ -106,6 +106,10 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     if outcome == NEEDS_RUN:
         detach(home, environ)
         return {"outcome": "detached", "reason": outcome}
+    from runtime.indexing import log_is_long
+
+    if log_is_long(home):
+        detach(home, environ)
     return {"outcome": outcome}
 
 
@@ -131,10 +135,12 @@ def settle(home: Home, key: str, *, wait_s: float, whole: bool = False) -> str:
 
 
 def drain(home: Home) -> int:
-    """Settle all that is due; the one child that does this waits for locks, the others leave it to it.
+    """Settle all that is due and write back the logs; the child that does this waits for locks, others leave it to it.
 
     Returns how many notes were settled. Raises what the last failure was, after having tried them all.
     """
+    from runtime.indexing import write_back
+
     settled = 0
     failure: Exception | None = None
     tried: dict[str, float] = {}
@@ -152,6 +158,7 @@ def drain(home: Home) -> int:
                         settled += 1
                     except (BrainError, OSError) as error:
                         failure = error
+                write_back(home)
         except LockContention:
             return settled  # another child is at it, and looks again before it ends
         # What was noted while the lock was being given back would otherwise wait for the next hook.

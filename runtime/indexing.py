@@ -9,7 +9,7 @@ from os.path import join, relpath
 import apsw
 
 import ingest.run
-from core import clock
+from core import clock, wal
 from core.errors import BadInput, Internal
 from core.files import sweep_temporaries
 from core.locks import FileLock
@@ -177,8 +177,7 @@ def _bring_in(
     from qmd.writer import put
 
     connection = _open(home, busy_ms)
-    # What was written stays in the log for whoever writes next: putting it back takes as long as all the rest.
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    wal.leave(connection)
     late: list[str] = []
     try:
         for document in written:
@@ -200,6 +199,26 @@ def _hash(connection: apsw.Connection, collection: str, name: str) -> str | None
         "SELECT hash FROM documents WHERE collection = ? AND path = ? AND active = 1", (collection, name)
     ).fetchone()
     return None if row is None else str(row[0])
+
+
+def log_is_long(home: Home) -> bool:
+    """Whether what transcripts left behind (``index_transcript``) is to be written back."""
+    return any(map(wal.is_long, _databases(home)))
+
+
+def write_back(home: Home) -> None:
+    """Write back the databases' logs where they are long. Raises Internal and EngineMissing."""
+    for path in filter(wal.is_long, _databases(home)):
+        try:
+            wal.checkpoint(path)
+        except apsw.BusyError:
+            continue  # whoever writes now is followed by another hook, which looks again
+        except apsw.Error as error:
+            raise translate(error, path) from error
+
+
+def _databases(home: Home) -> tuple[str, str]:
+    return home.index, join(home.state, SOURCES_FILE)
 
 
 def index_file(home: Home, config: Config, collection: str, path: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from core import wal
 from core.home import Home
 from runtime import due, fence, hooks
 
@@ -116,6 +117,20 @@ def test_what_was_appended_is_found_and_a_whole_run_finds_nothing_left(
     assert (report["sources"]["claude"]["ingested"], report["collections"]["brain"]["updated"]) == (0, 0)
     answer = json.loads(brain("ask", "--json", "puffin").stdout)
     assert answer["freshness"]["lexical"]["fresh"] is True
+
+
+def test_hooks_leave_no_log_that_slows_the_next_one(brain: Brain, indexed: Home, claude_root: Path) -> None:
+    log = Path(f"{indexed.index}-wal")
+    longest = 0
+    for number in range(2, 5):
+        session = f"0aaaaaaa-0000-4000-8000-00000000000{number}"
+        words = " ".join(f"w{number}x{word}" for word in range(30_000))
+        path = transcript(claude_root, session, "what did it print?", words)
+        assert silent(brain("hook", "stop", stdin=payload(path, session)))
+        longest = max(longest, log.stat().st_size if log.exists() else 0)
+    assert longest > 2_000_000  # hooks do leave their log to others
+    assert eventually(lambda: not wal.is_long(indexed.index))
+    assert asked(brain, "w2x7") == ["qmd://brain/0aaaaaaa-0000-4000-8000-000000000002.md"]
 
 
 def test_the_answer_knows_that_nothing_waits_after_the_hook(brain: Brain, indexed: Home, claude_root: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from core import document_yaml, plain_yaml
 from core.document import Document, Timestamp, render, split
 from core.text import clean, encodable
 
@@ -139,3 +140,63 @@ def test_splitting_takes_time_in_proportion_to_the_text() -> None:
 
     took(1000)
     assert took(160_000) < 16 * max(took(20_000), 0.005)
+
+
+_PLAIN = st.text("ab eno79-.:#'/_,?(é“中", min_size=1, max_size=12)
+
+
+@given(
+    st.dictionaries(
+        st.text("abon_19:", min_size=1, max_size=5) | _PAYLOAD,
+        _VALUE
+        | _PLAIN
+        | st.lists(_PLAIN, max_size=3)
+        | st.builds(Timestamp, st.just("2026-04-28T09:14:03Z") | _PAYLOAD),
+        max_size=4,
+    )
+)
+@settings(max_examples=1000)
+def test_what_is_written_without_the_yaml_library_is_what_it_writes(fields: dict[str, Any]) -> None:
+    written = plain_yaml.block(fields)
+    assert written is None or written == document_yaml.dump(fields)
+
+
+_FIELD = st.builds("{}: {}".format, st.text("abon_19:", min_size=1, max_size=5), _PLAIN | _PAYLOAD)
+_LINE = _FIELD | st.builds("- {}".format, _PLAIN | _PAYLOAD) | st.sampled_from(["a:", "b:", "", "  c: d", "- ", "x"])
+
+
+@given(st.lists(_LINE, max_size=5), st.sampled_from(["", "\n"]))
+@settings(max_examples=1000)
+@example(["a: '' 'b'"], "")
+@example(["a: '"], "")
+@example(["a: ''"], "")
+@example(["a: '''"], "")
+@example(["a: ''''"], "")
+@example(["a: 'b"], "")
+@example(["a: ²"], "")
+@example(["a: \u0661"], "")
+@example(["a:", "- b", "a: c"], "")
+def test_what_is_read_without_the_yaml_library_is_what_it_reads(lines: list[str], end: str) -> None:
+    head = "\n".join(lines) + end
+    found = plain_yaml.read(head)
+    assert found is None or repr(found) == repr(document_yaml.load(head))
+
+
+@given(st.sampled_from([*_SCALARS.split(), *_SIGNS.split(), *_LINES.split("\n"), *_BLOCKS]), _PLAIN)
+def test_nor_do_words_that_mean_something_to_yaml_differ(word: str, more: str) -> None:
+    for value in (word, word.upper(), word.title(), f"{word}{more}", f"{more} {word}", f"{word}: {more}", f"{word} #x"):
+        written = plain_yaml.block({"field": value})
+        assert written is None or written == document_yaml.dump({"field": value})
+        for head in (f"field: {value}", f"field: '{value}'", f"field:\n- {value}"):
+            found = plain_yaml.read(head)
+            assert found is None or repr(found) == repr(document_yaml.load(head))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["5f0c1c2e-0000-4000-8000-000000000000", "2.1.98", "/home/me/a b", "Fix: the gate", "Wie geht’s?", "3 things", 7],
+)
+def test_common_fields_need_no_yaml_library(value: object) -> None:
+    written = plain_yaml.block({"field": value, "list": [value]})
+    assert written == document_yaml.dump({"field": value, "list": [value]})
+    assert plain_yaml.read(written) == {"field": value, "list": [value]}
