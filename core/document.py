@@ -5,35 +5,46 @@ Contract: docs/documents.md. Same fields and body, same bytes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from core import frontmatter, plain_yaml
-from core.plain_yaml import Timestamp
 from core.text import clean, encodable
 
 
-class Document(NamedTuple):
+Timestamp = plain_yaml.Timestamp
+
+
+class Document:
     """``name`` is the file's path below its collection (``5f0c….md``); ``meta`` keeps its order."""
 
-    name: str
-    meta: dict[str, Any]
-    body: str
+    __slots__ = ("body", "meta", "name")
+
+    def __init__(self, name: str, meta: dict[str, Any], body: str) -> None:
+        self.name = name
+        self.meta = meta
+        self.body = body
 
     def render(self) -> bytes:
         """The file's bytes, UTF-8."""
         return render(self.meta, self.body)
 
 
-class Failure(NamedTuple):
+class Failure:
     """A record or file that could not be read: a value that flows on and is counted, never an exception.
 
     ``path`` is the raw source, ``reason`` a short fixed phrase to count by, ``detail`` what was seen, ``line`` 1-based.
     """
 
-    path: str
-    reason: str
-    detail: str = ""
-    line: int = 0
+    __slots__ = ("detail", "line", "path", "reason")
+
+    def __init__(self, path: str, reason: str, detail: str = "", line: int = 0) -> None:
+        self.path = path
+        self.reason = reason
+        self.detail = detail
+        self.line = line
+
+    def __repr__(self) -> str:
+        return f"Failure({self.path!r}, {self.reason!r}, {self.detail!r}, {self.line})"
 
 
 def render(meta: dict[str, Any], body: str) -> bytes:
