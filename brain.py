@@ -222,7 +222,7 @@ def entry() -> None:
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the process ends
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.argv[1:2] == ["ask"] or sys.argv[1:3] == ["hook", "stop"]:
-        gc.disable()  # one answer, or one transcript of a bounded size, and it ends: collecting would cost a tenth of it
+        gc.disable()  # one answer or one small transcript, and it ends: collecting would cost a tenth of it
     try:
         if "_ARGCOMPLETE" in os.environ:
             from cli.completion import answer

@@ -10,7 +10,6 @@ from typing import Any
 from core import frontmatter, plain_yaml
 from core.text import clean, encodable
 
-
 Timestamp = plain_yaml.Timestamp
 
 
