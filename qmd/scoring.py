@@ -24,7 +24,7 @@ SPAN_AVERAGE = 40
 SPANS_IN_PASSAGE = 5
 # What ten times as many passages add to the share by chance, and the doubt that is allowed where words alone can tell.
 _CHANCE = 0.05
-_WORDS_ALONE = 0.04
+_WORDS_ALONE = 0.02
 # Matches of one passage that are looked at; a passage of the same word over and over has more.
 _SPAN_MATCHES = 64
 
@@ -72,13 +72,17 @@ def best_span(matches: Sequence[tuple[int, int]], weights: Sequence[float]) -> t
     return best
 
 
-def evidence(share: float, passages: int, cosine: float | None, level: float | None) -> float:
+def evidence(share: float, passages: int, cosine: float | None, level: float | None, *, whole: bool = True) -> float:
     """How much speaks for there being an answer at all, 0–1; questions about another corpus mostly stay below 0.16.
 
     ``share`` is the best document's part of what endless matches of every term would give; in more passages more match
-    by chance. ``cosine`` is the nearest chunk's, ``level`` what it is where there is no answer; None where not known.
+    by chance, in fewer less (0 where no word matches). ``cosine`` is the nearest chunk's, ``level`` what it is where
+    there is no answer; None where not known. ``whole`` says that every document has its vectors: where one has not,
+    the vectors of the others are not held against what words say.
     """
-    found = share - _CHANCE * log10(max(100, passages) / 100)
+    found = share - _CHANCE * log10(passages / 100) if passages else share
+    words = found + _WORDS_ALONE
     if cosine is None or level is None:
-        return min(1.0, max(0.0, found + _WORDS_ALONE))
-    return min(1.0, max(0.0, found + (cosine - level) / 2))
+        return min(1.0, max(0.0, words))
+    meant = found + (cosine - level) / 2
+    return min(1.0, max(0.0, meant if whole else max(meant, words)))

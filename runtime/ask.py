@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # What must speak for an answer (0–1), so that there is one; measured in docs/retrieval.md.
 DEFAULT_MIN_SCORE = 0.16
-# In fewer passages no word is common enough to tell: whatever matches is an answer.
-_FEW_PASSAGES = 50
+# In fewer passages words alone cannot tell, as none of them is common: whatever matches is an answer.
+_FEW_PASSAGES = 20
 
 
 class Asker:
@@ -115,7 +115,7 @@ class Asker:
         if not hits and not fresh.complete:
             raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
         reason = plan.reason(hits)
-        strength = self._evidence(plan)
+        strength = self._evidence(plan, fresh)
         least = DEFAULT_MIN_SCORE if request.min_score is None else request.min_score
         if hits and strength is not None and strength < least and self._may_abstain(plan, request):
             reason += f"; nothing relevant: what matches is worth {strength:.2f}, less than {least:.2f} (--min-score)"
@@ -145,18 +145,18 @@ class Asker:
             self._semantics = meaning.open_space(self._connection, self._config, self._encoder)
         return self._semantics
 
-    def _evidence(self, plan: Plan) -> float | None:
+    def _evidence(self, plan: Plan, fresh: freshness.Freshness) -> float | None:
         if not plan.judged:
             return None
         found = self._searcher
-        return evidence(found.share, found.passages, found.cosine, plan.level)
+        return evidence(found.share, found.passages, found.cosine, plan.level, whole=fresh.embedded >= fresh.documents)
 
     def _may_abstain(self, plan: Plan, request: Request) -> bool:
-        """Whether weak evidence is none: not of a handful of passages, unless no word matches or a score is given."""
+        """Whether weak evidence is none: not that of words in a handful of passages, unless a score is given."""
         if request.min_score is not None:
             return True
-        found = self._searcher.passages
-        return not plan.exact and (found >= _FEW_PASSAGES or not found)
+        found = self._searcher
+        return not plan.exact and (found.cosine is not None or found.passages >= _FEW_PASSAGES)
 
     @staticmethod
     def _busy_ms(timeout_s: float) -> int:

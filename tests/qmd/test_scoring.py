@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.scoring import K1, SPAN_AVERAGE, SPAN_MAX, SPAN_PAD, B, best_span, bm25, idf
+from qmd.scoring import K1, SPAN_AVERAGE, SPAN_MAX, SPAN_PAD, B, best_span, bm25, evidence, idf
 
 _MATCHES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 4)), max_size=20).map(sorted)
 _WEIGHTS = st.lists(st.floats(0.01, 10), min_size=5, max_size=5)
@@ -72,3 +72,20 @@ def test_more_of_a_term_in_less_text_scores_higher(
 
 def test_the_formula_is_robertsons() -> None:
     assert bm25([2, 0, 1], [3.0, 5.0, 1.0], 1.0) == pytest.approx(3 * 2 * 2.2 / (2 + 1.2) + 2.2 / (1 + 1.2))
+
+
+def test_a_share_says_less_in_more_passages() -> None:
+    found = [evidence(0.2, passages, None, None) for passages in (10, 100, 1_000, 100_000)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] - found[1] == pytest.approx(found[1] - found[2])
+    assert evidence(0.0, 0, 0.4, 0.24) == pytest.approx(0.08), "where no word matches, none matches by chance"
+
+
+@given(st.floats(0, 1), st.integers(0, 10**6), st.floats(-1, 1), st.floats(-1, 1))
+def test_a_document_without_its_vector_is_judged_by_words_at_least(
+    share: float, passages: int, cosine: float, level: float
+) -> None:
+    words = evidence(share, passages, None, None)
+    both = evidence(share, passages, cosine, level)
+    assert evidence(share, passages, cosine, level, whole=False) == max(words, both)
+    assert 0 <= both <= 1

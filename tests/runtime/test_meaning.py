@@ -131,6 +131,32 @@ def test_a_question_about_something_else_is_not_answered(shelf: Shelf) -> None:
     assert ask(shelf, "unrelated", min_score=1.0)["hits"] == []
 
 
+def test_a_document_that_awaits_its_vector_is_not_hidden_by_the_others(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    shelf.put("brain", "late.md", f"graphite grease {_WORDS[1]}", title="late")
+    # Two words in three: enough for words alone, and no vector comes near enough.
+    question = f"graphite grease {_WORDS[0]}"
+    encoder = Encoder()
+    encoder.level = 2.0
+    envelope = ask(shelf, question, encoder)
+    assert [hit["title"] for hit in envelope["hits"]][:1] == ["late"]
+    embed(shelf.home, Model(), fit=False)
+    assert ask(shelf, question, encoder)["hits"] == [], "once it has its vector, that speaks too"
+
+
+def test_a_handful_of_passages_is_judged_only_with_the_model(home: Home) -> None:
+    shelf = Shelf(home)
+    for number in range(5):
+        shelf.put("brain", f"{number}.md", f"{_WORDS[number]} gearbox", title=f"n{number}")
+    question = f"unheard of volcanoes glaciers penguins {_WORDS[0]} submarines telescopes"
+    assert [hit["title"] for hit in ask(shelf, question)["hits"]] == ["n0"]
+    embed(home, Model(), fit=False)
+    assert ask(shelf, _WORDS[0], Encoder())["hits"]
+    far = Encoder()
+    far.level = 2.0
+    assert ask(shelf, question, far)["hits"] == []
+
+
 def test_an_empty_answer_names_what_still_waits(shelf: Shelf) -> None:
     embed(shelf.home, Model())
     shelf.put("brain", "late.md", "something new", title="late")
