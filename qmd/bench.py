@@ -212,6 +212,7 @@ def _answer(
     judge: Judge | None,
 ) -> list[str]:
     document = structured.parse(text)
+    text = text if document else structured.plain(text)
     scope = [collection] if collection else []
     found: list[str] = []
     if backend == "bm25":

@@ -29,7 +29,7 @@ _FETCHED = 50
 _ALL = 1 << 20
 
 NO_EMBEDDINGS = (
-    "Note: no embedding exists in this index yet, so semantic search (vec, hyde, query expansion) found"
+    "Note: no embedding exists in this index yet, so semantic search (vec, hyde) found"
     " nothing; the results are those of the keyword search (lex)."
 )
 
@@ -41,7 +41,7 @@ class Query:
     """
 
     __slots__ = (
-        "candidates", "collections", "expander", "intent", "limit", "min_score", "plain", "rerank",
+        "_more", "candidates", "collections", "expander", "intent", "limit", "min_score", "plain", "rerank",
         "searches",
     )  # fmt: skip
 
@@ -58,7 +58,7 @@ class Query:
         rerank: bool = True,
     ) -> None:
         self.searches = searches
-        self.plain = plain
+        self.plain = structured.plain(plain)
         self.collections = collections
         self.limit = int(limit)
         self.min_score = min_score
@@ -66,12 +66,19 @@ class Query:
         self.intent = intent
         # What expands plain words, where something does.
         self.expander: Expander | None = None
+        self._more: list[structured.Search] | None = None
         self.rerank = rerank
 
     @property
     def semantic(self) -> bool:
         """Whether some of it is for semantic search."""
         return bool(self.plain) or any(search.kind != "lex" for search in self.searches)
+
+    def more(self) -> list[structured.Search]:
+        """What plain words are expanded to: asked once, however often they are searched for. Raises apsw.Error."""
+        if self._more is None:
+            self._more = [] if self.expander is None else self.expander.expand(self.plain, self.intent)
+        return self._more
 
     @property
     def primary(self) -> str:
@@ -185,11 +192,9 @@ def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
 def _plain(
     connection: apsw.Connection, query: Query, scopes: list[str], meaning: Semantic | None, judge: Judge | None
 ) -> list[hybrid.Hit]:
-    words = structured.plain(query.plain)
+    words = query.plain
     keyed = lex.search(connection, words, fusion.LIST_LENGTH, scopes)
-    more: list[structured.Search] = []
-    if query.expander is not None and not fusion.is_strong([each.score for each in keyed], query.intent):
-        more = query.expander.expand(words, query.intent)
+    more = [] if fusion.is_strong([each.score for each in keyed], query.intent) else query.more()
     lists: list[tuple[str, Sequence[lex.Found]]] = [
         ("original", keyed),
         ("original", _passages(connection, words, scopes)),

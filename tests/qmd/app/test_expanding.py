@@ -77,6 +77,9 @@ def test_a_question_is_expanded_once_and_found_by_other_words(
         [("original", "food", 2)],
         [("lex", "bread", 1), ("lex", "dough", 1)],
     ]
+    # Twice the weight of one first rank, and two first ranks of half of it: equal, and what was asked for stands first.
+    totals = [row["explain"]["rrf"]["totalScore"] for row in json.loads(done.out)]
+    assert totals == [pytest.approx(2 / 61 + 0.05), pytest.approx(1 / 61 + 1 / 61 + 0.05)]
     assert files(qmd("query", "food", "--json")) == ["food.md", "bread.md"]
     assert len(endpoint.requests) == 1, "the second answer came out of the index"
     assert KEY not in json.dumps([body for _, _, body in endpoint.requests])

@@ -327,6 +327,9 @@ def test_plain_words_are_expanded_where_a_generator_is_named(world: World, monke
         assert files(ask(world, "query", searches=lex("velocity"))) == []
         assert files(ask(world, "qmd_vector_search", query="velocity")) == []
         assert len(endpoint.requests) == 1, "typed lines and one search are asked as they stand"
+        endpoint.always = says(chat("lex: knots\n"))
+        assert files(ask(world, "query", query="expand: velocity")) == ["notes/tides.md"]
+        assert "<question>\nvelocity\n</question>" in endpoint.requests[1][2]["messages"][1]["content"]
         endpoint.always = says(chat("I would rather not."))
         note = ask(world, "query", query="another question").content[-1].text
         assert note.endswith("Note: not expanded: openai/small: the answer has no lex:, vec: or hyde: line")
