@@ -51,7 +51,7 @@ def choose(section: Mapping[str, Any], models: Mapping[str, str], environ: Mappi
             break
         strange = strange or given.strip()
     if not (provider or model or section.get("base_url")):
-        return f"{NONE} ({strange} is none that this program runs)" if strange else NONE
+        return f"{NONE} ({strange} is none that this program runs: openai:MODEL and llm:MODEL are)" if strange else NONE
     provider = provider or "openai"
     return Choice(
         provider,
