@@ -142,7 +142,7 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
         if written:
             waiting = PendingQueue(home)
             for collection, name, _, _ in written:
-                waiting.add(collection, name)
+                waiting.add_alone(collection, name)
         late.extend(_bring_in(home, config, written, known, max(50, int(wait_s * 1000))))
 
     def read() -> Ledger | None:

@@ -98,6 +98,21 @@ class PendingQueue:
             self._append(lambda: [] if (collection, relative) in self._waiting else [_row(collection, relative)])
         )
 
+    def add_alone(self, collection: str, relative: str) -> bool:
+        """As ``add``, for whoever adds few: of all that waits, only the rows about this document are parsed."""
+        needle = json.dumps(relative).encode()
+        key = (collection, relative)
+        with locked(self._home):
+            data = read_or_none(self._path) or b""
+            # Where the name does not stand as we write it, nothing is lost: the document is added once more.
+            if needle in data and key in _fold(b"\n".join(line for line in data.splitlines() if needle in line))[0]:
+                return False
+            self.added += 1
+            long = self._write(_lines([_row(*key)])) > _COMPACT_BYTES
+        if long:
+            self._append(list, compact=True)
+        return True
+
     def end(
         self, collection: str, relative: str, state: str, still: Callable[[], bool] | None = None, **fields: object
     ) -> bool:
@@ -124,18 +139,17 @@ class PendingQueue:
 
         return self._append(rows)
 
-    def _append(self, rows: Callable[[], list[dict[str, object]]]) -> int:
+    def _append(self, rows: Callable[[], list[dict[str, object]]], *, compact: bool = False) -> int:
         """Append what ``rows`` gives of the journal as it stands under the lock; how many it gave."""
         with locked(self._home):
             if _stamp(self._path) != self._seen:
                 self._waiting, self._dead = _fold(read_or_none(self._path) or b"")
             new = rows()
             if new:
-                # On lines of their own, whatever a crash left of the last one.
-                size = self._write(("\n" + "".join(json.dumps(row) + "\n" for row in new)).encode())
+                compact = self._write(_lines(new)) > _COMPACT_BYTES
                 self._note(new)
-                if size > _COMPACT_BYTES:
-                    self._compact()
+            if compact:
+                self._compact()
             self._seen = _stamp(self._path)
         return len(new)
 
@@ -170,6 +184,11 @@ class PendingQueue:
         data = "".join(json.dumps(row) + "\n" for row in kept).encode()
         if len(data) < _COMPACT_BYTES // 2:
             write_atomic(self._path, data)
+
+
+def _lines(rows: list[dict[str, object]]) -> bytes:
+    """``rows`` on lines of their own, whatever a crash left of the last one."""
+    return ("\n" + "".join(json.dumps(row) + "\n" for row in rows)).encode()
 
 
 def _stamp(path: str) -> tuple[int, ...]:

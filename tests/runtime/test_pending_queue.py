@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,33 @@ def test_what_is_done_waits_no_longer_until_it_changes_again(home: Home) -> None
     assert not queue.end("brain", "a.md", "done"), "it did not wait"
     assert queue.add("brain", "a.md")
     assert waiting(home) == ["a.md"]
+
+
+_STEPS = st.lists(st.tuples(st.sampled_from(["add", "done", "dead"]), st.sampled_from(["a.md", 'é"b.md', "a.md.md"])))
+
+
+@given(_STEPS)
+def test_adding_one_alone_adds_what_adding_among_many_does(steps: list[tuple[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        homes = Home(one), Home(other)
+        among = PendingQueue(homes[0])
+        for step, name in steps:
+            if step == "add":
+                assert PendingQueue(homes[1]).add_alone("brain", name) == among.add("brain", name)
+            else:
+                among.end("brain", name, step)
+                PendingQueue(homes[1]).end("brain", name, step)
+        assert waiting(homes[0]) == waiting(homes[1])
+
+
+def test_adding_alone_keeps_the_journal_short(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    for _ in range(50):
+        assert PendingQueue(home).add_alone("brain", "a.md")
+        assert PendingQueue(home).end("brain", "a.md", "done")
+    assert PendingQueue(home).add_alone("brain", "b.md")
+    assert waiting(home) == ["b.md"]
+    assert os.path.getsize(pending_queue.path(home)) < 2200
 
 
 def test_a_document_that_changed_meanwhile_goes_on_waiting(home: Home) -> None:
