@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, code, embed, engine, hooks, index, locomo, recall, safety, sources, vectors
+from bench import ask, chrome, code, doctor, embed, engine, hooks, index, locomo, recall, safety, sources, vectors
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = tuple("ask hooks index qmd embed chrome code sources redaction archive vectors locomo sets".split())
+SUITES = tuple("ask hooks index qmd embed chrome code sources redaction archive vectors doctor locomo sets".split())
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -56,6 +56,8 @@ def main(argv: list[str] | None = None) -> int:
             safety.measure_archive(report, quick=arguments.quick)
         if "vectors" in suites:
             vectors.measure(report, quick=arguments.quick)
+        if "doctor" in suites:
+            doctor.measure(report, quick=arguments.quick)
         if "code" in suites:
             code.measure(report, quick=arguments.quick)
         if "locomo" in suites:

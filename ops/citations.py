@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -20,8 +21,13 @@ def wrong(root: Path, path: str, symbol: str) -> str:
     if not cited.is_file():
         return f"{path} does not exist"
     if cited.suffix == ".py":
-        return "" if symbol in defined(cited) else f"{path} does not define {symbol}"
+        return "" if symbol in _defined(cited, cited.stat().st_mtime_ns) else f"{path} does not define {symbol}"
     return "" if symbol in cited.read_text(encoding="utf-8") else f"{path} has no text {symbol!r}"
+
+
+@functools.lru_cache(maxsize=512)
+def _defined(path: Path, mtime_ns: int) -> frozenset[str]:  # noqa: ARG001  # a file that has changed is read again
+    return frozenset(defined(path))
 
 
 def defined(path: Path) -> set[str]:

@@ -1,7 +1,7 @@
 """The user-facing contract, tried on a scratch home: that questions are turned back, notes kept whole, codes right.
 
 These are no unit tests: they run the installed program by its command line, so that a wheel has them and a broken
-installation fails them. All of them together take a few seconds.
+installation fails them. All of them together take a few seconds. ``python ops/wedge.py`` runs them alone.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from os.path import join
 from typing import TYPE_CHECKING, Any
+
+if __name__ == "__main__":  # as a file: the rooms lie beside this one
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 from core.child import run
 from core.document import split
@@ -147,3 +152,16 @@ def contract(patient: Patient) -> Iterator[Finding]:
 
 
 CHECKS = (contract,)
+
+
+def main() -> int:
+    """Print what does not hold, a line each; 1 where anything does not, else 0."""
+    from core.home import resolve
+
+    wrong = [finding.evidence for finding in contract(Patient(resolve(), os.environ, time.time()))]
+    sys.stdout.write("".join(f"{line}\n" for line in wrong) or f"{len(TRIALS)} trials hold\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

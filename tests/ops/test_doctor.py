@@ -18,7 +18,7 @@ import pytest
 
 from core.config import load
 from core.home import Home
-from ops import doctor, hooks, installed, notify, program, skills
+from ops import doctor, hooks, installed, notify, program, skills, wedge
 from qmd import vectors
 from qmd.store import open_index
 from runtime import due, indexing
@@ -315,6 +315,15 @@ def test_the_command_exits_by_what_it_found(well: Home, brain: Callable[..., Any
 
 def test_the_contract_holds_on_a_scratch_home(well: Home) -> None:
     assert [identity for identity in ids(examine(well, wedge=True)) if identity.startswith("wedge")] == []
+
+
+def test_the_trials_run_alone(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert wedge.main() == 0
+    assert capsys.readouterr().out == f"{len(wedge.TRIALS)} trials hold\n"
+    monkeypatch.setattr(program, "command", lambda: [sys.executable, "-c", "print('{}')"])
+    assert wedge.main() == 1
+    assert "explain lacks" in capsys.readouterr().out
+    assert not os.path.exists(home.usage), "they use a home of their own"
 
 
 def test_a_broken_contract_is_found(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
