@@ -34,8 +34,9 @@ def run(args: Args, context: Context) -> int:
     """Make one."""
     from cli.progress import Bar
     from core.text import printable
-    from ops import backup
+    from ops import backup, forgetting
 
+    left = forgetting.go_on(context.home, context.environ)
     with Bar("MB", 1_000_000) as bar:
         report = backup.make(
             context.home,
@@ -47,13 +48,15 @@ def run(args: Args, context: Context) -> int:
         )
     context.fields.update(n_documents=report["documents"], bytes=report["bytes"])
     if args.json:
-        context.emit(report)
+        context.emit({**report, "left": left})
         return OK
     write(printable(f"{report['path']}\n"))
     write(f"{report['documents']} documents, {report['files']} files, {report['bytes'] / 1e6:.1f} MB\n")
     if report["verified"]:
         asked = f"; {report['alike']} of {report['questions']} questions answered alike" if report["questions"] else ""
         write(f"restored for a trial: every file is whole{asked}\n")
+    for place in left:
+        write(printable(f"still holds what was forgotten: {place}\n"))
     for folder in report["outside"]:
         write(printable(f"not in it, as it is yours to keep: {folder}\n"))
     return OK

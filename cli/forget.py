@@ -44,11 +44,12 @@ def run(args: Args, context: Context) -> int:
     """Forget what the words and options select."""
     if args.unforget:
         return _unforget(args, context)
+    from ops import forgetting
     from runtime import forget, leftovers
 
     settings = config.load(context.home)
     selection = _selection(args)
-    elsewhere = _elsewhere(context, settings)
+    elsewhere = forgetting.elsewhere(context.home, settings, context.environ)
     late: list[str] = []
     if not args.dry_run and forget.pending(context.home):
         # An earlier run was cut short. What was agreed to is not asked again.
@@ -72,23 +73,6 @@ def run(args: Args, context: Context) -> int:
     outcome.left = late + outcome.left
     _show(args, context, found, outcome)
     return REFUSED if outcome.left or found.outside else OK
-
-
-def _elsewhere(context: Context, settings: Any) -> Any:
-    """Forgets in the backups and in what is synchronised: in each, whatever becomes of the other."""
-
-    def forget(
-        documents: list[tuple[str, str]], marks: list[tuple[str, str]], probes: list[bytes]
-    ) -> tuple[list[str], list[str]]:
-        from ops import backup, sync
-
-        try:
-            failed = backup.forget(context.home, documents, marks, probes)
-        finally:
-            beyond = sync.forget(context.home, settings, context.environ, documents)
-        return failed, beyond
-
-    return forget
 
 
 def _selection(args: Args) -> Any:

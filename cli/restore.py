@@ -34,22 +34,25 @@ def run(args: Args, context: Context) -> int:
     from cli.progress import Bar
     from core.home import Home
     from core.text import printable
-    from ops import restore
+    from ops import forgetting, restore
 
     if len(args.words) > 1:
         raise BadInput("one backup at a time", "brain restore FILE")
     path = os.path.abspath(os.path.expanduser(args.words[0])) if args.words else restore.newest(context.home)
     home = Home(os.path.abspath(os.path.expanduser(args.to))) if args.to else context.home
+    left = forgetting.go_on(home, context.environ)
     with Bar("MB", 1_000_000) as bar:
         report = restore.restore(path, home, force=args.force, progress=bar)
     context.fields.update(n_documents=report["documents"])
     if args.json:
-        context.emit(report)
+        context.emit({**report, "left": left})
         return OK
     write(printable(f"{home.root}: as it was at {report['made_at']}; {report['documents']} documents\n"))
     if report["forgotten_again"]:
         write(f"{report['forgotten_again']} of what it held was forgotten since, and stays so\n")
     if report["aside"]:
         write(printable(f"what was there: {report['aside']}\n"))
+    for place in left:
+        write(printable(f"still holds what was forgotten: {place}\n"))
     write("brain index brings in what is newer\n" if report["index"] else "brain rebuild makes its index\n")
     return OK

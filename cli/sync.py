@@ -39,8 +39,9 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Synchronise, and say what came and went."""
     from core.text import printable
-    from ops import sync
+    from ops import forgetting, sync
 
+    left = forgetting.go_on(context.home, context.environ)
     report = sync.sync(
         context.home,
         config.load(context.home),
@@ -52,9 +53,10 @@ def run(args: Args, context: Context) -> int:
     for key in ("documents", "added", "removed", "forgotten"):
         context.fields[f"n_{key}"] = report[key]
     if args.json:
-        context.emit(report)
+        context.emit({**report, "left": left})
     else:
-        write(printable("\n".join(_lines(report))) + "\n")
+        lines = [*_lines(report), *(f"still holds what was forgotten: {place}" for place in left)]
+        write(printable("\n".join(lines)) + "\n")
     return OK
 
 

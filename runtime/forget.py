@@ -140,6 +140,11 @@ def pending(home: Home) -> bool:
     return "elsewhere" in _noted(home)
 
 
+def unfinished(home: Home) -> bool:
+    """Whether a run was cut short: here, which the next index run makes good, or elsewhere, which that cannot."""
+    return os.path.exists(join(home.state, JOB))
+
+
 def finish_elsewhere(home: Home, elsewhere: Elsewhere, probes: Sequence[bytes] = ()) -> tuple[list[str], list[str]]:
     """Take what is noted out of what lies outside this room; returns what ``elsewhere`` does.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ops import backup, restore
+from ops import backup, forgetting, restore
 from ops.finding import Finding, Patient
+from runtime import forget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,23 @@ def forgotten_in_backups(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def forgotten_whole(patient: Patient) -> Iterator[Finding]:
+    """No ``brain forget`` was cut short before it had reached backups and histories."""
+    if forget.unfinished(patient.home):
+        yield Finding(
+            "forget-unfinished",
+            "warning",
+            "a `brain forget` was cut short: backups or the shared history may still hold what was to be gone",
+            "brain doctor --fix",
+            lambda: _go_on(patient),
+        )
+
+
+def _go_on(patient: Patient) -> str:
+    left = forgetting.go_on(patient.home, patient.environ)
+    return f"still held by {', '.join(left)}" if left else "what was to be forgotten is gone from backups and histories"
+
+
 def backup_is_young(patient: Patient) -> Iterator[Finding]:
     """The last backup is no older than ``doctor: {backup_days: N}``; without it, nothing is asked."""
     days = patient.threshold("backup_days", 0)
@@ -49,4 +67,4 @@ def backup_is_young(patient: Patient) -> Iterator[Finding]:
         yield Finding("backup-old", "warning", f"the last backup is {age:.0f} days old: {last[1]}", "brain backup")
 
 
-CHECKS = (restored_whole, forgotten_in_backups, backup_is_young)
+CHECKS = (restored_whole, forgotten_whole, forgotten_in_backups, backup_is_young)

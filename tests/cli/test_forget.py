@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from cli import forget
+from core.config import load
 from core.home import Home
-from ops import backup, sync
+from ops import backup, forgetting, packing, sync
 from tests.runtime.index_fixture import Shelf
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
@@ -96,7 +96,58 @@ def test_what_is_synchronised_forgets_where_the_backups_cannot(home: Home, monke
 
     monkeypatch.setattr(backup, "forget", fails)
     monkeypatch.setattr(sync, "forget", works)
-    context: Any = SimpleNamespace(home=home, environ={})
+    config = load(home)
     with pytest.raises(OSError, match="full"):
-        forget._elsewhere(context, None)([("brain", "a.md")], [], [])
-    assert told == [(home, None, {}, [("brain", "a.md")])]
+        forgetting.elsewhere(home, config, {})([("brain", "a.md")], [], [])
+    assert told == [(home, config, {}, [("brain", "a.md")])]
+
+
+def cut_short(home: Home, session: str) -> None:
+    """Forget here, and be killed before the backups are reached."""
+    from runtime import forget
+    from runtime.export import Selection
+
+    def dies(*_: object) -> tuple[list[str], list[str]]:
+        raise KeyboardInterrupt
+
+    found = forget.plan(home, load(home), Selection(references=[session]))
+    with pytest.raises(KeyboardInterrupt):
+        forget.carry_out(home, found, dies)
+    assert forget.unfinished(home)
+
+
+def holds(path: str, text: str, tmp_path: Path) -> bool:
+    place = tmp_path / "unpacked"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    packing.unpack(path, str(place))
+    return any(text.encode() in file.read_bytes() for file in place.rglob("*.md"))
+
+
+@pytest.mark.parametrize("command", ["backup", "sync", "restore", "doctor"])
+def test_whatever_writes_copies_goes_on_with_what_was_cut_short(
+    shelf: Shelf, brain: Brain, tmp_path: Path, command: str
+) -> None:
+    made = json.loads(brain("backup", "--json", "--no-verify").stdout)["path"]
+    assert holds(made, "amaranth", tmp_path)
+    cut_short(shelf.home, "s1")
+    assert holds(made, "amaranth", tmp_path)
+    words = {
+        "backup": ("backup", "--no-verify"),
+        "sync": ("sync", "--dir", str(tmp_path / "remote.git")),
+        "restore": ("restore", made, "--force"),
+        "doctor": ("doctor", "--no-wedge", "--fix"),
+    }[command]
+    done = brain(*words, "--json", env={"BRAIN_NOTIFY": "off"})
+    assert done.returncode in ((0, 1) if command == "doctor" else (0,)), done.stdout + done.stderr
+    assert not holds(made, "amaranth", tmp_path)
+    assert not os.path.exists(os.path.join(shelf.home.state, "forgetting.json"))
+    assert brain("ask", "amaranth cipher").returncode == 67
+
+
+def test_the_doctor_names_a_forget_that_was_cut_short(shelf: Shelf, brain: Brain) -> None:
+    cut_short(shelf.home, "s1")
+    found = json.loads(brain("doctor", "--no-wedge", "--json", env={"BRAIN_NOTIFY": "off"}).stdout)
+    (finding,) = [each for each in found["findings"] if each["id"] == "forget-unfinished"]
+    assert (finding["severity"], finding["fixable"]) == ("warning", True)
+    assert finding["fix"] == "brain doctor --fix"

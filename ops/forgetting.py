@@ -1,0 +1,49 @@
+"""Forgetting beyond the home's own files: in its backups, and in what it shares with other machines.
+
+A run that was cut short leaves a note (``runtime.forget``). Whatever writes backups or histories goes on with it first,
+or it would write once more what was to be gone; the doctor tells of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.config import Config
+    from core.home import Home
+    from runtime.forget import Elsewhere
+
+
+def elsewhere(home: Home, config: Config, environ: Mapping[str, str]) -> Elsewhere:
+    """Forgets in the backups and in what is synchronised: in each, whatever becomes of the other."""
+
+    def act(
+        documents: list[tuple[str, str]], marks: list[tuple[str, str]], probes: list[bytes]
+    ) -> tuple[list[str], list[str]]:
+        from ops import backup, sync
+
+        try:
+            failed = backup.forget(home, documents, marks, probes)
+        finally:
+            beyond = sync.forget(home, config, environ, documents)
+        return failed, beyond
+
+    return act
+
+
+def go_on(home: Home, environ: Mapping[str, str]) -> list[str]:
+    """Finish what a ``brain forget`` that was cut short had begun; which backups still hold some of it.
+
+    What was agreed to is not asked again. Raises as ``runtime.forget.finish_elsewhere``, and BadInput for the
+    configuration.
+    """
+    if not forget.unfinished(home):
+        return []
+    from core.config import load
+
+    failed, _ = forget.finish_elsewhere(home, elsewhere(home, load(home), environ))
+    return failed
