@@ -16,12 +16,23 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "stats",
     "how the memory is used: by whom, how fast, how often in vain",
-    description="Reads logs/usage.jsonl: use by command and surface, latency against its budget, what was not found.",
+    description=(
+        "Reads logs/usage.jsonl and what was rotated out of it: use by command and surface, latency against its\n"
+        "budget, what was not found. Of other machines, what `brain sync` has brought (logs/machines/)."
+    ),
     options=(
         Option("--since", metavar="WHEN", default="30d", help="how far back: 7d, 2026-05-01 (30d)"),
+        Option(
+            "--machine", metavar="NAME", default="", help="of another machine of `brain sync` (its name), or of all"
+        ),
         Option("--svg", metavar="FILE", default="", help="draw a chart; a name that ends in .png makes a PNG"),
     ),
-    examples=("brain stats", "brain stats --since 7d --json", "brain stats --svg usage.svg"),
+    examples=(
+        "brain stats",
+        "brain stats --since 7d --json",
+        "brain stats --svg usage.svg",
+        "brain stats --machine all",
+    ),
 )
 
 
@@ -33,7 +44,7 @@ def run(args: Args, context: Context) -> int:
     from ops.stats import stats
     from runtime.dates import parse_day
 
-    found = stats(context.home, parse_day(args.since, clock.now(), end=False))
+    found = stats(context.home, parse_day(args.since, clock.now(), end=False), args.machine)
     if args.svg:
         if not args.svg.endswith((".svg", ".png")):
             raise BadInput(f"--svg: {args.svg} ends in neither .svg nor .png", "brain stats --svg usage.svg")
@@ -84,6 +95,9 @@ def _print(found: dict[str, Any], context: Context) -> None:
     if found["failures"]:
         failures = ", ".join(f"{code}: {count}" for code, count in found["failures"].items())
         console.print(f"failures by exit code: {failures}")
+    for name, each in found["machines"].items():
+        said = f"{name}: {each['rows']} rows, {each['asks']} questions, {each['answered']} answered"
+        console.print(Text(printable(said + (f", the last at {each['last']}" if each["last"] else ""))))
     if found["torn"]:
         console.print(f"{found['torn']} lines are no rows: brain doctor --fix")
     if "chart" in found:

@@ -15,6 +15,10 @@ from core import clock, jsonio
 from core.errors import BrainError
 from core.home import PRIVATE_FILE, Home, make_private
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 ROTATE_BYTES = 8 << 20
 
 
@@ -78,6 +82,18 @@ def ledgers(home: Home) -> list[str]:
         names = []
     rotated = sorted(each for each in names if each.startswith(prefix) and each.endswith(".jsonl"))
     return [*(f"{folder}/{each}" for each in rotated), home.usage]
+
+
+def row_of(line: bytes) -> dict[str, Any] | None:
+    """The row that a line of a ledger holds; None of one that a crash has torn, or that is of another kind."""
+    import json
+
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(row, dict) and all(isinstance(row.get(name), str) for name in ("ts", "event"))
+    return row if whole else None
 
 
 def tail(home: Home, count: int) -> list[dict[str, object]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
+import os
 from collections import Counter, defaultdict
+from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core import clock, telemetry
+from core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,16 +27,39 @@ BUDGET_MS = {
     "explain": 5000,
     "hook": 200,
 }
+# All machines together.
+ALL = "all"
+# Below logs/, where ``brain sync`` lays down what others recorded.
+MACHINES = "machines"
+_LEDGER = ".jsonl"
 _NO_RESULTS = 67
 _REPEATED = 10
 
 
 def read(home: Home, since: int) -> tuple[list[dict[str, Any]], int]:
-    """(rows from ``since`` (epoch seconds) on, oldest first; how many lines are no rows)."""
+    """(rows of this machine from ``since`` (epoch seconds) on, oldest first; how many lines are no rows)."""
+    return _read(telemetry.ledgers(home), since)
+
+
+def machines(home: Home) -> dict[str, str]:
+    """The other machines of this memory whose telemetry has come with ``brain sync``: name → its ledger, sorted."""
+    folder = join(home.logs, MACHINES)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return {}
+    return {name.removesuffix(_LEDGER): join(folder, name) for name in names if _is_ledger(name)}
+
+
+def _is_ledger(name: str) -> bool:
+    return name.endswith(_LEDGER) and not name.startswith(".")
+
+
+def _read(paths: Iterable[str], since: int) -> tuple[list[dict[str, Any]], int]:
     rows: list[dict[str, Any]] = []
     torn = 0
     first = clock.iso(since)
-    for path in telemetry.ledgers(home):
+    for path in paths:
         try:
             stream = open(path, "rb")  # noqa: SIM115  # closed below
         except FileNotFoundError:
@@ -43,22 +68,27 @@ def read(home: Home, since: int) -> tuple[list[dict[str, Any]], int]:
             for line in stream:
                 if not line.strip():
                     continue
-                try:
-                    row = json.loads(line)
-                    if not isinstance(row["ts"], str) or not isinstance(row["event"], str):
-                        raise TypeError
-                except (ValueError, KeyError, TypeError, RecursionError):
+                row = telemetry.row_of(line)
+                if row is None:
                     torn += 1
-                    continue
-                if row["ts"] >= first:
+                elif row["ts"] >= first:
                     rows.append(row)
     rows.sort(key=lambda row: str(row["ts"]))
     return rows, torn
 
 
-def stats(home: Home, since: int) -> dict[str, Any]:
-    """The envelope of ``brain stats``."""
-    rows, torn = read(home, since)
+def stats(home: Home, since: int, machine: str = "") -> dict[str, Any]:
+    """The envelope of ``brain stats``: of this machine, of another one by its name, or of "all" of them.
+
+    Raises BadInput for a machine that is not known.
+    """
+    others = machines(home)
+    own = telemetry.ledgers(home)
+    if machine and machine != ALL and machine not in others:
+        known = ", ".join([*others, ALL])
+        raise BadInput(f"nothing is known of a machine {machine!r}", f"brain stats --machine, one of: {known}")
+    chosen = [*own, *others.values()] if machine == ALL else [others[machine]] if machine else own
+    rows, torn = _read(chosen, since)
     commands = [row for row in rows if row["event"] not in ("doctor_run",)]
     by_event: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in commands:
@@ -68,6 +98,8 @@ def stats(home: Home, since: int) -> dict[str, Any]:
         "schema": 1,
         "ok": True,
         "since": clock.iso(since),
+        "machine": machine or None,
+        "machines": {name: _other(path, since) for name, path in others.items()},
         "rows": len(rows),
         "torn": torn,
         "surfaces": dict(Counter(str(row.get("surface")) for row in commands).most_common()),
@@ -89,6 +121,19 @@ def stats(home: Home, since: int) -> dict[str, Any]:
                 Counter(str(name) for row in rows for name in row.get("failures") or ()).most_common(_REPEATED)
             ),
         },
+    }
+
+
+def _other(path: str, since: int) -> dict[str, Any]:
+    """Of another machine, how much it was used and when last."""
+    rows, torn = _read([path], since)
+    asked = [row for row in rows if row["event"] == "ask"]
+    return {
+        "rows": len(rows),
+        "torn": torn,
+        "asks": len(asked),
+        "answered": sum(bool(row.get("n_hits")) for row in asked),
+        "last": rows[-1]["ts"] if rows else None,
     }
 
 

@@ -16,7 +16,7 @@ import time
 from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
-from core import clock
+from core import clock, telemetry
 from core.errors import BadInput, Internal
 from core.files import read_or_none, write_atomic
 from core.home import make_private
@@ -232,7 +232,7 @@ def _commit(home: Home, config: Config, repository: Repository, state: State, br
                 files[path] = data
                 changed = True
     documents = len(files)
-    meta = {TOMBSTONES: read_or_none(join(home.state, TOMBSTONES)), "usage.jsonl": read_or_none(home.usage)}
+    meta = {TOMBSTONES: read_or_none(join(home.state, TOMBSTONES)), "usage.jsonl": _usage(home)}
     meta["removed.json"] = json.dumps(state.removed).encode("utf-8", "surrogateescape") if state.removed else None
     for name, content in meta.items():
         if content is not None:
@@ -248,6 +248,17 @@ def _commit(home: Home, config: Config, repository: Repository, state: State, br
         branch, files, f"{documents} documents of {state.name}, {clock.iso(now)}\n", now, "" if state.purge else last
     )
     return True, documents
+
+
+def _usage(home: Home) -> bytes | None:
+    """The ledger and what was rotated out of it, oldest first, as much as may travel; None where there is none."""
+    parts: list[bytes] = []
+    for path in reversed(telemetry.ledgers(home)):
+        data = read_or_none(path) or b""
+        if sum(map(len, parts)) + len(data) >= LARGEST:
+            break
+        parts.append(data if not data or data.endswith(b"\n") else data + b"\n")
+    return b"".join(reversed(parts)) or None
 
 
 def _push(repository: Repository, state: State, branch: str) -> bool:

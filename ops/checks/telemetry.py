@@ -2,50 +2,64 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from core import telemetry
+from ops import stats
 from ops.finding import Finding, Patient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NEEDED = ("ts", "event", "surface")
-
 
 def rows(patient: Patient) -> Iterator[Finding]:
-    """Every line of usage.jsonl is one row."""
-    path = patient.home.usage
-    torn: list[int] = []
+    """Every line of the ledger, of what was rotated out of it, and of what other machines sent is one row."""
+    aside = f"{patient.home.usage.removesuffix('.jsonl')}.torn"
+    for path in telemetry.ledgers(patient.home):
+        try:
+            torn = _torn(path)
+        except OSError as error:
+            yield Finding("telemetry", "error", f"cannot read {path}: {error.strerror}", f"ls -l {quote(path)}")
+            continue
+        if torn:
+            yield Finding(
+                "telemetry-torn",
+                "warning",
+                _said(path, torn),
+                "brain doctor --fix  (moves them to usage.torn)",
+                lambda path=path: _set_aside(path, aside),  # type: ignore[misc]
+            )
+    for name, path in stats.machines(patient.home).items():
+        try:
+            torn = _torn(path)
+        except OSError as error:
+            yield Finding("telemetry", "error", f"cannot read {path}: {error.strerror}", f"ls -l {quote(path)}")
+            continue
+        if torn:  # a copy: what is set aside there comes mended with the next synchronisation
+            there = f"brain doctor --fix; brain sync  (on {name})"
+            yield Finding("telemetry-torn-elsewhere", "notice", _said(path, torn), there)
+
+
+def _torn(path: str) -> list[int]:
+    """The numbers of the lines that are no rows; none of a file that is not there. Raises OSError."""
     try:
-        with open(path, "rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                    sound = isinstance(row, dict) and all(name in row for name in _NEEDED)
-                except (ValueError, RecursionError):
-                    sound = False
-                if not sound:
-                    torn.append(number)
+        stream = open(path, "rb")  # noqa: SIM115  # closed below
     except FileNotFoundError:
-        return
-    except OSError as error:
-        yield Finding("telemetry", "error", f"cannot read {path}: {error.strerror}", f"ls -l {quote(path)}")
-        return
-    if torn:
-        some = ", ".join(map(str, torn[:5]))
-        yield Finding(
-            "telemetry-torn",
-            "warning",
-            f"{len(torn)} lines of {path} are no rows (line {some})",
-            "brain doctor --fix  (moves them to usage.torn)",
-            lambda: _set_aside(path, set(torn)),
-        )
+        return []
+    with stream:
+        return [number for number, line in enumerate(stream, 1) if line.strip() and not _is_row(line)]
+
+
+def _is_row(line: bytes) -> bool:
+    row = telemetry.row_of(line)
+    return row is not None and "surface" in row
+
+
+def _said(path: str, torn: list[int]) -> str:
+    return f"{len(torn)} lines of {path} are no rows (line {', '.join(map(str, torn[:5]))})"
 
 
 def mode(patient: Patient) -> Iterator[Finding]:
@@ -70,17 +84,16 @@ def _private(path: str) -> str:
     return f"{path} has mode 0600 now"
 
 
-def _set_aside(path: str, torn: set[int]) -> str:
+def _set_aside(path: str, aside: str) -> str:
     """Move the torn lines out under the writers' own lock: nothing that is appended meanwhile is lost."""
     import fcntl
 
-    aside = f"{path.removesuffix('.jsonl')}.torn"
     with open(path, "rb+") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         lines = stream.readlines()
         ended = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
-        bad = [line for number, line in enumerate(ended, 1) if number in torn]
-        good = [line for number, line in enumerate(ended, 1) if number not in torn]
+        bad = [line for line in ended if line.strip() and not _is_row(line)]
+        good = [line for line in ended if not line.strip() or _is_row(line)]
         descriptor = os.open(aside, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with open(descriptor, "ab") as kept:
             kept.writelines(bad)

@@ -154,6 +154,32 @@ def test_a_torn_row_is_set_aside_and_not_lost(well: Home) -> None:
     assert Path(well.usage.removesuffix(".jsonl") + ".torn").read_bytes() == b'{"schema":1,"ts":"2026-\n'
 
 
+def test_a_torn_row_that_was_rotated_out_is_found_and_set_aside(well: Home) -> None:
+    rotated = Path(well.logs, "usage-20260501T080000.000000000Z-7.jsonl")
+    row = '{"schema":1,"ts":"2026-05-01T08:00:00Z","surface":"terminal","event":"ask"}'
+    rotated.write_text(f'{row}\n{{"schema":1,"ts\n{row}\n')
+    rotated.chmod(0o600)
+    (finding,) = [each for each in examine(well)["findings"] if each["id"] == "telemetry-torn"]
+    assert f"1 lines of {rotated} are no rows (line 2)" in finding["evidence"]
+    mends(well, "telemetry-torn")
+    assert rotated.read_text() == f"{row}\n{row}\n"
+    assert Path(well.logs, "usage.torn").read_text() == '{"schema":1,"ts\n'
+
+
+def test_a_torn_row_of_another_machine_is_told_and_left_to_it(well: Home) -> None:
+    folder = Path(well.logs, "machines")
+    folder.mkdir(mode=0o700)
+    theirs = folder / "laptop.jsonl"
+    theirs.write_text("{\n")
+    theirs.chmod(0o600)
+    found = examine(well, fix=True)
+    assert found["healthy"]
+    (finding,) = [each for each in found["findings"] if each["id"] == "telemetry-torn-elsewhere"]
+    assert finding["severity"] == "notice"
+    assert "on laptop" in finding["fix"]
+    assert theirs.read_text() == "{\n"
+
+
 def test_a_dead_link_is_found(well: Home) -> None:
     os.symlink("/nowhere/at/all", well.path("brain", "old.md"))
     assert "dead-link" in ids(examine(well))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import telemetry
 from core.home import Home
 from ops.stats import percentile, stats
 
@@ -63,6 +64,43 @@ def test_use_latency_and_failures_are_counted(used: Home) -> None:
 
 def test_nothing_used_is_no_error(home: Home) -> None:
     assert stats(home, 0)["rows"] == 0
+
+
+def test_other_machines_are_told_apart_and_counted_where_that_is_asked_for(
+    used: Home, brain: Callable[..., Any]
+) -> None:
+    folder = Path(used.logs, "machines")
+    folder.mkdir()
+    lines = [json.dumps({"schema": 1, **row}) for row in ROWS[:4]]
+    (folder / "laptop.jsonl").write_text("\n".join([*lines, '{"ts"']) + "\n")
+    (folder / "tower.jsonl").write_text("")
+    (folder / ".laptop.jsonl.1.tmp").write_text("half")
+    own = stats(used, 1_700_000_000)
+    assert (own["rows"], own["machine"]) == (6, None)
+    nothing = {"rows": 0, "torn": 0, "asks": 0, "answered": 0, "last": None}
+    assert own["machines"] == {
+        "laptop": {"rows": 4, "torn": 1, "asks": 4, "answered": 1, "last": "2026-05-02T10:00:00Z"},
+        "tower": nothing,
+    }
+    assert stats(used, 1_700_000_000, "laptop")["commands"]["ask"]["count"] == 4
+    everything = stats(used, 1_700_000_000, "all")
+    assert (everything["rows"], everything["torn"]) == (10, 3)
+    assert everything["days"]["2026-05-01"] == {"ask": 4}
+    done = brain("stats", "--since", "2026-01-01")
+    assert "laptop: 4 rows, 4 questions, 1 answered, the last at 2026-05-02T10:00:00Z" in done.stdout
+    refused = brain("stats", "--machine", "nowhere", "--json")
+    assert refused.returncode == 64
+    assert "laptop, tower, all" in json.loads(refused.stdout)["fix"]
+
+
+def test_what_was_rotated_out_is_read_as_what_was_not(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "ROTATE_BYTES", 2000)
+    for number in range(100):
+        assert telemetry.record(home, "ask", "terminal", latency_ms=number, exit_code=0, n_hits=1) is None
+    assert len(telemetry.ledgers(home)) > 3
+    found = stats(home, 0)
+    assert (found["rows"], found["torn"]) == (100, 0)
+    assert (found["commands"]["ask"]["count"], found["commands"]["ask"]["p50_ms"]) == (100, 49)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1))

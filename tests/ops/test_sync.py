@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from core import config
+from core import config, telemetry
 from core.errors import BadInput, Refused
 from core.files import write_atomic
 from core.home import Home
 from core.tombstones import Tombstones
-from ops import git, sync, sync_pull
+from ops import git, stats, sync, sync_pull
 from ops.git import Blob, Repository
 from runtime import forget, inbox
 from runtime.export import Selection
@@ -496,3 +496,28 @@ def test_the_command_says_what_came_and_went(pair: tuple[Machine, Machine], brai
     assert "laptop: 3 documents as committed before" in again.stdout
     assert brain("sync", "--dir", one.remote, "--remote", "x", env=env).returncode == 64
     assert json.loads(brain("ask", "heron", "--json", env=env).stdout)["hits"]
+
+
+def test_what_another_machine_recorded_travels_whole_also_what_it_has_rotated_out(
+    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = pair
+    monkeypatch.setattr(telemetry, "ROTATE_BYTES", 1000)
+    for number in range(40):
+        assert telemetry.record(one.home, "ask", "terminal", latency_ms=number, exit_code=0, n_hits=1) is None
+    assert len(telemetry.ledgers(one.home)) > 3
+    with open(one.home.usage, "ab") as stream:
+        stream.write(b'{"schema":1,"ts"')  # a crash's
+    one.session(1, "walrus")
+    one.sync()
+    other.sync()
+    there = stats.stats(other.home, 0)
+    assert there["rows"] == 0, "what others did is not this machine's use"
+    assert there["machines"][one.name]["rows"] == 40
+    assert there["machines"][one.name]["torn"] == 1
+    assert stats.stats(other.home, 0, one.name)["commands"]["ask"]["p99_ms"] == 39
+    shutil.rmtree(one.home.logs)
+    one.session(2, "pelican")
+    one.sync()
+    other.sync()
+    assert one.name in stats.machines(other.home), "a machine without a ledger leaves the last one that it had sent"
