@@ -45,6 +45,19 @@ _CODE = re.compile(
     r"|interface|export|package|#include|@\w+|if|for|while|else|elif|try|except|catch|switch|case)\b.*[:;{(,)=>]\s*$"
     r"|^\s*(import|from|return|raise|yield|pass|break|continue)(\s+[\w.,'\"()]+){0,3}$|[;{}]\s*$|^\s*[\w.\[\]'\"]+\s*[+*/-]?=\s*\S|^\s*[\w.]+\(.*\)\s*;?$|^\s*[)\]}]+[,;]?$)"
 )
+# What only code has: a preprocessor's line, an indented line with an operator or a call, an end that something follows.
+_CODE_TOO = re.compile(
+    r"^\s*#\s*(define|ifdef|ifndef|if|elif|else|endif|include|undef|pragma|error)\b|^(\s{2,}|\t)\S.*([=(){}\[\]<>]|->|::|&&|\|\|)"
+    r"|^\s*\S.*[({\[]\s*$|^\s*[\w.\[\]'\"$-]+\(.*[),]\s*$|^\s*@\w[\w.]*(\(.*)?$|^(\s{2,}|\t)\S+,?$"
+)
+_COMMENT = re.compile(r"^\s*(//|#(\s|!|$)|\*(\s|/|$)|/\*|--\s|;;|%\s|<!--)")
+# Comments over several lines: how each begins and ends.
+_BLOCKS = (
+    (re.compile(r"^\s*/\*"), "*/"),
+    (re.compile(r'^\s*[rbuRBU]?"""'), '"""'),
+    (re.compile(r"^\s*[rbuRBU]?'''"), "'''"),
+)
+_POD = re.compile(r"^=[a-z]\w*")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _STAMPED = re.compile(r"^\s*([-*]\s+)?\[?(\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d(:\d\d)?\]?\s*\S")
 _DEED = re.compile(
@@ -63,6 +76,9 @@ _WHERE = re.compile(
 # Below these many lines, text of a kind is an example in somebody's argument.
 _LINES = 4
 _CODE_LINES = 6
+# A line of prose has so many words, and at least so many.
+_WORDS = 14
+_FEWEST_WORDS = 6
 _MOST = 0.6
 
 
@@ -89,11 +105,14 @@ _SAME = 0.85
 _DENIALS = frozenset(
     "not no never don dont doesn't without instead stop avoid isn't aren't won't can't cannot reject rejected".split()
 )
-_EMPTY = frozenset("a an the is are was were be to of in on at and or it its this that for with as by we i you".split())
+_EMPTY = frozenset(
+    "a an the is are was were be to of in on at and or it its this that for with as by we i you our my your".split()
+)
 
 
 def _words(text: str) -> set[str]:
-    words = re.findall(r"[^\W_]+(?:[.'-][^\W_]+)*", text.lower())
+    # "force-push" and "force push" are the same words.
+    words = re.findall(r"[^\W_]+(?:[.'][^\W_]+)*", text.lower())
     return {word.rstrip("s") if len(word) > 3 else word for word in words} - _EMPTY
 
 
@@ -133,9 +152,33 @@ def _is_code(lines: list[str]) -> bool:
             inside = not inside
         else:
             (fenced if inside else plain).append(line)
-    code = len(fenced) + sum(bool(_CODE.search(line)) for line in plain)
-    prose = [line for line in plain if len(line.split()) >= 6 and not _CODE.search(line)]
-    return code >= _CODE_LINES and code / len(lines) >= _MOST and len(prose) * 4 < code
+    said = _uncommented(plain)
+    code = [line for line in said if _CODE.search(line) or _CODE_TOO.search(line)]
+    rest = [len(line.split()) for line in said if not (_CODE.search(line) or _CODE_TOO.search(line))]
+    # A paragraph may be one line: it counts as so many as it would fill.
+    prose = sum(-(-words // _WORDS) for words in rest if words >= _FEWEST_WORDS)
+    count = len(fenced) + len(code)
+    return count >= _CODE_LINES and count / (len(fenced) + len(said)) >= _MOST and prose * 4 < count
+
+
+def _uncommented(lines: list[str]) -> list[str]:
+    """The lines that are no comment: code that explains itself is code."""
+    kept: list[str] = []
+    end = ""
+    for line in lines:
+        if end:
+            if end in line or (end == "=cut" and line.startswith(end)):
+                end = ""
+            continue
+        if _POD.match(line):
+            end = "=cut"
+            continue
+        block = next(((mark, close) for mark, close in _BLOCKS if mark.match(line)), None)
+        if block is not None:
+            end = "" if block[1] in line[block[0].match(line).end() :] else block[1]  # type: ignore[union-attr]
+        elif not _COMMENT.match(line):
+            kept.append(line)
+    return kept
 
 
 def _is_log(lines: list[str]) -> bool:

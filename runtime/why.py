@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TYPES = ("decision", "rejected")
 _CANDIDATES = 20
 _EVIDENCE = 3
+_FOLLOWED = 60
 # An entry that matches less than half as well as the best one is about something else.
 _ABOUT = 0.5
 
@@ -32,8 +33,8 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     """The envelope of ``brain why``.
 
     ``decisions`` are the inbox's decisions and rejections on the topic, newest first; ``standing`` is false where
-    another took their place. ``evidence`` is what distilled documents and sessions say of it. Raises BadQuery,
-    EngineMissing and what SQLite's failures are translated into.
+    another took their place, which is there too, whatever its words. ``evidence`` is what distilled documents and
+    sessions say of it. Raises BadQuery, EngineMissing and what SQLite's failures are translated into.
     """
     topic = validate(topic)
     fields: tuple[tuple[str, str, str], ...] = ()
@@ -50,7 +51,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         for kind in TYPES:
             filters = Filters(tuple(noted), fields=(("type", "=", kind), *fields))
             decided += searcher.search(topic, limit=_CANDIDATES, filters=filters) if noted else []
-        found = _about(decided)
+        found = _followed(searcher, tuple(noted), _about(decided))
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
     except apsw.Error as error:
@@ -68,6 +69,22 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
 def _about(found: Iterable[Hit]) -> list[Hit]:
     ranked = sorted(found, key=lambda hit: -hit.score)
     return [hit for hit in ranked if hit.score >= _ABOUT * ranked[0].score]
+
+
+def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]) -> list[Hit]:
+    """``found``, and what took the place of any of it: that may say nothing of the topic, and is what holds."""
+    followed = list(found)
+    there = {hit.field("session_id") for hit in found}
+    waiting = [hit.field("superseded_by") for hit in found]
+    while waiting and len(followed) < _FOLLOWED:
+        identity = waiting.pop()
+        if not identity or identity in there:
+            continue
+        there.add(identity)
+        for hit in searcher.newest(limit=1, filters=Filters(collections, fields=(("session_id", "=", identity),))):
+            followed.append(hit)
+            waiting.append(hit.field("superseded_by"))
+    return followed
 
 
 def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tuple[str, str, str], ...]) -> list[Hit]:

@@ -127,6 +127,19 @@ def test_an_edit_that_breaks_the_entry_is_refused(home: Home, text: str) -> None
         entries.replace(stored, text)
 
 
+def test_what_holds_now_is_told_even_where_it_says_nothing_of_the_topic(indexed: Home) -> None:
+    first = capture(indexed, "Guard the writer by flock", type="decision", now=1_780_000_000.0)
+    second = capture(indexed, "A lease row", type="decision", supersedes=first.entry_id, now=1_780_100_000.0)
+    third = capture(indexed, "One daemon alone", type="decision", supersedes=second.entry_id, now=1_780_200_000.0)
+    capture(indexed, "Tea at four", type="decision", now=1_780_300_000.0)
+    found = why(indexed, load(indexed), "flock writer")["decisions"]
+    assert [(each["entry_id"], each["standing"]) for each in found] == [
+        (third.entry_id, True),
+        (second.entry_id, False),
+        (first.entry_id, False),
+    ]
+
+
 def test_why_has_decisions_newest_first_then_evidence(indexed: Home) -> None:
     capture(indexed, "Postgres for the job queue", type="decision", now=1_770_000_000.0)
     capture(indexed, "SQLite for the job queue", type="rejected", why="two writers stalled it", now=1_780_000_000.0)

@@ -29,6 +29,13 @@ REFUSED = {
     "code-listing": [
         "import os\nimport sys\n\ndef main(argv):\n    path = argv[1]\n    for name in os.listdir(path):\n"
         "        print(name)\n    return 0",
+        '#!/usr/bin/env python3\n"""Runs the thing that runs the other thing, for whoever asks.\n\nIt is long.\n"""\n'
+        "import os\nfrom pathlib import Path\n\n# Where it all lies, and nobody looks.\nROOT = Path('.')\n\n"
+        "@cache\ndef run(\n    words: list[str],\n    *,\n    quiet: bool,\n) -> int:\n    return len(words)",
+        "/* The list of all lists,\n * which does not contain itself. */\n#ifndef LIST_H\n#define LIST_H\n"
+        "extern int add (struct list *,\n\t\tconst char *name);\nvoid drop (struct list *);\n#define MOST 12\n#endif",
+        "export const routes = [\n  // what everybody sees first\n  { path: '/', view: Home },\n"
+        "  { path: '/about', view: About },\n];\nrouter\n  .use(routes)\n  .listen(8080)",
         "```ts\nconst a = 1;\nconst b = 2;\nfunction add(x, y) {\n  return x + y;\n}\nexport { add };\n```",
     ],
     "activity-log": [
@@ -57,6 +64,11 @@ KEPT = [
     "a1b2c3d broke the build: revert it instead of patching",
     "Two lines settle it:\n\nx = lock()\ny = x.get()\n\nAnything longer is a sign that the lock is held too long.",
     "src/auth.py is the only file that may import jose",
+    "```sh\nexport A=1\nmake clean\nmake all\nmake test\nmake run\nmake stop\n```\n\nIn this order, every time: the"
+    " second target reads what the first has left in the cache, and a run without it looks as if it worked and"
+    " answers from the day before; Mira lost an afternoon to it, and the build server half a week.",
+    "# Rules\n\n- reviews by two (one of them from the other team)\n- no merges on Fridays (they fail on Saturdays)\n"
+    "- flags for whatever a customer sees\n- one owner each\n- write it down\n- ask first",
     "todo: look at https://example.org/paper.pdf",
 ]
 
@@ -84,6 +96,9 @@ def test_no_text_breaks_the_gate(text: str) -> None:
 
 def test_the_same_thing_said_again_is_a_duplicate() -> None:
     assert similar("Refresh tokens 60 s early, under one lock", "refresh tokens 60 s early under one lock.")
+    assert similar(
+        "We never force-push to main: it broke the release", "we never force push to main, it broke our release"
+    )
     assert similar("Prefer flock over pid files for the writer lock", "prefer flock over pid files for writer locks")
 
 
