@@ -6,6 +6,7 @@ a line ``#<seconds>`` before each command), fish (fish_history, a subset of YAML
 
 from __future__ import annotations
 
+import re
 import time
 from itertools import islice
 from operator import itemgetter
@@ -33,9 +34,11 @@ UNDATED = "undated"
 # A pause after which the next command begins another section.
 _PAUSE_S = 30 * 60
 _MAX_COMMAND = 20_000
-# Commands that are told harmless at once: enough that the test costs little each, few enough to look at again.
-_BATCH = 64
+# Commands that are told harmless at once: enough that the test costs little each.
+_BATCH = 256
 _DAY_S = 86_400
+_ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
+_GOES_ON = re.compile(r"(?<!\\)\\\n")
 _FIRST, _LAST = 631_152_000, 4_102_444_800  # 1990 to 2100: other numbers are no times
 
 Entry = tuple[int, str, str, int]  # epoch seconds (0: unknown), command, directory, exit code
@@ -44,20 +47,26 @@ Entry = tuple[int, str, str, int]  # epoch seconds (0: unknown), command, direct
 class Day:
     """What one file tells of one day; ``commands`` in the order of the file."""
 
-    __slots__ = ("commands", "digest", "records", "repeated", "unit", "uuids")
+    __slots__ = ("_uuids", "commands", "digest", "repeated", "unit")
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.commands: list[Entry] = []
-        self.uuids: set[str] = set()
         self.digest = ""
-        self.records = self.repeated = 0
+        self.repeated = 0
+        self._uuids: set[tuple[int, str]] = set()
 
-    def add(self, entry: Entry) -> None:
-        """Take a command in."""
-        self.records += 1
-        self.uuids.add(_identity(entry))
-        self.commands.append(entry)
+    @property
+    def records(self) -> int:
+        """How many commands."""
+        return len(self.commands)
+
+    @property
+    def uuids(self) -> set[tuple[int, str]]:
+        """What tells the commands apart; asked for once the file has been read."""
+        if not self._uuids:
+            self._uuids = set(map(_identity, self.commands))
+        return self._uuids
 
 
 def read(path: str) -> Reading:
@@ -74,29 +83,38 @@ def _history(data: bytes, reading: Reading) -> None:
 
 def _take(reading: Reading, entries: Iterable[Entry], kind: str) -> None:
     left = iter(entries)
-    units: dict[int, str] = {}
+    days: dict[int, Day] = {}
     while batch := list(islice(left, _BATCH)):
-        text = "\n".join([entry[1] for entry in batch])
-        harmless = clean(text) == text and not suspects(text.encode())
-        for entry in batch:
-            _add(reading, entry, kind, units, harmless=harmless)
+        _batch(reading, batch, kind, days)
 
 
-def _add(reading: Reading, entry: Entry, kind: str, units: dict[int, str], *, harmless: bool) -> None:
+def _batch(reading: Reading, batch: list[Entry], kind: str, days: dict[int, Day]) -> None:
+    """Take commands in; those among which something may be secret or unprintable are looked at by halves."""
+    text = "\n".join([entry[1] for entry in batch])
+    if not suspects(text.encode("utf-8", "surrogatepass")) and clean(text) == text:
+        for at, command, folder, code in batch:
+            _add(reading, (at, command.strip(), folder, code), kind, days)
+    elif len(batch) > 1:
+        half = len(batch) // 2
+        _batch(reading, batch[:half], kind, days)
+        _batch(reading, batch[half:], kind, days)
+    else:
+        ((at, command, folder, code),) = batch
+        _add(reading, (at, redacted(clean(command).strip(), reading.redacted), folder, code), kind, days)
+
+
+def _add(reading: Reading, entry: Entry, kind: str, days: dict[int, Day]) -> None:
     at, command, folder, code = entry
-    command = command.strip() if harmless else redacted(clean(command).strip(), reading.redacted)
     if not command:
         return
     if not _FIRST < at < _LAST:
         at = 0
-    unit = units.get(at // _DAY_S, "")
-    if not unit:
-        unit = units[at // _DAY_S] = _unit(at, kind)
-    day = reading.parts.get(unit)
+    day = days.get(at // _DAY_S)
     if day is None:
-        day = reading.parts[unit] = Day(unit)
+        unit = _unit(at, kind)
+        day = days[at // _DAY_S] = reading.parts.setdefault(unit, Day(unit))
     where = one_line(redacted(folder, reading.redacted), 1000) if folder else ""
-    day.add((at, command[:_MAX_COMMAND], where, code))
+    day.commands.append((at, command[:_MAX_COMMAND], where, code))
 
 
 def _unit(at: int, kind: str) -> str:
@@ -131,26 +149,16 @@ def _unmetafied(data: bytes) -> bytes:
 
 
 def _zsh(text: str) -> Iterator[Entry]:
-    held: list[str] = []
-    for line in text.split("\n"):
-        if line.endswith("\\") and not line.endswith("\\\\"):
-            held.append(line.removesuffix("\\"))
-            continue
-        entry = "\n".join([*held, line]) if held else line
-        if held:
-            held = []
-        head, mark, command = entry.partition(";")
-        stamp = head.removeprefix(": ").partition(":")[0].strip()
-        if entry.startswith(": ") and mark and stamp.isdigit():
-            yield int(stamp), command, "", 0
-        elif entry.strip():
-            yield 0, entry, "", 0
+    # A command goes on behind a line's end that a single backslash stands before.
+    text = _GOES_ON.sub("\0", text.replace("\0", "")) if "\\\n" in text else text
+    for stamp, command in _ZSH.findall(text):
+        yield int(stamp or 0), command.replace("\0", "\n"), "", 0
 
 
 def _bash(text: str) -> Iterator[Entry]:
     at, held = 0, ""
     for line in text.split("\n"):
-        if line.startswith("#") and line[1:].isdigit() and len(line) < 14:
+        if line.startswith("#") and len(line) < 14 and line.isascii() and line[1:].isdigit():
             if held:
                 yield at, held, "", 0
             at, held = int(line[1:]), ""
@@ -171,7 +179,7 @@ def _fish(text: str) -> Iterator[Entry]:
             if held:
                 yield at, held, "", 0
             at, held = 0, line[7:].replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
-        elif line.startswith("  when: ") and line[8:].strip().isdigit():
+        elif line.startswith("  when: ") and len(line) < 29 and line.isascii() and line[8:].strip().isdigit():
             at = int(line[8:])
     if held:
         yield at, held, "", 0
@@ -210,8 +218,8 @@ def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tabl
     return {"history": ("timestamp", "command", "cwd", "exit", "id")}, days.items()
 
 
-def _identity(entry: Entry) -> str:
-    return f"{entry[0]}\0{entry[1]}"
+def _identity(entry: Entry) -> tuple[int, str]:
+    return entry[:2]
 
 
 def _told(entry: Entry) -> tuple[bool, int, str]:
@@ -220,18 +228,7 @@ def _told(entry: Entry) -> tuple[bool, int, str]:
 
 def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
     """(frontmatter, body) of one day from all the histories that know of it; copies of a command are one."""
-    known: dict[str, Entry] = {}
-    united: list[tuple[str, Entry]] = []
-    for part in sorted(parts, key=lambda part: (-len(part.uuids), part.digest)):
-        # What one history repeats was run again; what another one also has is the same.
-        named = [(_identity(entry), entry) for entry in part.commands]
-        united += [each for each in named if each[0] not in known]
-        for same, entry in named:
-            # What one history knows of where a command ran, and how it ended, the others lack.
-            before = known.setdefault(same, entry)
-            if before is not entry and _told(entry) > _told(before):
-                known[same] = entry
-    commands = sorted([known[same] for same, _ in united], key=itemgetter(0))
+    commands = sorted(_united(parts), key=itemgetter(0))
     if not commands:
         return "no command"
     folders = [entry[2] for entry in commands if entry[2]]
@@ -250,6 +247,24 @@ def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> 
         "commands": len(commands),
     }
     return meta, markdown.body(heading, list(turns))
+
+
+def _united(parts: list[Day]) -> list[Entry]:
+    """The commands of all histories, each of which may know of some that others know of, too."""
+    if len(parts) == 1 and not any(entry[2] or entry[3] for entry in parts[0].commands):
+        return parts[0].commands
+    known: dict[tuple[int, str], Entry] = {}
+    united: list[tuple[tuple[int, str], Entry]] = []
+    for part in sorted(parts, key=lambda part: (-len(part.uuids), part.digest)):
+        # What one history repeats was run again; what another one also has is the same.
+        named = [(_identity(entry), entry) for entry in part.commands]
+        united += [each for each in named if each[0] not in known]
+        for same, entry in named:
+            # What one history knows of where a command ran, and how it ended, the others lack.
+            before = known.setdefault(same, entry)
+            if before is not entry and _told(entry) > _told(before):
+                known[same] = entry
+    return [known[same] for same, _ in united]
 
 
 class _Section:

@@ -88,6 +88,8 @@ def suspects(data: bytes) -> bool:
 
 def suspected(data: bytes) -> set[str]:
     """The rules that may find something in ``data``, UTF-8 text."""
+    if not suspects(data):
+        return set()  # one automaton instead of one a rule
     if not _searches:
         _searches.update((rule, compiled(pattern).search) for rule, pattern in PARTS.items())
     return {rule for rule, search in _searches.items() if search(data) is not None}
