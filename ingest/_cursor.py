@@ -6,6 +6,7 @@ Keys and shapes are nobody's promise; they were seen on databases of 2024 to 202
 from __future__ import annotations
 
 import json
+from functools import partial
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -21,7 +22,7 @@ from ingest.sessions import Session
 from ingest.values import mapping, moment, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import apsw
 
@@ -42,7 +43,7 @@ _BLOBS = "select id, data from blobs order by rowid"
 def read(path: str) -> Reading:
     """Read one database or transcript. Never raises for what is in it: see ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _database, _rows)
+        return databases.read(path, _database, partial(_rows, path))
     return read_transcript(path)
 
 
@@ -57,7 +58,7 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
         reading.skipped = "no conversation in this database"
 
 
-def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
+def _rows(path: str, connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
     """What of a database the archive keeps."""
     tables: dict[str, tuple[str, ...]] = {}
     if "cursordiskkv" in there:
@@ -66,24 +67,46 @@ def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tabl
         tables["ItemTable"] = ("key", "value")
     if {"blobs", "meta"} <= there.keys():
         tables |= {"blobs": ("id", "data"), "meta": ("key", "value")}
-    return tables, _groups(connection, tables)
+    return tables, _groups(path, connection, tables)
 
 
-def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
+def _groups(path: str, connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
     if "cursorDiskKV" in tables:
         for key, value in connection.execute(_HEADS).fetchall():
             name = str(key).partition(":")[2]
             bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
             rows = [(key, value), *bubbles]
             yield one_line(name, 4000), [("cursorDiskKV", (row[0], row[1])) for row in rows]
-    shared: list[Row] = []
     if "ItemTable" in tables:
-        shared += [("ItemTable", tuple(row)) for row in connection.execute(_ITEMS, (_CHATS, _COMPOSERS, _PROMPTS))]
+        yield from _items(path, connection)
     if "blobs" in tables:
-        shared += [("meta", (key, _legible(_unhexed(value)))) for key, value in connection.execute(_META)]
-        shared += [("blobs", (str(name), _legible(data))) for name, data in connection.execute(_BLOBS)]
-    if shared:
-        yield "", shared
+        about = _about(connection, Reading(path))
+        held: list[Row] = [("meta", (key, _legible(_unhexed(value)))) for key, value in connection.execute(_META)]
+        held += [("blobs", (str(name), _legible(data))) for name, data in connection.execute(_BLOBS)]
+        yield _agent_unit(about, path), held
+
+
+def _items(path: str, connection: apsw.Connection) -> Iterator[tuple[str, list[Row]]]:
+    """The workspace's rows as one a conversation, so that each can be kept or forgotten by itself."""
+    found = _Items(connection, _plain)
+    units: dict[str, list[Row]] = {}
+    for name, composer in found.composers(path):
+        value = json.dumps({"allComposers": [{**composer, "composerId": name}]})
+        units.setdefault(one_line(name, 4000), []).append(("ItemTable", (_COMPOSERS, value)))
+    for name, tab in found.tabs(path):
+        value = json.dumps({"tabs": [{**tab, "tabId": name}]})
+        units.setdefault(one_line(name, 4000), []).append(("ItemTable", (_CHATS, value)))
+    if found.prompts and not found.heads:
+        units[_prompts_unit(path)] = [("ItemTable", (_PROMPTS, json.dumps(found.prompts)))]
+    yield from units.items()
+
+
+def _plain(value: Any, _: str) -> Any:
+    """The value of one cell as it stands there; None for what is no JSON."""
+    try:
+        return json.loads(value, strict=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def _legible(data: Any) -> Any:
@@ -256,42 +279,65 @@ def _path(uri: str) -> str:
 # The first generation: everything inline, in the workspace's database
 
 
+class _Items:
+    """The workspace's own values; from the archive each comes in several rows. ``heads``: composers kept elsewhere."""
+
+    def __init__(self, connection: apsw.Connection, decode: Callable[[Any, str], Any]) -> None:
+        self.prompts: list[Any] = []
+        self._composers: list[Any] = []
+        self._tabs: list[Any] = []
+        for key, value in connection.execute(_ITEMS, (_CHATS, _COMPOSERS, _PROMPTS)):
+            found = decode(value, str(key))
+            if key == _PROMPTS:
+                self.prompts += found if type(found) is list else ()
+                continue
+            inner = mapping(found).get("tabs" if key == _CHATS else "allComposers")
+            into = self._tabs if key == _CHATS else self._composers
+            into += inner if type(inner) is list else ()
+        self.heads = sum(not mapping(composer).get("conversation") for composer in self._composers)
+
+    def composers(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(name, composer) of those that have their conversation with them."""
+        for number, data in enumerate(self._composers):
+            composer = mapping(data)
+            if composer.get("conversation"):
+                yield string(composer.get("composerId")) or f"{_hash(path)}-{number}", composer
+
+    def tabs(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(name, tab) of the chats before there were composers."""
+        for number, data in enumerate(self._tabs):
+            tab = mapping(data)
+            yield string(tab.get("tabId")) or f"{_hash(path)}-tab-{number}", tab
+
+
 def _workspace(connection: apsw.Connection, reading: Reading) -> None:
-    values: dict[str, Any] = {}
-    for key, value in connection.execute(_ITEMS, (_CHATS, _COMPOSERS, _PROMPTS)):
-        values[str(key)] = _json(value, reading, str(key))
+    found = _Items(connection, lambda value, key: _json(value, reading, key))
     folder = _workspace_folder(reading.path)
-    composers = mapping(values.get(_COMPOSERS)).get("allComposers")
-    heads = 0
-    for number, data in enumerate(composers if type(composers) is list else ()):
-        composer = mapping(data)
-        if composer.get("conversation"):
-            name = string(composer.get("composerId")) or f"{_hash(reading.path)}-{number}"
-            _Composer(reading, name, composer, folder).finish({})
-        else:
-            heads += 1  # its bubbles are in the global database
-    tabs = mapping(values.get(_CHATS)).get("tabs")
-    for number, data in enumerate(tabs if type(tabs) is list else ()):
-        tab = mapping(data)
-        name = string(tab.get("tabId")) or f"{_hash(reading.path)}-tab-{number}"
+    for name, composer in found.composers(reading.path):
+        _Composer(reading, name, composer, folder).finish({})  # bubbles of others are in the global database
+    for name, tab in found.tabs(reading.path):
         inner = {"name": tab.get("chatTitle"), "conversation": tab.get("bubbles"), "createdAt": tab.get("lastSendTime")}
         _Composer(reading, name, inner, folder).finish({})
-    if not heads:
-        _prompts(values.get(_PROMPTS), reading, folder)
+    if not found.heads:
+        _prompts(found.prompts, reading, folder)
 
 
-def _prompts(values: Any, reading: Reading, folder: str) -> None:
+def _prompts(values: list[Any], reading: Reading, folder: str) -> None:
     """Prompts of which no conversation is kept: one document a workspace."""
     kept = {" ".join(event.text.split()) for part in reading.parts.values() for event in part.events}
-    session = Session(f"prompts-{_hash(reading.path)}", NAME)
+    session = Session(_prompts_unit(reading.path), NAME)
     session.cwd = folder
     session.title = "Prompts of which no conversation is kept"
-    for value in values if type(values) is list else ():
+    for value in values:
         text = clean(string(mapping(value).get("text"))).strip()
         if text and " ".join(text.split()) not in kept:
             session.prompt(text)
     if session.uuids:
         reading.parts[session.unit] = session
+
+
+def _prompts_unit(path: str) -> str:
+    return f"prompts-{_hash(path)}"
 
 
 def _hash(path: str) -> str:
@@ -311,11 +357,8 @@ def _workspace_folder(path: str) -> str:
 
 
 def _agent(connection: apsw.Connection, reading: Reading) -> None:
-    about: dict[str, Any] = {}
-    for _, value in connection.execute(_META):
-        found = _json(_unhexed(value), reading, "meta")
-        about.update(mapping(found))
-    session = Session(one_line(string(about.get("agentId")) or _hash(reading.path), 4000), NAME)
+    about = _about(connection, reading)
+    session = Session(_agent_unit(about, reading.path), NAME)
     session.title = "" if about.get("name") == "New Agent" else string(about.get("name"))
     session.seen(moment(about.get("createdAt")))
     session.extra["surface"] = "agent"
@@ -338,6 +381,17 @@ def _agent(connection: apsw.Connection, reading: Reading) -> None:
                 reading.broken(error)
     if session.uuids:
         reading.parts[session.unit] = session
+
+
+def _about(connection: apsw.Connection, reading: Reading) -> dict[str, Any]:
+    about: dict[str, Any] = {}
+    for _, value in connection.execute(_META):
+        about.update(mapping(_json(_unhexed(value), reading, "meta")))
+    return about
+
+
+def _agent_unit(about: dict[str, Any], path: str) -> str:
+    return one_line(string(about.get("agentId")) or _hash(path), 4000)
 
 
 def _named(root: Any, blobs: dict[str, Any]) -> list[str]:

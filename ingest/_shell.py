@@ -39,6 +39,13 @@ _BATCH = 256
 _DAY_S = 86_400
 _ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
 _GOES_ON = re.compile(r"(?<!\\)\\\n")
+# Where a command begins, as the parsers below see it; what follows is a part of it.
+_PIECES = {
+    "zsh": re.compile(rb"(?<!(?<!\\)\\\n)^(?:: +(?P<at>[0-9]{1,20}) *(?::[^;\n]*)?;)?", re.MULTILINE),
+    "bash": re.compile(rb"^#(?P<at>[0-9]{1,12})$", re.MULTILINE),
+    "fish": re.compile(rb"^- cmd: [^\n]*(?:\n(?!- cmd: )[^\n]*)*", re.MULTILINE),
+}
+_WHEN = re.compile(rb"^  when: (?P<at>[0-9]{1,20})", re.MULTILINE)
 _FIRST, _LAST = 631_152_000, 4_102_444_800  # 1990 to 2100: other numbers are no times
 
 Entry = tuple[int, str, str, int]  # epoch seconds (0: unknown), command, directory, exit code
@@ -119,6 +126,20 @@ def _add(reading: Reading, entry: Entry, kind: str, days: dict[int, Day]) -> Non
 
 def _unit(at: int, kind: str) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(at)) if _FIRST < at < _LAST else f"{UNDATED}-{kind}"
+
+
+def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """(unit, bytes) of each command of a history that is a text, in order; together they are ``data``."""
+    kind = _kind(path, data)
+    start = at = 0
+    for match in _PIECES[kind].finditer(data):
+        if match.start() > start:
+            yield _unit(at, kind), data[start : match.start()]
+        start = match.start()
+        found = _WHEN.search(data, start, match.end()) if kind == "fish" else match
+        at = int((found["at"] if found else None) or 0)
+    if start < len(data):
+        yield _unit(at, kind), data[start:]
 
 
 def _kind(path: str, data: bytes) -> str:

@@ -25,7 +25,7 @@ from core.home import Home, make_private
 from core.version import REDACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 FOLDER = "raw"
 CATALOGUE = "catalogue.sqlite"
@@ -424,23 +424,43 @@ def versions(home: Home, source: str) -> list[Entry]:
         connection.close()
 
 
-def remove(home: Home, source: str, paths: Iterable[str]) -> None:
-    """Take files out, every version of them, and the objects that nothing names then. Raises OSError and apsw.Error."""
+def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, bytes], bytes]) -> None:
+    """Take files out, every version of them, and the objects that nothing names then; ``rest`` (path, bytes of an
+    object) is what is kept of each, where it is anything. Raises OSError and apsw.Error.
+    """
     path = home.path(FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return
+    archive = Archive(home, source)
     connection = _open(path)
     try:
-        held = [entry for each in paths for entry in entries(connection, source, each)]
-        with connection:
-            connection.executemany(
-                "delete from files where source = ? and path = ?",
-                [(source, os.fsencode(entry.path)) for entry in held],
-            )
-        unlink_unnamed(connection, home.path(FOLDER), {name for entry in held for name, _ in entry.segments})
+        dropped: set[str] = set()
+        for entry in [entry for each in paths for entry in entries(connection, source, each)]:
+            dropped.update(name for name, _ in entry.segments)
+            left = [data for segment in entry.segments if (data := _left(archive.folder, entry, segment, rest))]
+            entry.segments = [archive.put(data) for data in left]
+            entry.length, entry.sha = sum(map(len, left)), hashlib.sha256(b"".join(left)).hexdigest()
+            # One that is stored whole counts as one record.
+            entry.records = min(entry.records, sum(data.count(b"\n") for data in left))
+            archive.sync()
+            with connection:
+                connection.execute(
+                    "delete from files where source = ? and path = ? and version = ?",
+                    (source, os.fsencode(entry.path), entry.version),
+                )
+                _write(connection, source, [entry] if left else [])
+        unlink_unnamed(connection, archive.folder, dropped)
         connection.execute("vacuum")
     finally:
         connection.close()
+        archive.close()
+
+
+def _left(folder: str, entry: Entry, segment: Segment, rest: Callable[[str, bytes], bytes]) -> bytes:
+    try:
+        return rest(entry.path, content(folder, segment))
+    except (OSError, ValueError):
+        return b""  # damaged: nothing of it can be read
 
 
 def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from core.home import Home
+    from ingest.archive import Entry
 
 
 class Held:
     """What is known of the units to forget: ``files``, raw paths; ``shared``, units that lie in the same files."""
 
-    __slots__ = ("files", "shared", "units")
+    __slots__ = ("files", "marks", "shared", "units")
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Collection[str] = ()) -> None:
+        self.marks = marks
         self.units: set[str] = set()
         self.files: set[str] = set()
         self.shared: set[str] = set()
@@ -31,27 +33,45 @@ class Held:
 
 def look(home: Home, source: str, marks: Collection[str]) -> Held:
     """What the state and the archive hold of the units that ``marks`` (sessions, or single agents) cover."""
-    held = Held()
+    held = Held(marks)
     state = State(home)
     try:
-        for unit, paths in state.members(source).items():
+        members = state.members(source)
+        for unit, paths in members.items():
             if _covered(unit, marks):
                 held.units.add(unit)
                 held.files |= paths
         held.units.update(unit for unit in state.units(source) if _covered(unit, marks))
-        for unit, paths in state.members(source).items():
+        for unit, paths in members.items():
             if unit not in held.units and not held.files.isdisjoint(paths):
                 held.shared.add(unit)
     finally:
         state.close()
-    # The archive outlives the state: its files are then known by their names.
+    # The archive outlives the state: its files are then known by their names, or by what they hold.
     from ingest import archive
 
     stems = {stem(mark) for mark in marks}
-    for path in archive.read(home, source):
-        if basename(path).split(".")[0] in stems:
+    known = {path for paths in members.values() for path in paths}
+    for path, entry in archive.read(home, source).items():
+        if basename(path).split(".")[0] in stems or (path not in known and _holds(home, source, entry, marks)):
             held.files.add(path)
     return held
+
+
+def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> bool:
+    """Whether an archived file that several units share has one of ``marks``."""
+    from ingest import archive, sharing
+
+    for segment in entry.segments:
+        try:
+            pieces = sharing.pieces(source, entry.path, archive.content(home.path(archive.FOLDER), segment))
+        except (OSError, ValueError):
+            continue  # damaged: `explain` says so
+        if pieces is None:
+            return False
+        if any(_covered(unit, marks) for unit, _ in pieces):
+            return True
+    return False
 
 
 def unit_of(home: Home, source: str, name: str) -> str | None:
@@ -83,34 +103,46 @@ def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, 
 
 
 def erase(home: Home, source: str, held: Held) -> None:
-    """Take the units out of the state, and their files out of the archive. Raises OSError and apsw.Error."""
+    """Take the units out of the state and out of the archive, what others have in the same files excepted.
+
+    Of files that cannot be taken apart nothing stays. Raises OSError and apsw.Error.
+    """
     _from_state(home, source, held)
-    _from_archive(home, source, held.files)
+    _from_archive(home, source, held)
 
 
-def archived_with(home: Home, test: Callable[[bytes], bool]) -> dict[str, set[str]]:
-    """Source → archived files, whatever their version, of which a line passes ``test``. Reads the whole archive."""
-    from ingest import archive
+def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:
+    """(source, unit) of whatever version of an archived file passes ``test``. Reads the whole archive."""
+    from ingest import archive, sharing
 
-    found: dict[str, set[str]] = {}
+    found: set[tuple[str, str]] = set()
     folder = home.path(archive.FOLDER)
     for source in archive.sources(home):
-        verdicts: dict[str, bool] = {}
+        whole: set[str] = set()
+        # Of each object that passes: whose pieces they are; None for all that lie in the file.
+        verdicts: dict[str, set[str] | None] = {}
         for entry in archive.versions(home, source):
             for segment in entry.segments:
                 if segment[0] not in verdicts:
                     try:
-                        verdicts[segment[0]] = test(archive.content(folder, segment))
-                    except OSError:
-                        verdicts[segment[0]] = False  # damaged: `explain` says so
-                if verdicts[segment[0]]:
-                    found.setdefault(source, set()).add(entry.path)
+                        data = archive.content(folder, segment)
+                        verdicts[segment[0]] = sharing.owners(source, entry.path, data, test) if test(data) else set()
+                    except (OSError, ValueError):
+                        verdicts[segment[0]] = set()  # damaged: `explain` says so
+                units = verdicts[segment[0]]
+                if units is None:
+                    whole.add(entry.path)
+                else:
+                    found.update((source, unit) for unit in units)
+        found.update((source, unit) for unit in _units_in(home, source, whole))
     return found
 
 
-def units_in(home: Home, source: str, paths: Iterable[str]) -> set[str]:
+def _units_in(home: Home, source: str, paths: Iterable[str]) -> set[str]:
     """The units that lie in these raw files, as far as the state knows; a file it does not know gives its own name."""
     wanted = set(paths)
+    if not wanted:
+        return set()
     found: set[str] = set()
     known: set[str] = set()
     state = State(home)
@@ -153,10 +185,13 @@ def _from_state(home: Home, source: str, held: Held) -> None:
         connection.close()
 
 
-def _from_archive(home: Home, source: str, paths: Iterable[str]) -> None:
-    from ingest import archive
+def _from_archive(home: Home, source: str, held: Held) -> None:
+    from ingest import archive, sharing
 
-    archive.remove(home, source, paths)
+    def rest(path: str, data: bytes) -> bytes:
+        return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
+
+    archive.remove(home, source, held.files, rest)
     folder = home.path(archive.FOLDER)
     if not os.path.isdir(folder):
         return

@@ -24,7 +24,7 @@ FORGOTTEN = "forgotten"
 DEFAULT_GB = 20.0
 _CATALOGUE = ("raw", "catalogue.sqlite")
 _OFF = "off"
-# Sources with databases: what was read before the archive took rows in is read once more.
+# Sources with databases: what was read before the archive took in rows, one object a unit, is read once more.
 _DATABASES = frozenset(("cursor", "openclaw", "opencode", "shell"))
 
 
@@ -74,7 +74,7 @@ class Keeping:
             inode = os.stat(self._home.path(*_CATALOGUE)).st_ino
         except FileNotFoundError:
             inode = 0
-        rows = " rows" if self._source in _DATABASES else ""
+        rows = " units" if self._source in _DATABASES else ""
         return f"{inode} {self._policy.redact} {rules}{rows}"
 
     def files(self) -> list[SourceFile]:
@@ -116,6 +116,12 @@ class Keeping:
             reading.failures.clear()
             reading.failed_reasons.clear()
         return bool(why)
+
+    def left(self, reading: Reading, data: bytes) -> bytes:
+        """What of a file's bytes belongs to the parts that a reading still has; nothing where that cannot be told."""
+        from ingest import sharing
+
+        return sharing.without(self._source, reading.path, data, lambda unit: unit not in reading.parts)
 
     def forgot(self, unit: str) -> bool:
         """Whether a unit of this source was forgotten."""

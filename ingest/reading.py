@@ -173,9 +173,14 @@ def whole(path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_b
                 _whole(data, reading, take, foreign, as_bytes)
                 keeping = rawfiles.keeping()
                 withheld = keeping is not None and keeping.withhold(reading)
-                recorder = None if keeping is None or withheld or not reading.parts else keeping.recorder(path)
-                if recorder is not None:
-                    recorder.whole(data if recorder.keeps_raw else clean_document(data, {}))
+                recorder = None if keeping is None or not reading.parts else keeping.recorder(path)
+                if keeping is not None and recorder is not None:
+                    held = data if recorder.keeps_raw else clean_document(data, {})
+                    if withheld:
+                        held = keeping.left(reading, held)
+                        if not held:
+                            return reading
+                    recorder.whole(held)
                     recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
     except OSError as error:
         unreadable(reading, error)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Row = tuple[str, tuple[Any, ...]]
     Tables = Mapping[str, tuple[str, ...]]
-    # (unit, its rows); the unit "" has rows of several.
+    # (unit, its rows).
     Groups = Iterable[tuple[str, Iterable[Row]]]
     # Given a connection and what tables there are: the tables and columns that are read, and the rows of each unit.
     Source = Callable[[apsw.Connection, dict[str, set[str]]], tuple[Tables, Groups]]
@@ -59,16 +59,21 @@ def record(
         return
     tables, groups = source(connection, there)
     made: dict[str, tuple[int, bytes]] = {}
+    loose: list[Row] = []
     for unit, rows in groups:
         part = reading.parts.get(unit)
-        if part is not None or whole:
-            count = 0 if part is None else len(part.uuids)
+        if part is not None:
+            count = len(part.uuids)
             made[unit] = count, _packed(unit, count, tables, rows, raw=recorder.keeps_raw)
+        elif whole:
+            loose += rows  # whose they are is not certain: they go with whichever unit is forgotten
+    if loose:
+        made[""] = 0, _packed("", 0, tables, loose, raw=recorder.keeps_raw)
     before = recorder.before
     for segment in () if before is None else before.segments:
         held = archive.content(recorder.folder, segment)
         head = json.loads(held[: held.index(b"\n")])
-        unit = str(head["unit"])
+        unit = unit_of(held)
         if not unit or keeping.forgot(unit) or (unit in made and made[unit][0] >= head["records"]):
             continue
         if not recorder.keeps_raw and before is not None and before.policy != REDACTION:
@@ -77,6 +82,14 @@ def record(
     for unit in sorted(made):
         recorder.piece(made[unit][1])
     recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+
+
+def unit_of(data: bytes) -> str:
+    """The unit whose rows an archived object holds; "" where they are several units'. Raises ValueError."""
+    head = json.loads(data[: data.index(b"\n")])
+    if type(head) is not dict or "unit" not in head:
+        raise ValueError("no rows of a database")
+    return str(head["unit"])
 
 
 def restored(raw: RawFile) -> contextlib.AbstractContextManager[apsw.Connection]:

@@ -43,7 +43,7 @@ class Plan:
 
     ``rows``: documents, those derived from others among them; ``outside``: uris of documents whose files are not the
     brain's to delete; ``marks``: (source, unit) of the tombstones; ``originals``: raw files that still lie where their
-    tools put them; ``shared``: how many other sessions lie in the same raw files, which leave the archive with them.
+    tools put them; ``shared``: how many other sessions lie in the same raw files.
     ``probes``: texts that must not be found afterwards, lower case.
     """
 
@@ -322,8 +322,7 @@ def _marks(home: Home, rows: Iterable[hits.Row]) -> dict[tuple[str, str], None]:
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:
     """The units whose raw files hold one of ``needles``, also where their documents leave that out."""
-    found = forgetting.archived_with(home, lambda data: _holds(data.lower(), needles))
-    return {(source, unit) for source, paths in found.items() for unit in forgetting.units_in(home, source, paths)}
+    return forgetting.archived_with(home, lambda data: _holds(data.lower(), needles))
 
 
 def _add(home: Home, config: Config, found: Plan, unseen: set[tuple[str, str]]) -> None:

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from core.home import Home
+from core.tombstones import Tombstones
 from ingest import archive, forgetting
 from ingest.run import run
 from tests.ingest.test_opencode import database as opencode_database
@@ -186,15 +187,14 @@ def test_what_is_gone_from_the_database_stays_and_the_rest_is_stored_once(home: 
 
 
 def test_what_was_forgotten_of_a_database_does_not_come_back_into_the_archive(home: Home, tmp_path: Path) -> None:
-    from core.tombstones import Tombstones
-
     folder = tmp_path / "there"
     cursor(folder, "a phrase of its own")
     ingest(home, folder, "cursor")
     held = forgetting.look(home, "cursor", ["c0"])
     Tombstones(home).add([("cursor", "c0")])
     forgetting.erase(home, "cursor", held)
-    assert b"a phrase" not in kept(home)
+    assert b"0 a phrase of its own" not in kept(home)
+    assert b"1 a phrase of its own" in kept(home), "the other session of the database stays"
     run(home, "cursor", [str(folder)], trust_stat=False, rebuild=True)
     assert b"1 a phrase of its own" in kept(home)
     assert b"0 a phrase of its own" not in kept(home)
@@ -233,3 +233,108 @@ def test_a_database_that_was_read_before_it_was_archived_is_read_once_more(
     assert not any(path.endswith(".vscdb") for path in archive.read(home, "cursor"))
     ingest(home, folder, "cursor")
     assert any(path.endswith(".vscdb") for path in archive.read(home, "cursor"))
+
+
+def _pair(folder: Path) -> Path:
+    tabs = [
+        {"tabId": f"t{n}", "bubbles": [{"type": "user", "text": f"{n} said"}, {"type": "ai", "text": "So."}]}
+        for n in range(2)
+    ]
+    unnamed = {"bubbles": [{"type": "user", "text": "3 said"}, {"type": "ai", "text": "Indeed."}]}
+    composers = [{"composerId": "k", "conversation": [{"type": 1, "text": "2 said"}, {"type": 2, "text": "Yes."}]}]
+    values: list[tuple[object, ...]] = [
+        ("workbench.panel.aichat.view.aichat.chatdata", json.dumps({"tabs": [*tabs, unnamed]})),
+        ("composer.composerData", json.dumps({"allComposers": composers})),
+        ("aiService.prompts", json.dumps([{"text": "4 said"}, {"text": "1 said"}])),
+    ]
+    return rows(
+        folder / "workspaceStorage/abc/state.vscdb",
+        "create table ItemTable(key, value)",
+        "insert into ItemTable values(?, ?)",
+        values,
+    )
+
+
+def _pair_of_opencode(folder: Path) -> Path:
+    path = opencode(folder)
+    rows(path, "insert into session(id, directory, title, version, time_created) select 'ses_other', directory,"
+         " 'Another', version, time_created from session limit 1", "select ?", [(0,)])  # fmt: skip
+    made = json.dumps({"role": "user"})
+    rows(path, "select 1", "insert into message(id, session_id, time_created, data) values(?, ?, ?, ?)",
+         [("msg_o", "ses_other", AT, made)])  # fmt: skip
+    part = json.dumps({"type": "text", "text": "1 said"})
+    return rows(path, "select 1", "insert into part(id, message_id, session_id, time_created, data)"
+                " values(?, ?, ?, ?, ?)", [("prt_o", "msg_o", "ses_other", AT, part)])  # fmt: skip
+
+
+def _days(folder: Path) -> Path:
+    path = folder / ".zsh_history"
+    folder.mkdir(parents=True)
+    lines = [f": {AT // 1000 + day * 86_400 + n}:0;echo {day} said \\\n  {n}" for day in range(4) for n in range(3)]
+    path.write_text("ls without a time\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("with_state", [True, False])
+@pytest.mark.parametrize(
+    ("make", "source", "gone", "stays"),
+    [
+        (lambda folder: cursor(folder, "said"), "cursor", "c0", 1),
+        (_pair, "cursor", "t0", 4),
+        (_pair_of_opencode, "opencode", "ses_other", 1),
+        (_days, "shell", "2026-04-29", 4),
+    ],
+)
+def test_forgetting_one_session_of_a_file_leaves_the_others_in_the_archive(
+    home: Home,
+    tmp_path: Path,
+    make: Callable[[Path], Path],
+    source: str,
+    gone: str,
+    stays: int,
+    *,
+    with_state: bool,
+) -> None:
+    folder = tmp_path / "there"
+    path = make(folder)
+    ingest(home, folder, source)
+    before = corpus(home)
+    mine = f"{source}__{gone}.md"
+    assert mine in before, before.keys()
+    if not with_state:
+        for each in Path(home.state).rglob("*.sqlite*"):
+            each.unlink()
+    Tombstones(home).add([(source, gone)])
+    forgetting.erase(home, source, forgetting.look(home, source, [gone]))
+    Path(home.path("brain"), mine).unlink()
+    others = {name: data for name, data in before.items() if name != mine}
+    assert len(others) == stays
+    # Whether or not the file is read again: it is there now, it was not before, and it may grow.
+    for _ in range(2):
+        assert gone.encode() not in kept(home)
+        saved, status = path.read_bytes(), path.stat()
+        assert again(home, folder, source) == others
+        path.parent.mkdir(parents=True)
+        path.write_bytes(saved)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        run(home, source, [str(folder)], trust_stat=False, rebuild=True)
+        assert corpus(home) == others
+
+
+def test_rows_of_which_it_is_not_certain_whose_they_are_go_with_whatever_is_forgotten(
+    home: Home, tmp_path: Path
+) -> None:
+    openclaw(tmp_path / "there")  # the row says s9, what is packed in it x0
+    ingest(home, tmp_path / "there", "openclaw")
+    assert b"s9" in kept(home)
+    Tombstones(home).add([("openclaw", "x0")])
+    forgetting.erase(home, "openclaw", forgetting.look(home, "openclaw", ["x0"]))
+    assert b"s9" not in kept(home)
+    assert b'"unit":"s0"' in kept(home)
+
+
+def test_a_text_that_one_session_of_a_database_has_is_not_the_others_to_answer_for(home: Home, tmp_path: Path) -> None:
+    for make, source in ((lambda folder: cursor(folder, "said"), "cursor"), (_days, "shell")):
+        ingest(home, make(tmp_path / source).parent, source)
+    assert forgetting.archived_with(home, lambda data: b"1 said" in data) == {("cursor", "c1"), ("shell", "2026-04-29")}
+    assert len(forgetting.archived_with(home, lambda data: b"said" in data)) == 6

@@ -1,0 +1,41 @@
+"""Archived files that several units share (databases, histories of shells): which piece is whose.
+
+What is forgotten of such a file leaves the archive alone; without this, all others would leave it along.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ingest import databases, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] | None:
+    """(unit, bytes) of an archived object's pieces, together its bytes; "" for what is several units'.
+
+    None where the file cannot be taken apart: it goes as a whole.
+    """
+    if path.endswith(databases.SUFFIXES):
+        return [(rows.unit_of(data), data)]
+    if source == "shell":
+        from ingest import _shell
+
+        return _shell.pieces(path, data)
+    return None
+
+
+def owners(source: str, path: str, data: bytes, test: Callable[[bytes], bool]) -> set[str] | None:
+    """The units in whose pieces of an object ``test`` finds something; None where all of the file may be meant."""
+    found = pieces(source, path, data)
+    if found is None:
+        return None
+    units = {unit for unit, piece in found if test(piece)}
+    return units if units and "" not in units else None
+
+
+def without(source: str, path: str, data: bytes, is_gone: Callable[[str], bool]) -> bytes:
+    """What is left of an object without the pieces of some units, and without those that cannot be told apart."""
+    return b"".join(piece for unit, piece in pieces(source, path, data) or () if unit and not is_gone(unit))
