@@ -89,7 +89,7 @@ def change(path: str, edit: Callable[[Any], None], template: str = "") -> None:
     edit(data)
     out = io.BytesIO()
     engine.dump(data, out)
-    _write(path, out.getvalue())
+    write(path, out.getvalue())
 
 
 def quoted(text: str) -> str:
@@ -103,8 +103,8 @@ def quoted(text: str) -> str:
     return wrapped
 
 
-def _write(path: str, data: bytes) -> None:
-    """Replace the file at once; a symlink to it stays one, and its mode stays what it was."""
+def write(path: str, data: bytes) -> None:
+    """Replace the file at once; a symlink to it stays one, and its mode stays what it was. Raises BadInput."""
     target = os.path.realpath(path)
     temporary = f"{target}.{os.getpid()}.tmp"
     try:

@@ -5,34 +5,16 @@ from __future__ import annotations
 import os
 
 from core.errors import BrainError
-from qmd import models
-from qmd.app import expanding, figures
+from qmd import models, vec0
+from qmd.app import environment, expanding, figures, model_checks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     import apsw
 
     from qmd.app.session import Session
-
-# What an environment variable changes here. Those of a native model runtime change nothing, and are not listed.
-_OVERRIDES = {
-    "INDEX_PATH": "the index is this file",
-    "QMD_CONFIG_DIR": "the configuration is read from this folder, whatever XDG_CONFIG_HOME says",
-    "XDG_CONFIG_HOME": "the configuration is read from its qmd folder, unless QMD_CONFIG_DIR is set",
-    "XDG_CACHE_HOME": "the default index and the MCP server's PID files lie in its qmd folder",
-    "QMD_EMBED_MODEL": "the embedding model whose vectors are looked for, unless the configuration names one",
-    "QMD_GENERATE_MODEL": "what expands queries (openai:MODEL, llm:MODEL), unless the configuration names it",
-    "QMD_RERANK_MODEL": "the model that reranks, unless the configuration names one",
-    "QMD_SQLITE_BUSY_TIMEOUT": "how long to wait for another process's lock, in milliseconds",
-    "QMD_EDITOR_URI": "the template of links into an editor",
-    "QMD_SKILLS_DIR": "where skills are looked for",
-    "QMD_TRUST_LOCAL_CONFIG": "approves what every project's configuration asks for",
-    "QMD_TRUST_UPDATE_HOOKS": "approves what every project's configuration asks for",
-    "NO_COLOR": "no colours",
-}
-_SHOWN = 96
 
 
 class _Findings:
@@ -58,11 +40,13 @@ def run(session: Session) -> None:
     out.line(f"Index: {session.settings.database}")
     out.line("Runtime: apsw")
     findings.add("SQLite runtime", True, apsw.sqlite_lib_version())
-    _config(session, findings)
-    _environment(session, findings)
+    _sqlite_vec(findings)
+    configured = _config(session, findings)
+    _environment(session, configured, findings)
+    _models(session, configured, findings)
     try:
         connection = session.index
-        _models(session, findings)
+        _generator(session, findings)
         _integrity(connection, findings)
         _vectors(session, connection, findings)
     except (BrainError, apsw.Error) as error:
@@ -75,12 +59,26 @@ def run(session: Session) -> None:
             out.line(f"  - {step}")
 
 
-def _config(session: Session, findings: _Findings) -> None:
+def _sqlite_vec(findings: _Findings) -> None:
+    import apsw
+
+    connection = apsw.Connection(":memory:")
+    try:
+        vec0.load(connection)
+        findings.add("sqlite-vec", True, str(connection.execute("SELECT vec_version()").get))
+    except BrainError as error:
+        findings.add("sqlite-vec", False, error.message, error.fix)
+    finally:
+        connection.close()
+
+
+def _config(session: Session, findings: _Findings) -> Mapping[str, str]:
+    """The models that the configuration names; none where it cannot be read."""
     from qmd import settings
 
     path = session.settings.config_path
     try:
-        count = len(settings.read(session.settings).collections)
+        config = settings.read(session.settings)
     except BrainError as error:
         findings.add(
             "index config",
@@ -88,7 +86,8 @@ def _config(session: Session, findings: _Findings) -> None:
             f"invalid index.yml at {path}: {error.message}. Next: fix the YAML and rerun `qmd doctor`",
             f"Fix invalid YAML in {path}, then rerun `qmd doctor`.",
         )
-        return
+        return {}
+    count = len(config.collections)
     if count:
         noun = "collection" if count == 1 else "collections"
         findings.add("index config", True, f"{figures.grouped(count)} {noun} configured")
@@ -100,25 +99,25 @@ def _config(session: Session, findings: _Findings) -> None:
             "Run `qmd collection add . --name <name>` from the folder you want to index,"
             " or edit .qmd/index.yml manually.",
         )
+    return config.models
 
 
-def _environment(session: Session, findings: _Findings) -> None:
-    found = [(name, value) for name in _OVERRIDES if (value := os.environ.get(name, "").strip())]
+def _environment(session: Session, configured: Mapping[str, str], findings: _Findings) -> None:
+    found = list(environment.overrides(os.environ, configured))
     findings.add("environment overrides", not found, f"{len(found)} set" if found else "none")
-    for name, value in found:
-        shown = value if len(value) <= _SHOWN else f"{value[: _SHOWN - 3]}..."
-        session.out.line(f"  - {name}={session.out.safe(shown)}: {_OVERRIDES[name]}")
+    for name, value, meaning in found:
+        session.out.line(f"  - {name}={session.out.safe(value)}: {session.out.safe(meaning)}")
 
 
-def _models(session: Session, findings: _Findings) -> None:
-    active = models.resolve(session.config.models, os.environ)
-    notes = [f"{slot}: {uri}" for slot, uri in active.items() if uri != models.DEFAULTS[slot]]
-    if notes:
-        findings.add("model defaults", False, f"non-default model configuration: {'; '.join(notes)}")
-    else:
-        findings.add("model defaults", True, "using QMD codebase defaults")
-    _generator(session, findings)
-    findings.add("model cache", True, "nothing to download: keyword search uses no model")
+def _models(session: Session, configured: Mapping[str, str], findings: _Findings) -> None:
+    findings.add("model defaults", *_safe(session, model_checks.defaults(configured, os.environ)))
+    findings.add("model cache", *_safe(session, model_checks.cache(session.settings, configured, os.environ)))
+    findings.add("device mode", *model_checks.device(os.environ))
+    findings.add("device probe", *model_checks.probe(os.environ))
+
+
+def _safe(session: Session, found: tuple[bool, str]) -> tuple[bool, str]:
+    return found[0], session.out.safe(found[1])
 
 
 def _generator(session: Session, findings: _Findings) -> None:
@@ -148,29 +147,13 @@ def _integrity(connection: apsw.Connection, findings: _Findings) -> None:
 
 
 def _vectors(session: Session, connection: apsw.Connection, findings: _Findings) -> None:
-    active = models.resolve(session.config.models, os.environ)["embed"]
-    current = models.fingerprint(active)
     pending = models.waiting(connection, session.config)
     if pending:
         details = f"{figures.grouped(pending)} active documents need embeddings. Next: `qmd embed`"
         findings.add("embedding freshness", False, details)
     else:
         findings.add("embedding freshness", True, "all active documents match current fingerprint")
-    groups = list(_groups(connection, active, current))
-    if not groups:
-        findings.add("embedding fingerprints", True, f"no vectors yet; current fingerprint {current}")
-        return
-    good = [group for group in groups if group[0]]
-    details = "; ".join(text for _, text in groups)
-    findings.add("embedding fingerprints", len(good) == len(groups), details)
-
-
-def _groups(connection: apsw.Connection, active: str, current: str) -> Iterator[tuple[bool, str]]:
-    """(whether they are of the model in force, description) of the vectors that the index has, by model."""
-    for model, fingerprint, documents, chunks in connection.execute(
-        "SELECT model, embed_fingerprint, count(DISTINCT hash), count(*) FROM content_vectors"
-        " GROUP BY model, embed_fingerprint ORDER BY count(*) DESC, model"
-    ):
-        label = "current" if fingerprint == current else fingerprint or "legacy"
-        sizes = f"{figures.grouped(documents)} docs/{figures.grouped(chunks)} chunks"
-        yield model == active and fingerprint == current, f"{models.short_name(model)}:{label} {sizes}"
+    active = models.resolve(session.config.models, os.environ)["embed"]
+    for label, good, details in model_checks.fingerprints(connection, active):
+        findings.add(label, good, session.out.safe(details))
+    findings.add("embedding vector sample", *model_checks.sample(connection, session.config))

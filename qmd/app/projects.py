@@ -13,6 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from qmd.app.session import Session
 
+# The models in force are not written down: they would then count more than the environment, for ever.
+_NEW = b"""\
+collections: {}
+# Unless named here, the environment's (QMD_EMBED_MODEL, QMD_GENERATE_MODEL, QMD_RERANK_MODEL) or the built-in ones:
+# models:
+#   embed:
+#   generate:
+#   rerank:
+"""
 _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
 
 
@@ -35,7 +44,7 @@ def init(session: Session) -> None:
         path, join(dirname(path), "index.sqlite"), settings.DEFAULT_INDEX, found.config_dir, found.cache_dir
     )
     if not exists(path):
-        config_file.change(path, lambda data: data.__setitem__("collections", {}))
+        config_file.write(path, _NEW)
     session.changed()
     session.index_to_write  # noqa: B018  # makes it
     session.out.line("ready to go with new local index")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from os.path import exists, join, realpath, relpath
+from os.path import exists, realpath, relpath
 
 from qmd import ecma, snippets_qmd, virtual
 from qmd.app.formats import csv_field
@@ -258,7 +258,8 @@ def full_path(session: Session, collection: str, path: str) -> str | None:
     real, here = realpath(found), realpath(os.getcwd())
     if real == here:
         return "./"
-    return f"./{relpath(real, here)}" if real.startswith(join(here, "")) else real
+    # In the root folder every path is below, and is shown whole, as qmd does.
+    return f"./{relpath(real, here)}" if real.startswith(f"{here}/") else real
 
 
 def warn_unresolved(session: Session, count: int, total: int) -> None:

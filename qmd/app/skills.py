@@ -43,13 +43,13 @@ Options:
 # What is installed asks the program for the rest, so that it cannot fall behind it.
 _STUB = """---
 name: qmd
-description: Find and read documents in local markdown collections with the qmd command. Use when the user asks what their notes, sessions or documents say, or wants a document found.
+description: Search local markdown knowledge bases, notes and sessions with the qmd command, and read what is found. Use when the user asks what their notes, sessions or documents say, or wants a document found.
 allowed-tools: Bash(qmd:*), mcp__qmd__*
 ---
 
-# qmd
+# QMD - Query Markdown Documents
 
-The instructions that belong to the installed version:
+`qmd search` finds documents, `qmd get` reads them. The instructions that belong to the installed version:
 
 !`qmd skill show`
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from qmd import config_file
 from tests.qmd.app.world import Qmd, stand, write
 
 BY_HAND = """\
@@ -84,7 +85,11 @@ def test_a_project_below_is_found_from_its_folders(qmd: Qmd, tmp_path: Path, mon
     write(project, {"doc/a.md": "# A\n\ntokens\n"})
     stand(monkeypatch, project)
     assert qmd("init").out == "ready to go with new local index\n"
-    assert (project / ".qmd" / "index.yml").read_text() == "collections: {}\n"
+    config = project / ".qmd" / "index.yml"
+    assert config.read_text().startswith("collections: {}\n# ")
+    # Named as a comment: models that are written down count more than the environment's, for ever.
+    assert "\n# models:\n" in config.read_text()
+    assert config_file.load(str(config)) == {"collections": {}}
     qmd("collection", "add", "doc")
     stand(monkeypatch, project / "doc")
     assert "qmd://doc/a.md" in qmd("search", "tokens", "--files").out

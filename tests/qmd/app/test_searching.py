@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.qmd.app.world import Qmd, write
+from tests.qmd.app.world import Qmd, stand, write
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
@@ -112,3 +112,10 @@ def test_an_index_that_is_no_database_is_said_in_one_line(qmd: Qmd, tmp_path: Pa
     assert (done.code, done.out) == (1, "")
     assert done.err.count("\n") == 1
     assert "is not a database" in done.err
+
+
+def test_a_file_is_shown_whole_from_the_root_folder(notes: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json.loads(qmd("search", "hourly", "--json", "--full-path").out)[0]["file"] == "./notes/plan.md"
+    stand(monkeypatch, Path("/"))
+    shown = json.loads(qmd("search", "hourly", "--json", "--full-path").out)[0]["file"]
+    assert shown == str((notes / "plan.md").resolve())

@@ -11,13 +11,20 @@ from tests.qmd.app.world import Qmd, write
 
 
 def test_the_skill_is_listed_shown_and_found(qmd: Qmd) -> None:
-    assert qmd("skills").out.startswith("  qmd  Find and read documents")
+    assert qmd("skills").out.startswith("  qmd  Search local markdown knowledge bases")
     assert qmd("skills", "get", "qmd").out.startswith("---\nname: qmd\n")
     assert qmd("skill", "show").out == qmd("--skill").out == "QMD Skill\n\n" + qmd("skills", "get", "qmd").out
     assert "--- references/mcp-setup.md ---" in qmd("skills", "get", "--all", "--full").out
     assert Path(qmd("skills", "path", "qmd").out.strip()).joinpath("SKILL.md").is_file()
     listed = json.loads(qmd("skills", "list", "--json").out)
     assert [row["name"] for row in listed["data"]] == ["qmd"]
+
+
+def test_the_skill_has_the_headings_that_agents_of_qmd_look_for(qmd: Qmd) -> None:
+    whole = qmd("skills", "get", "qmd", "--full").out
+    for line in ("# QMD - Query Markdown Documents", "## MCP Tool: `query`", "# QMD MCP Server Setup"):
+        assert f"\n{line}\n" in whole
+    assert "\nallowed-tools: Bash(qmd:*), mcp__qmd__*\n" in qmd("--skill").out
 
 
 def test_every_command_the_skill_names_is_one(qmd: Qmd) -> None:
@@ -31,7 +38,10 @@ def test_every_command_the_skill_names_is_one(qmd: Qmd) -> None:
 
 def test_an_installed_skill_asks_the_program(place: Path, qmd: Qmd) -> None:
     assert f"✓ Installed QMD skill to {place}/.agents/skills/qmd" in qmd("skill", "install").out
-    assert "!`qmd skill show`" in (place / ".agents/skills/qmd/SKILL.md").read_text()
+    installed = (place / ".agents/skills/qmd/SKILL.md").read_text()
+    assert "# QMD - Query Markdown Documents" in installed
+    assert "!`qmd skill show`" in installed
+    assert "## MCP Tool" not in installed
     again = qmd("skill", "install")
     assert again.code == 1
     assert "already exists" in again.err
