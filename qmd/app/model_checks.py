@@ -47,7 +47,7 @@ def cache(settings: Settings, configured: Mapping[str, str], environ: Mapping[st
     """Whether the models that somebody chose and the real qmd would load are what they should be, where they are here.
 
     ``hf:OWNER/REPOSITORY/FILE.gguf`` is looked for by its file's name in the real qmd's folder of models. GGUF files
-    begin with these four letters (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
+    begin with these four letters (the GGUF specification of ggml, section "File Structure").
     """
     chosen = {uri for slot, uri in models.resolve(configured, environ).items() if uri != models.DEFAULTS[slot]}
     wanted = sorted(basename(uri) for uri in chosen if uri.startswith("hf:") and uri.endswith(".gguf"))
