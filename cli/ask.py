@@ -10,7 +10,7 @@ from cli.context import Context, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.request import DEFAULT_TIMEOUT_S, Request, exit_code
+from runtime.request import DEFAULT_TIMEOUT_S, Request, exit_code, reranks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ COMMAND = Command(
         Option("--timeout", metavar="S", help="give up after S seconds, exit code 66 (10)", convert=seconds),
         Option("--mode", metavar="MODE", help="auto, lex (words), vec (meaning), hybrid or time (auto)", convert=_mode),
         Option("--min-score", metavar="X", help="what must speak for an answer, 0 to 1 (0.16)", convert=_score),
+        Option("--rerank", help="have the configured reranker order the best candidates"),
+        Option("--no-rerank", help="do not, where collections.yml says to"),
         Option("--strict", help='qmd\'s own query language: terms ANDed, "phrases", -exclusions'),
         Option("--literal", help="permit ; ` and $( in the question"),
         Option("--explain", help="add to each hit why it ranks where it does"),
@@ -95,7 +97,10 @@ def run(args: Args, context: Context) -> int:
         _refresh(args, context, settings)
     if args.batch is not None:
         return _batch(args, context, settings, request, engine)
-    serve = str(settings.section("ask").get("serve") or "") if engine == _BUILTIN else "off"
+    section = settings.section("ask")
+    # A model that reranks is in no resident process, and an endpoint is asked by whoever has its key.
+    warm = engine == _BUILTIN and not reranks(request, section)
+    serve = str(section.get("serve") or "") if warm else "off"
     envelope = None
     if serve != "off" and os.path.exists(context.home.socket()):
         from runtime.resident import client
@@ -140,6 +145,8 @@ def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, ob
     row: dict[str, object] = {"query_len": len(question), "n_hits": len(hits), "hits": [hit["uri"] for hit in hits]}
     if "route" in envelope:
         row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
+    if "rerank" in envelope:
+        row["reranked"] = envelope["rerank"]["applied"]
     if settings.section("telemetry").get("query_text") is True:
         from core.redaction import shown
 
@@ -164,6 +171,8 @@ def _request(args: Args) -> Request:
         given = getattr(args, flag)
         if given and not given.isprintable():
             raise BadInput(f"--{flag} holds a character that no name has", "brain ask --help")
+    if args.rerank and args.no_rerank:
+        raise BadInput("--rerank and --no-rerank contradict each other", "give one of them")
     since = until = None
     if args.since_days or args.since or args.until:
         if args.since_days and args.since:
@@ -192,6 +201,7 @@ def _request(args: Args) -> Request:
         timeout_s=args.timeout,
         mode=args.mode,
         min_score=args.min_score,
+        rerank=True if args.rerank else False if args.no_rerank else None,
     )
 
 

@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput
+from core.errors import BadInput, BrainError, EngineTimeout
 from evals.arms import Unavailable
 from qmd import vectors
 from qmd.store import open_index
@@ -64,10 +64,30 @@ def found(place: Place, envelope: dict[str, Any]) -> list[str]:
 
 
 def reranked(place: Place) -> AbstractContextManager[Answer]:
-    """Hybrid, then reranked. Raises Unavailable where there is no reranker."""
+    """Hybrid, then reranked. Raises Unavailable where there is no reranker, or it fails at a first question."""
     if "rerank" not in Request.__slots__:
         raise Unavailable("this version's ask has no reranker")
+    embedded(place)
+    _probe(place)
     return _asked(place, {"mode": "hybrid", "min_score": 0.0, "rerank": True})
+
+
+def _probe(place: Place) -> None:
+    """Raises Unavailable where the reranker cannot be used: a run of thousands of failures would tell nothing more."""
+    from runtime.reranking import Reranking
+
+    connection = open_index(place.home.index)
+    try:
+        reranking = Reranking(connection, place.config, remember=False)
+        try:
+            if why := reranking.fault():
+                raise Unavailable(f"the reranker failed: {why}")
+        finally:
+            reranking.close()
+    except BrainError as error:
+        raise Unavailable(f"{error.message}: {error.fix}") from None
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -76,9 +96,15 @@ def _asked(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
     if unknown:
         raise Unavailable(f"this version's ask has no {' and no '.join(unknown)}")
     scope = [place.scope] if place.scope else ()
-    with Asker(place.home, place.config) as asker:
+    # Scores that an earlier run left would make this one's times another's.
+    with Asker(place.home, place.config, remember=False) as asker:
 
         def answer(question: str, limit: int) -> list[str]:
-            return found(place, asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given)))
+            envelope = asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given))
+            reranked = envelope.get("rerank")
+            if given.get("rerank") and reranked is not None and not reranked["applied"]:
+                # An order that nothing was done to is no answer of a reranker's.
+                raise EngineTimeout(f"not reranked: {reranked['reason']}", "rerank: {timeout_s: …}")
+            return found(place, envelope)
 
         yield answer

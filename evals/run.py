@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core import clock
+from core import clock, config
+from core.config_yaml import parse
 from core.errors import BadInput
 from core.files import write_atomic
 from core.home import make_private
@@ -63,7 +64,9 @@ def run(
         raise BadInput("name each arm once", "brain eval run --help")
     baseline = _baseline([arm.label for arm in arms], settings.baseline)
     code = digest(_sources())
-    key = digest([code, *map(str, settings[:3]), *(d.key for d in datasets), *(arm.label for arm in arms)])
+    configuration = _configuration(home)
+    names = (*(d.key for d in datasets), *(arm.label for arm in arms))
+    key = digest([code, json.dumps(configuration, sort_keys=True), *map(str, settings[:3]), *names])
     partial = os.path.join(home.state, "eval", "partial", key)
     make_private(os.path.dirname(partial))
     with FileLock(f"{partial}.lock", 0):
@@ -71,7 +74,9 @@ def run(
             shutil.rmtree(partial, ignore_errors=True)
         resumed = os.path.isdir(partial)
         make_private(partial)
-        sets = [_run_set(home, d, datasets, arms, settings, baseline, partial, progress) for d in datasets]
+        sets = [
+            _run_set(home, d, datasets, arms, settings, baseline, partial, configuration, progress) for d in datasets
+        ]
         result = {
             "schema": 1,
             "ok": True,
@@ -109,6 +114,7 @@ def _run_set(
     settings: Settings,
     baseline: str,
     partial: str,
+    configuration: dict[str, Any],
     progress: Progress | None,
 ) -> dict[str, Any]:
     built = {}
@@ -126,7 +132,7 @@ def _run_set(
     for arm in arms:
         asked = select(questions, "all", arm.arm.most) + _few(strangers, arm.arm.most)
         file = kept.answers_file(partial, dataset.name, arm.label)
-        given, end = _ask(arm, asked, built, file, progress, f"{dataset.name}: {arm.label}")
+        given, end = _ask(arm, asked, built, file, progress, f"{dataset.name}: {arm.label}", configuration)
         if "unavailable" in end:
             rows[arm.label] = {"arm": arm.label, "skipped": end["unavailable"]}
             continue
@@ -160,8 +166,12 @@ def _ask(
     file: str,
     progress: Progress | None,
     what: str,
+    configuration: dict[str, Any],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """(answer by question, how it ended): what ``file`` has of an earlier run, and the rest asked now."""
+    """(answer by question, how it ended): what ``file`` has of an earlier run, and the rest asked now.
+
+    ``configuration`` is what of the user's own holds in scratch homes, too.
+    """
     given, end = kept.answers(file, mend=True)
     _tell(progress, len(given), len(asked), what)
     if end and ("unavailable" in end or len(given) == len(asked)):
@@ -180,6 +190,7 @@ def _ask(
             "arm": arm.arm.name,
             "options": arm.options,
             "depth": metrics.DEPTH,
+            "configuration": configuration,
             "corpora": [{**built[n].spec(), "questions": [[q.id, q.text] for q in todo[n]]} for n in corpora],
         }
         with open(file, "ab") as stream:
@@ -192,6 +203,12 @@ def _ask(
                 else:
                     end = value
     return given, end
+
+
+def _configuration(home: Home) -> dict[str, Any]:
+    """The user's own reranker and generator: arms need them, and a scratch home names none."""
+    found = parse(config.locate(home))  # its cache is no part of an evaluation
+    return {name: found[name] for name in ("generation", "models", "rerank") if found.get(name)}
 
 
 def _sources() -> Iterable[str]:

@@ -78,7 +78,7 @@ def ask(job: dict[str, Any], say: Say) -> None:
     arm = ARMS[job["arm"]]
     asked = 0
     for spec in job["corpora"]:
-        place = _place(spec)
+        place = _place(spec, job.get("configuration") or {})
         try:
             with arm.open(place, job["options"]) as answer:
                 for question in spec["questions"]:
@@ -91,7 +91,7 @@ def ask(job: dict[str, Any], say: Say) -> None:
     say({"asked": asked, "peak_bytes": peak(), "cpu_s": round(times.user + times.system, 3)})
 
 
-def _place(spec: dict[str, Any]) -> Place:
+def _place(spec: dict[str, Any], configuration: dict[str, Any]) -> Place:
     from evals.arms import Place
 
     ids = None
@@ -99,7 +99,9 @@ def _place(spec: dict[str, Any]) -> Place:
         with open(spec["ids"], encoding="utf-8") as stream:
             ids = json.load(stream)
     home = Home(spec["home"], spec["inbox"])
-    return Place(home, config.load(home), spec["scope"], ids)
+    found = config.load(home)
+    found.data.update(configuration)
+    return Place(home, found, spec["scope"], ids)
 
 
 def _answer(answer: Any, place: Place, question: list[str], depth: int) -> dict[str, Any]:

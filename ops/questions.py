@@ -44,7 +44,7 @@ def answers(home: Home, config: Config, questions: list[str]) -> list[Answer | s
     Raises EngineMissing where there is no index.
     """
     found: list[Answer | str] = []
-    request = Request(limit=10, mode="lex", literal=True, min_score=0.0, timeout_s=_TIMEOUT_S)
+    request = Request(limit=10, mode="lex", literal=True, min_score=0.0, timeout_s=_TIMEOUT_S, rerank=False)
     with Asker(home, config, _TIMEOUT_S) as asker:
         for envelope in batch(asker, questions, request):
             hits: list[dict[str, Any]] = envelope.get("hits") or []

@@ -50,11 +50,14 @@ class Filters:
 
 
 class Hit:
-    """One answer. ``score`` is 0–1: the share of the evidence that a perfect match would give. ``line`` is 1-based."""
+    """One answer. ``score`` is 0–1: the share of the evidence that a perfect match would give. ``line`` is 1-based.
+
+    ``piece`` is the passage where the evidence stands, (start, end) in characters; (0, 0) where there is none.
+    """
 
     __slots__ = (
-        "collection", "date", "dated", "document_id", "ended", "fields", "hash", "line", "parts", "path", "score",
-        "snippet", "title",
+        "collection", "date", "dated", "document_id", "ended", "fields", "hash", "line", "parts", "path", "piece",
+        "score", "snippet", "title",
     )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...], score: float, parts: dict[str, Any]) -> None:
@@ -66,6 +69,7 @@ class Hit:
         self.parts = parts
         self.line = 1
         self.snippet = ""
+        self.piece = (0, 0)
 
     def field(self, name: str) -> str | None:
         """A field of the frontmatter as text, None where it has none."""

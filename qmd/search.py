@@ -477,6 +477,7 @@ class _Search:
             from qmd import knn
 
             knn.place(self._connection, near)
+            hit.piece = (near.start, near.end)
             inside = text[near.start : near.end]
             hit.line, hit.snippet = snippet.around(
                 text, near.start, near.start + snippet.find_any(inside, self._terms.names)
@@ -491,6 +492,7 @@ class _Search:
             position = bounds[0] + snippet.find_any(text[bounds[0] :], self._terms.names)
             hit.line, hit.snippet = snippet.around(text, bounds[0], position)
             return
+        hit.piece = (bounds[seq], bounds[seq + 1])
         passage = text[bounds[seq] : bounds[seq + 1]]
         if candidate.token >= 0:
             offset = snippet.locate(self._analyzer, passage, candidate.token)

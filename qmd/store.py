@@ -150,6 +150,10 @@ class Deadline:
     def __exit__(self, *_: object) -> None:
         self._connection.set_progress_handler(None)
 
+    def left(self) -> float:
+        """Seconds until then, at least 0."""
+        return max(0.0, self._at - time.monotonic())
+
     def passed(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() > self._at

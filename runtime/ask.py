@@ -20,7 +20,7 @@ from runtime.hits import docid, resume, uri
 from runtime.plan import Plan
 from runtime.query import validate
 from runtime.request import DEFAULT_LIMIT as DEFAULT_LIMIT
-from runtime.request import DEFAULT_TIMEOUT_S
+from runtime.request import DEFAULT_TIMEOUT_S, reranks
 from runtime.request import Request as Request
 from runtime.request import project_glob as project_glob
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from core.home import Home
     from qmd.static_query import Encoder
     from runtime.meaning import Semantics
+    from runtime.reranking import Reranking
 
 # What must speak for an answer (0–1), so that there is one; measured in docs/retrieval.md.
 DEFAULT_MIN_SCORE = 0.16
@@ -44,20 +45,32 @@ class Asker:
     """An open memory: ``with Asker(home, config) as asker`` and any number of questions.
 
     ``timeout_s`` is how long opening may take, and each question that names no time of its own. ``encoder`` turns
-    questions into vectors of the configured provider's model; without one the fitted table does.
+    questions into vectors of the configured provider's model; without one the fitted table does. ``remember``: whether
+    a reranker's scores are kept in the index, and those that are count.
     """
 
-    __slots__ = ("_config", "_connection", "_encoder", "_freshness", "_home", "_searcher", "_semantics", "_timeout_s")
+    __slots__ = (
+        "_config", "_connection", "_encoder", "_freshness", "_home", "_remember", "_reranking", "_searcher",
+        "_semantics", "_timeout_s",
+    )  # fmt: skip
 
     def __init__(
-        self, home: Home, config: Config, timeout_s: float | None = None, encoder: Encoder | None = None
+        self,
+        home: Home,
+        config: Config,
+        timeout_s: float | None = None,
+        encoder: Encoder | None = None,
+        *,
+        remember: bool = True,
     ) -> None:
+        self._remember = remember
         self._encoder = encoder
         self._semantics: Semantics | str | None = None
         self._timeout_s = timeout_s or float(config.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
         self._home = home
         self._config = config
         self._freshness: freshness.Freshness | None = None
+        self._reranking: Reranking | None = None
         self._connection: apsw.Connection
 
     def __enter__(self) -> Asker:
@@ -66,6 +79,8 @@ class Asker:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._reranking is not None:
+            self._reranking.close()
         self._connection.close()
 
     def refresh(self, encoder: Encoder | None) -> None:
@@ -78,13 +93,17 @@ class Asker:
         """The envelope of one question (docs/ask.md); ``error`` is ``no_results`` where nothing matches.
 
         Raises BadQuery, BadInput, EngineTimeout, LockContention, and EngineMissing where nothing matches but no index
-        run has ended yet either.
+        run has ended yet either, or where the request wants a reranker and none is there.
         """
         started = time.perf_counter()
         question = validate(question, literal=request.literal)
         now = clock.now()
         filters = self._filters(request)
         plan = Plan(question, request, filters, now, self._open_semantics)
+        reranking = None
+        reranked: dict[str, Any] | None = None
+        if reranks(request, self._config.section("ask")):
+            reranking, reranked = self._open_reranking(plan, request)
         timeout = request.timeout_s or self._timeout_s
         # Waiting for a lock counts against the deadline too.
         self._connection.set_busy_timeout(self._busy_ms(timeout))
@@ -95,11 +114,19 @@ class Asker:
                 self._freshness = fresh
                 plan.choose(bool(fresh.embedded))
                 most = representations.reach(self._connection, self._config, filters.collections, request.limit)
-                hits = plan.run(self._searcher, most)
-                if plan.mode != "time" and any(hit.fields.get("synthetic") is True for hit in hits):
-                    from runtime.synthetic import CANDIDATES, demote
+                hits = plan.run(self._searcher, most if reranking is None else max(reranking.width, most))
+                synthetic = plan.mode != "time" and any(hit.fields.get("synthetic") is True for hit in hits)
+                if synthetic:
+                    from runtime.synthetic import CANDIDATES
 
-                    hits = demote(plan.run(self._searcher, CANDIDATES + most), most)
+                    hits = plan.run(self._searcher, CANDIDATES + most)
+                if reranking is not None:
+                    hits, reranked = reranking.apply(question, hits, deadline.left())
+                if synthetic:
+                    from runtime.synthetic import demote
+
+                    hits = demote(hits, most)
+                hits = hits[:most]
                 if any("superseded_by" in hit.fields for hit in hits):
                     from runtime.supersede import arrange
 
@@ -120,6 +147,9 @@ class Asker:
         if hits and strength is not None and strength < least and self._may_abstain(plan, request):
             reason += f"; nothing relevant: what matches is worth {strength:.2f}, less than {least:.2f} (--min-score)"
             hits = []
+        if reranked is not None:
+            by = reranked["model"]
+            reason += f"; reranked by {by}" if reranked["applied"] else f"; not reranked: {reranked['reason']}"
         if not hits:
             reason += fresh.waiting()
         envelope: dict[str, Any] = {
@@ -131,6 +161,8 @@ class Asker:
             "freshness": fresh.envelope(),
             "evidence": None if strength is None else round(strength, 3),
         }
+        if reranked is not None:
+            envelope["rerank"] = reranked
         if not hits:
             envelope["error"] = "no_results"
         envelope["hits"] = [self._hit(rank, hit, now, request.explain, twins) for rank, hit in enumerate(hits, 1)]
@@ -144,6 +176,21 @@ class Asker:
 
             self._semantics = meaning.open_space(self._connection, self._config, self._encoder)
         return self._semantics
+
+    def _open_reranking(self, plan: Plan, request: Request) -> tuple[Reranking | None, dict[str, Any] | None]:
+        """(the reranker, None), or (None, why there is none). Raises BrainError where the request names it itself."""
+        from runtime.reranking import Reranking, absent
+
+        if plan.mode == "time":
+            return None, absent("the documents of some days stand in the order of time")
+        if self._reranking is None:
+            try:
+                self._reranking = Reranking(self._connection, self._config, remember=self._remember)
+            except BrainError as error:
+                if request.rerank:
+                    raise
+                return None, absent(error.message)
+        return self._reranking, None
 
     def _evidence(self, plan: Plan, fresh: freshness.Freshness) -> float | None:
         if not plan.judged:

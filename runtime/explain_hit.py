@@ -104,9 +104,9 @@ def _answer(home: Home, config: Config, question: str, limit: int) -> dict[str, 
     """What ``brain ask`` answers, as far down as the document may stand."""
     try:
         with Asker(home, config) as asker:
-            answer = asker.ask(question, Request(limit=limit, literal=True))
+            answer = asker.ask(question, Request(limit=limit, literal=True, rerank=False))
             if answer["route"]["mode"] == "time":
-                answer = asker.ask(question, Request(limit=_NEWEST, literal=True))
+                answer = asker.ask(question, Request(limit=_NEWEST, literal=True, rerank=False))
     except EngineMissing as missing:  # nothing matches, in an index that no run has completed
         return {"hits": [], "route": {"mode": "lex", "reason": missing.message}}
     return answer

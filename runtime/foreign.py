@@ -56,6 +56,7 @@ def refuse(request: Request) -> None:
         "--source": request.source,
         "--project": request.project,
         "--explain": request.explain,
+        "--rerank": request.rerank,
         "--min-score": request.min_score is not None,
         f"--mode {request.mode}": request.mode not in ("auto", "lex"),
     }

@@ -189,6 +189,6 @@ def _answer(home: Home, config: Config, question: str) -> dict[str, Any]:
 
     try:
         with Asker(home, config) as asker:
-            return asker.ask(question, Request(limit=_HITS, literal=True))
+            return asker.ask(question, Request(limit=_HITS, literal=True, rerank=False))
     except BrainError as error:
         return error.envelope()

@@ -19,8 +19,8 @@ class Request:
     """What is asked besides the question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
 
     __slots__ = (
-        "collections", "explain", "limit", "literal", "min_score", "mode", "project", "since", "source", "strict",
-        "timeout_s", "until",
+        "collections", "explain", "limit", "literal", "min_score", "mode", "project", "rerank", "since", "source",
+        "strict", "timeout_s", "until",
     )  # fmt: skip
 
     def __init__(self, **given: Any) -> None:
@@ -36,7 +36,14 @@ class Request:
         self.mode: str = given.get("mode") or "auto"
         # None: the default, where there is enough to judge by.
         self.min_score: float | None = given.get("min_score")
+        # None: as the configuration has it.
+        self.rerank: bool | None = given.get("rerank")
         self.timeout_s: float | None = given.get("timeout_s")
+
+
+def reranks(request: Request, section: dict[str, Any]) -> bool:
+    """Whether the answer is to be reranked: as asked for, else as the configuration's section ``ask`` has it."""
+    return section.get("rerank") is True if request.rerank is None else request.rerank
 
 
 def project_glob(pattern: str) -> str:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Characters of a text: about what the largest windows (8,192 tokens) hold.
 _LONGEST = 32_000
+# Scores that are held before they are written down.
+_MOST_FRESH = 1000
 
 
 class Judge:
@@ -65,6 +67,8 @@ class Judge:
         started = time.monotonic()
         seconds = self._timeout_s if within_s is None else min(self._timeout_s, within_s)
         self.reason = ""
+        if len(self._fresh) > _MOST_FRESH:
+            self.keep()
         try:
             found = self._known_and_new(query, texts, started + seconds)
         except BrainError as error:
@@ -79,7 +83,7 @@ class Judge:
     def keep(self) -> None:
         """Write down what was learned, for the next time that it is asked."""
         fresh, self._fresh = self._fresh, {}
-        if self._connection is not None:
+        if self._connection is not None and fresh:
             cache.write(self._connection, fresh)
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from evals.dataset import split_of
 from evals.run import Settings
 from runtime.indexing import index
 from tests.evals import small
+from tests.qmd.reranking.onnx_file import folder
 
 ARMS = ("inproc-bm25", "qmd-lex", "ask")
 
@@ -190,6 +191,27 @@ def test_what_this_versions_ask_cannot_do_is_skipped_with_its_reason(
             opened()
     with pytest.raises(BadInput):
         arms_ask.ask(place, min_score="much")
+
+
+def test_the_order_of_a_reranker_is_measured_where_one_is_configured(
+    home: Home, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("QMD_RERANK_MODEL", raising=False)
+    shipped = Path(config.locate(home)).read_text(encoding="utf-8")
+    arms = ("qmd-hybrid", "qmd-hybrid+rerank")
+    row = _rows(_run(home, data / "trec", *arms), "trec")["qmd-hybrid+rerank"]
+    assert "no reranker is configured" in row["skipped"]
+    own = Path(home.root, "collections.yml")
+    place = folder(tmp_path / "tiny")
+    own.write_text(f"{shipped}\nrerank:\n  path: {place}\n  timeout_s: 60\n")
+    rows = _rows(_run(home, data / "trec", *arms), "trec")
+    reranked = rows["qmd-hybrid+rerank"]
+    assert reranked["errors"] == 0
+    assert reranked["metrics"]["recall@10"] == rows["qmd-hybrid"]["metrics"]["recall@10"], "the same candidates"
+    (place / "model.onnx").write_bytes(b"no model")
+    own.write_text(f"{shipped}\nrerank:\n  path: {place}\n  timeout_s: 59\n")
+    row = _rows(_run(home, data / "trec", *arms), "trec")["qmd-hybrid+rerank"]
+    assert "does not load" in row["skipped"]
 
 
 def test_a_run_that_was_cut_short_goes_on_where_it_was(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
