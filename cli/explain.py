@@ -92,6 +92,7 @@ def _lines(found: dict[str, Any]) -> Iterable[str]:
         ("index", _known(found["index"], lambda part: _index(part, found["disk"]))),
         ("semantic", _known(found["semantic"], _semantic)),
         ("expansion", _known(found["expansion"], _expansion)),
+        ("reranking", _known(found["reranking"], _reranking)),
         ("distillation", _known(found["distillation"], distilled)),
     )
     yield from _section("Collections", _collections(found["collections"]))
@@ -179,6 +180,13 @@ def _expansion(part: dict[str, Any]) -> str:
     if part["why"]:
         return f"{part['generator']} cannot be asked: {part['why']}"
     return f"{part['generator']}, of `brain qmd --brain query` only, in {part['timeout_s']:g} s at most"
+
+
+def _reranking(part: dict[str, Any]) -> str:
+    if part["reranker"] is None:
+        return f"{part['why']}: the order is that of words and meaning"
+    where = "every answer" if part["ask"] else "only with --rerank, and `brain qmd --brain query`"
+    return f"{part['reranker']}, in {part['timeout_s']:g} s at most: {where}"
 
 
 def _collections(part: Any) -> Iterable[str]:

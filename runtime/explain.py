@@ -74,6 +74,7 @@ def _corpus(home: Home, found: dict[str, Any], environ: Mapping[str, str]) -> No
     found["distillation"] = _part(lambda: explain_distilled.distillation(home))
     found["semantic"] = _part(lambda: explain_semantic.semantic(known, config))
     found["expansion"] = _part(lambda: explain_semantic.expansion(config, environ))
+    found["reranking"] = _part(lambda: explain_semantic.reranking(config, environ))
     found["collections"] = _part(collections)
 
 

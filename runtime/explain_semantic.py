@@ -1,4 +1,6 @@
-"""What ``explain`` says of models: whose vectors the index has, what still waits for them, who rewrites questions."""
+"""What ``explain`` says of models: whose vectors the index has, what still waits for them, who rewrites questions,
+and who orders what was found.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +82,26 @@ def expansion(config: Config | None, environ: Mapping[str, str]) -> dict[str, An
     except BrainError as error:
         return {"generator": chosen.name, "why": error.message, "timeout_s": chosen.timeout_s}
     return {"generator": chosen.name, "why": None, "timeout_s": chosen.timeout_s}
+
+
+def reranking(config: Config | None, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The ``reranker`` that orders the best candidates; ``why`` it cannot; ``ask`` says whether every answer is."""
+    from core.errors import BrainError
+    from qmd.reranking.judge import opened
+
+    result: dict[str, Any] = {"reranker": None, "why": None, "timeout_s": None, "ask": False}
+    if config is None:
+        return {**result, "why": "the configuration cannot be read"}
+    result["ask"] = config.section("ask").get("rerank") is True
+    models = {slot: str(uri) for slot, uri in config.section("models").items() if uri}
+    try:
+        judge = opened(config.section("rerank"), models, environ, where=config.path)
+    except BrainError as error:
+        return {**result, "why": error.message}
+    if judge is None:
+        return {**result, "why": "there is no reranker"}
+    judge.close()
+    return {**result, "reranker": judge.name, "timeout_s": judge.timeout_s}
 
 
 def collection(known: Known | None, config: Config | None, name: str) -> dict[str, Any]:

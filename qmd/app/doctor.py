@@ -6,7 +6,7 @@ import os
 
 from core.errors import BrainError
 from qmd import models, vec0
-from qmd.app import environment, expanding, figures, model_checks
+from qmd.app import environment, expanding, figures, model_checks, semantic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def run(session: Session) -> None:
     try:
         connection = session.index
         _generator(session, findings)
+        _reranker(session, findings)
         _integrity(connection, findings)
         _vectors(session, connection, findings)
     except (BrainError, apsw.Error) as error:
@@ -135,6 +136,20 @@ def _generator(session: Session, findings: _Findings) -> None:
         findings.add("query expansion", True, f"plain queries are not expanded: {session.out.safe(choice)}")
     else:
         findings.add("query expansion", True, f"by {session.out.safe(choice.name)}, in {choice.timeout_s:g} s at most")
+
+
+def _reranker(session: Session, findings: _Findings) -> None:
+    """Whether the best candidates can be reranked; that nobody asked for it is no fault."""
+    try:
+        judge = semantic.reranker(session)
+    except BrainError as error:
+        findings.add("reranking", False, session.out.safe(error.message), error.fix)
+        return
+    if judge is None:
+        findings.add("reranking", True, "there is no reranker: the order is that of the fused ranks")
+        return
+    judge.close()
+    findings.add("reranking", True, f"by {session.out.safe(judge.name)}, in {judge.timeout_s:g} s at most")
 
 
 def _integrity(connection: apsw.Connection, findings: _Findings) -> None:

@@ -190,6 +190,18 @@ def _judge(session: Session) -> Judge | None:
     return judge
 
 
+def reranker_name(session: Session) -> str:
+    """The reranker's, "" where there is none that could be used."""
+    try:
+        judge = reranker(session)
+    except BrainError:
+        return ""
+    if judge is None:
+        return ""
+    judge.close()
+    return judge.name
+
+
 def reranker(session: Session) -> Judge | None:
     """The configured reranker, nothing where a project's configuration is not approved: it would choose where texts
     and key are sent. Raises BrainError where what is configured is not there.

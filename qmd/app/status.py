@@ -6,7 +6,7 @@ import os
 from os.path import exists, getsize, join
 
 from qmd import collections, contexts, ecma, models, syntax, virtual
-from qmd.app import expanding, figures
+from qmd.app import expanding, figures, semantic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ def _models(session: Session) -> None:
         uri = configured.get(slot) or os.environ.get(f"QMD_{slot.upper()}_MODEL") or ""
         if slot == "generate":
             uri = expanding.name(session) or uri
+        if slot == "rerank":
+            uri = semantic.reranker_name(session) or uri
         parts = uri.removeprefix("hf:").split("/")
         page = f"https://huggingface.co/{parts[0]}/{parts[1]}" if uri.startswith("hf:") and len(parts) > 2 else uri
         out.line(f"  {label} {page or 'none'}")

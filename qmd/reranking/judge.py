@@ -35,8 +35,8 @@ _MOST_FRESH = 1000
 class Judge:
     """Judges any number of questions; ``close`` it in the end.
 
-    Of the last one: ``reason`` says why it was not judged, "" where it was; ``took_ms``. ``connection`` is of the index
-    that keeps scores.
+    ``timeout_s`` is how long a question waits at most. Of the last one: ``reason`` says why it was not judged, "" where
+    it was; ``took_ms``. ``connection`` is of the index that keeps scores.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Judge:
         outgoing: Outgoing | None = None,
     ) -> None:
         self._reranker = reranker
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._connection = connection
         self._outgoing = outgoing
         self._fresh: dict[str, float] = {}
@@ -65,7 +65,7 @@ class Judge:
         ``within_s`` shortens the configured time.
         """
         started = time.monotonic()
-        seconds = self._timeout_s if within_s is None else min(self._timeout_s, within_s)
+        seconds = self.timeout_s if within_s is None else min(self.timeout_s, within_s)
         self.reason = ""
         if len(self._fresh) > _MOST_FRESH:
             self.keep()

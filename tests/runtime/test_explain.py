@@ -89,6 +89,20 @@ def test_who_rewrites_questions_is_named(home: Home) -> None:
     assert report(home, **bare)["expansion"]["why"] == "OpenAI wants a key"
 
 
+def test_who_reranks_is_named(home: Home, tmp_path: Path) -> None:
+    bare = dict.fromkeys(("QMD_RERANK_MODEL", "OPENAI_BASE_URL", "COHERE_API_KEY", "CO_API_KEY", "RERANK_API_KEY"), "")
+    none = report(home, **bare)["reranking"]
+    assert none == {"reranker": None, "why": "there is no reranker", "timeout_s": None, "ask": False}
+    text = "collections: {inbox: {path: inbox}}\nask: {rerank: true}\nrerank: "
+    own = Path(home.root, "collections.yml")
+    own.write_text(text + "{base_url: 'http://localhost:1/v1', model: m, timeout_s: 3}\n")
+    assert report(home, **bare)["reranking"] == {"reranker": "openai/m", "why": None, "timeout_s": 3, "ask": True}
+    own.write_text(text + "{provider: cohere}\n")
+    assert report(home, **bare)["reranking"]["why"] == "cohere wants a key"
+    own.write_text(text + f"{{path: '{tmp_path}/gone'}}\n")
+    assert "model.onnx is missing" in report(home, **bare)["reranking"]["why"]
+
+
 def test_todays_inbox_is_where_a_note_of_today_goes(home: Home) -> None:
     assert report(home)["inbox"]["today"] == os.path.dirname(inbox.write(home, "x").path)
 

@@ -282,6 +282,15 @@ def test_a_folder_that_is_gone_is_named_and_the_question_answered(reranking: Pat
     assert "rerank: {path:" in done.err
 
 
+def test_status_and_doctor_name_the_reranker(reranking: Path, place: Path, qmd: Qmd) -> None:
+    assert "Reranking:   local/tiny" in qmd("status").out
+    assert "✓ reranking: by local/tiny, in 60 s at most" in qmd("doctor").out
+    (place.parent / "tiny" / "model.onnx").unlink()
+    assert "⚠ reranking: the reranker's" in qmd("doctor").out
+    reranking.write_text(reranking.read_text().partition("rerank:")[0])
+    assert "✓ reranking: there is no reranker" in qmd("doctor").out
+
+
 def test_few_candidates_are_judged_where_few_are_wanted(reranking: Path, qmd: Qmd) -> None:
     assert len(rows(qmd("query", ASKED, "--json", "-C", "1"))) == 1
 

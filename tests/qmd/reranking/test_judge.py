@@ -156,4 +156,4 @@ def test_without_configuration_there_is_no_judge() -> None:
 def test_it_waits_no_longer_than_it_may(tmp_path: Path) -> None:
     judge = opened({"base_url": "http://127.0.0.1:9/v1", "timeout_s": 60}, {}, {}, most_s=2)
     assert judge is not None
-    assert judge._timeout_s == 2
+    assert judge.timeout_s == 2
