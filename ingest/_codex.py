@@ -2,8 +2,9 @@
 
 Three generations: up to 0.31 bare items after a first line ``{id, timestamp, instructions, git}``; then
 ``{timestamp, type, payload}``, in which every message stands twice, as an item of the conversation and as an event;
-from 0.145 on also ``ordinal``, ``world_state`` and messages between agents. Of a message that stands twice the first
-is taken, with the text of the event for what a person typed.
+from 0.145 on also ``ordinal``, ``world_state`` and messages between agents; in "paginated" histories (0.146 and later)
+completed items of a turn stand where the events stood. Of a message that stands twice the first is taken, with the
+text of the event for what a person typed.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from core.document import Failure
 from core.text import clean, one_line
 from ingest import _codex_human as human
 from ingest import _codex_outcomes as outcomes
+from ingest import _codex_turn_items as turn_items
 from ingest import _codex_vocabulary as known
 from ingest import records
 from ingest.agentcalls import command_text
 from ingest.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
 from ingest.reading import BROKEN, Reading, lines
 from ingest.sessions import Session
-from ingest.values import instant, mapping, string
+from ingest.values import mapping, moment, string
 
 NAME = "codex"
 FOREIGN = "not a Codex transcript"
 
 _BARE_STATE = "record_type"
-_FINAL = "final_answer"
+_FINAL = ("final_answer", "partial_answer")
 _UUID = 36
 
 
@@ -66,6 +68,8 @@ class _Rollout:
         self._prompts: list[Event] = []
         self._event_prompt = ""
         self._linked: set[str] = set()
+        # Of a subagent: where its own records begin; what stands before repeats its parent's.
+        self._own_from = 0
 
     def add(self, record: dict[str, Any], line: int) -> None:
         self._line = line
@@ -94,9 +98,11 @@ class _Rollout:
         self._recognised = True
         session = self._session
         session.records += 1
-        at = instant(record.get("timestamp"))
+        at = moment(record.get("timestamp"))
         if not record.keys() <= known.ENVELOPE:
             self._fields("record", record, known.ENVELOPE)
+        if self._own_from and kind != "session_meta" and _ordinal(record) < self._own_from:
+            return
         if kind == "response_item":
             session.seen(at)
             self._item(payload, at)
@@ -116,6 +122,8 @@ class _Rollout:
         elif kind == "inter_agent_communication":
             session.seen(at)
             self._teammate(payload, at)
+        elif kind == "realtime_item":
+            self._realtime(payload, at)
 
     def _bare(self, kind: Any, record: dict[str, Any]) -> None:
         if _BARE_STATE in record:
@@ -123,11 +131,11 @@ class _Rollout:
         elif type(kind) is str and (kind in known.ITEMS or kind in known.DROPPED_ITEMS) and "message" not in record:
             self._recognised = self._recognised or "role" in record or "call_id" in record or kind == "reasoning"
             self._session.records += 1
-            self._item(record, instant(record.get("timestamp")))
+            self._item(record, moment(record.get("timestamp")))
         elif not self._begun and type(record.get("id")) is str and "timestamp" in record and _is_opening(record):
             self._recognised = True
             self._session.records += 1
-            self._meta(record, instant(record.get("timestamp")))
+            self._meta(record, moment(record.get("timestamp")))
         else:
             self._unknown(f"record {one_line(kind, 60)}" if type(kind) is str and kind else "record without type")
 
@@ -141,11 +149,16 @@ class _Rollout:
             return
         self._begun = True
         session.unit = one_line(string(payload.get("id")) or string(payload.get("session_id")), 4000) or session.unit
-        session.seen(instant(payload.get("timestamp")) or at)
+        session.seen(moment(payload.get("timestamp")) or at)
         session.cwd = string(payload.get("cwd"))
         session.version = string(payload.get("cli_version"))
         session.branch = string(mapping(payload.get("git")).get("branch"))
         session.forked_from = one_line(string(payload.get("forked_from_id")), 500)
+        base = one_line(string(mapping(payload.get("history_base")).get("thread_id")), 500)
+        if base != session.unit:
+            session.forked_from = session.forked_from or base
+        start = payload.get("subagent_history_start_ordinal")
+        self._own_from = start if type(start) is int else 0
         session.title = string(payload.get("thread_name"))
         self._origin(payload)
 
@@ -231,14 +244,15 @@ class _Rollout:
         if role == "assistant":
             self._answer("\n\n".join(texts), string(item.get("phase")), at, 1)
         elif role == "user":
-            self._typed(texts, at)
+            kinds = mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
+            self._typed(texts, kinds if type(content) is list and len(texts) == len(content) else None, at)
         elif role not in ("developer", "system"):
             self._unknown(f"message role {one_line(str(role), 60)}")
 
-    def _typed(self, texts: list[str], at: str) -> None:
+    def _typed(self, texts: list[str], kinds: Any, at: str) -> None:
         session = self._session
         kept: list[str] = []
-        for text in texts:
+        for index, text in enumerate(texts):
             command = human.shell_command(text)
             if command:
                 session.command(f"! {command}", at)
@@ -246,7 +260,7 @@ class _Rollout:
             if not session.cwd:
                 session.cwd = human.directory(text)
             text = human.typed(text)
-            if text:
+            if text and turn_items.is_typed(kinds, index) is not False:
                 kept.append(text)
         said = "\n\n".join(kept)
         if not said:
@@ -316,20 +330,58 @@ class _Rollout:
             session.note(f"the last {'turn' if count == 1 else f'{count} turns'} taken back by the user", at)
         elif kind == "thread_name_updated":
             session.title = string(event.get("thread_name"))
-        elif kind == "entered_review_mode":
-            session.command(f"/review {one_line(string(event.get('user_facing_hint')), 500)}".strip(), at)
-        elif kind == "exited_review_mode":
-            self._answer(string(mapping(event.get("review_output")).get("overall_explanation")), "", at, -1)
+        elif kind in ("entered_review_mode", "exited_review_mode"):
+            self._turn_item({**event, "type": kind}, at)
         elif kind == "item_completed":
-            item = mapping(event.get("item"))
-            if string(item.get("type")).lower() == "plan":
-                self._answer(string(item.get("text")), "", at, -1)
+            self._turn_item(mapping(event.get("item")), at)
+        elif kind == "sub_agent_activity":
+            self._started(string(event.get("event_id")), event, at)
         elif kind == "collab_agent_spawn_end":
             thread = string(event.get("new_thread_id"))
             if thread:
                 self._link(string(event.get("call_id")), outcomes.link(thread), at)
         elif kind not in known.DROPPED_EVENTS:
             self._unknown(f"event_msg {one_line(str(kind), 60)}")
+
+    def _turn_item(self, item: dict[str, Any], at: str) -> None:
+        kind, session = turn_items.kind(item), self._session
+        session.seen(at)
+        if kind == "usermessage":
+            self._user_event(turn_items.message(item), at)
+        elif kind == "agentmessage":
+            self._answer(turn_items.message(item), string(item.get("phase")), at, -1)
+        elif kind == "plan":
+            self._answer(string(item.get("text")), "", at, -1)
+        elif kind == "reasoning":
+            for text in turn_items.thoughts(item):
+                self._think(text, at, -1)
+        elif kind == "enteredreviewmode":
+            session.command(f"/review {one_line(string(item.get('user_facing_hint')), 500)}".strip(), at)
+        elif kind == "exitedreviewmode":
+            self._answer(string(mapping(item.get("review_output")).get("overall_explanation")), "", at, -1)
+        elif kind in ("subagentactivity", "collabagenttoolcall"):
+            self._started(string(item.get("id")), item, at)
+        elif kind not in known.DROPPED_TURN_ITEMS:
+            self._unknown(f"item_completed {one_line(string(item.get('type')), 60)}")
+
+    def _started(self, call: str, item: dict[str, Any], at: str) -> None:
+        for thread in turn_items.started(item):
+            if thread:
+                self._link(call, outcomes.link(thread), at)
+
+    def _realtime(self, item: dict[str, Any], at: str) -> None:
+        """What was said by voice: neither the item nor the event of a message repeats it."""
+        kind = item.get("type")
+        if kind != "transcript_segment":
+            if kind not in known.DROPPED_REALTIME:
+                self._unknown(f"realtime_item {one_line(str(kind), 60)}")
+            return
+        role, text = turn_items.speech(item)
+        self._session.seen(at)
+        if role == "user":
+            self._session.prompt(text, at)
+        else:
+            self._session.say(text, at)
 
     def _user_event(self, message: str, at: str) -> None:
         said = human.typed(message)
@@ -352,13 +404,13 @@ class _Rollout:
     # What stands twice
 
     def _answer(self, text: str, phase: str, at: str, side: int) -> None:
-        text = text.replace("<proposed_plan>\n", "").replace("</proposed_plan>", "")
-        if text.strip() and self._is_first(text, side):
-            self._event_prompt = ""
-            if phase and phase != _FINAL:
-                self._session.comment(text, at)
-            else:
-                self._session.say(text, at)
+        for piece in turn_items.pieces(text):
+            if piece.strip() and self._is_first(piece, side):
+                self._event_prompt = ""
+                if phase and phase not in _FINAL:
+                    self._session.comment(piece, at)
+                else:
+                    self._session.say(piece, at)
 
     def _think(self, text: str, at: str, side: int) -> None:
         if text.strip() and self._is_first(text, side):
@@ -387,6 +439,12 @@ class _Rollout:
     def _fields(self, what: str, found: dict[str, Any], fields: frozenset[str]) -> None:
         for name in sorted(found.keys() - fields):
             self._unknown(f"{what}: field {one_line(name, 60)}")
+
+
+def _ordinal(record: dict[str, Any]) -> float:
+    """A record's place in its thread; infinite where it has none."""
+    found = record.get("ordinal")
+    return found if type(found) is int else float("inf")
 
 
 def _is_opening(record: dict[str, Any]) -> bool:

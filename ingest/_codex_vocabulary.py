@@ -1,6 +1,7 @@
 """The words of Codex CLI's transcripts that are known: whatever is not listed here is counted and reported.
 
-Names seen in transcripts of 0.20 to 0.146 and in the vendor's protocol (codex-rs/protocol, codex-rs/rollout).
+Names seen in transcripts of 0.20 to 0.153 and in the vendor's protocol (codex-rs/protocol, codex-rs/rollout,
+codex-rs/history).
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Records: {timestamp, type, payload}; ``ordinal`` since 0.145.
-ENVELOPE = _words("timestamp type payload ordinal")
+# Records: {timestamp, type, payload}; ``ordinal`` since 0.145, ``metadata`` of an item since 0.149. Those that are not
+# read are the harness's accounts, or repeat what was said (``retained_context``).
+ENVELOPE = _words("timestamp type payload ordinal metadata")
 RECORDS = _words(
     """
     session_meta turn_context response_item event_msg compacted world_state inter_agent_communication
-    inter_agent_communication_metadata
+    inter_agent_communication_metadata realtime_item token_usage_record security_risk_score retained_context
+    rollout_reference agent_response_observation
     """
 )
+
+# What ``realtime_item`` holds: what was said by voice is read.
+DROPPED_REALTIME = _words("realtime_session_started realtime_session_closed bem_item_promoted")
 
 # Items of the conversation with the model. Those that are not read have no content of their own.
 ITEMS = _words(
@@ -29,7 +35,7 @@ ITEMS = _words(
 DROPPED_ITEMS = _words(
     """
     tool_search_output ghost_snapshot compaction compaction_summary context_compaction compaction_trigger
-    additional_tools other
+    additional_tools configuration_update other
     """
 )
 
@@ -38,6 +44,7 @@ EVENTS = _words(
     """
     user_message agent_message agent_reasoning agent_reasoning_raw_content turn_aborted token_count thread_rolled_back
     entered_review_mode exited_review_mode item_completed collab_agent_spawn_end thread_name_updated
+    sub_agent_activity
     """
 )
 DROPPED_EVENTS = _words(
@@ -47,7 +54,7 @@ DROPPED_EVENTS = _words(
     mcp_startup_update mcp_startup_complete web_search_begin web_search_end view_image_tool_call image_generation_begin
     image_generation_end dynamic_tool_call_request dynamic_tool_call_response collab_agent_spawn_begin
     collab_agent_interaction_begin collab_agent_interaction_end collab_waiting_begin collab_waiting_end
-    collab_close_begin collab_close_end collab_resume_begin collab_resume_end sub_agent_activity task_started
+    collab_close_begin collab_close_end collab_resume_begin collab_resume_end task_started
     task_complete turn_started turn_complete turn_diff plan_update plan_delta context_compacted thread_goal_updated
     session_configured thread_settings_applied model_reroute model_verification turn_moderation_metadata
     safety_buffering agent_reasoning_section_break agent_message_delta agent_message_content_delta
@@ -58,18 +65,30 @@ DROPPED_EVENTS = _words(
     realtime_conversation_realtime realtime_conversation_closed realtime_conversation_list_voices_response
     get_history_entry_response mcp_list_tools_response list_custom_prompts_response list_skills_response
     conversation_path skills_update_available injected_message add_credits_nudge_email_response plan_completed
+    thread_queue_changed auth_recovery_started auth_recovery_completed raw_response_completed environment_connected
+    environment_disconnected
+    """
+)
+
+# Items of a turn (``item_completed``), lower case without underscores. Since 0.146 a "paginated" history has them for
+# the older events. Those that are not read repeat a call that stands as an item of the conversation.
+DROPPED_TURN_ITEMS = _words(
+    """
+    hookprompt commandexecution dynamictoolcall websearch imageview sleep imagegeneration filechange mcptoolcall
+    contextcompaction functioncalloutput extension
     """
 )
 
 # Fields of what is read, by record type, item or event.
-_ITEM = "type id metadata internal_chat_message_metadata_passthrough"
+_ITEM = "type id metadata internal_chat_message_metadata_passthrough encrypted_content"
 FIELDS = {
     "session_meta": _words(
         """
         id session_id timestamp cwd originator cli_version instructions base_instructions source thread_source
         model_provider git forked_from_id parent_thread_id agent_nickname agent_role agent_type agent_path
         dynamic_tools memory_mode history_mode context_window multi_agent_version thread_name history_base
-        subagent_history_start_ordinal selected_capability_roots initial_model
+        subagent_history_start_ordinal selected_capability_roots initial_model forked_from_ordinal_exclusive
+        runtime_workspace_roots creator_user_id creator_account_id
         """
     ),
     "turn_context": _words(
@@ -77,25 +96,37 @@ FIELDS = {
         turn_id trace_id cwd workspace_roots current_date timezone approval_policy approvals_reviewer sandbox_policy
         permission_profile active_permission_profile file_system_sandbox_policy network model comp_hash personality
         collaboration_mode multi_agent_mode multi_agent_version realtime_active effort summary user_instructions
-        developer_instructions base_instructions final_output_json_schema truncation_policy service_tier
+        developer_instructions base_instructions final_output_json_schema truncation_policy service_tier root_turn_id
+        disabled_plugin_ids cyber_access_program
         """
     ),
-    "compacted": _words("message replacement_history window_id window_number first_window_id previous_window_id phase"),
+    "compacted": _words(
+        """
+        message replacement_history window_id window_number first_window_id previous_window_id phase guardian_history
+        replacement_history_metadata replacement_history_entries retained_context mcp_resource_origins
+        compaction_response_id latest_token_usage_record resume_metadata
+        """
+    ),
     "response_item message": _words(f"{_ITEM} role content phase status end_turn"),
     "response_item reasoning": _words(f"{_ITEM} summary content encrypted_content status"),
-    "response_item function_call": _words(f"{_ITEM} name namespace arguments call_id status"),
-    "response_item function_call_output": _words(f"{_ITEM} call_id output status name"),
+    "response_item function_call": _words(
+        f"{_ITEM} name namespace arguments call_id status encrypted_function_args async"
+    ),
+    "response_item function_call_output": _words(f"{_ITEM} call_id output status name namespace"),
     "response_item custom_tool_call": _words(f"{_ITEM} name namespace input call_id status"),
-    "response_item custom_tool_call_output": _words(f"{_ITEM} call_id output status name"),
+    "response_item custom_tool_call_output": _words(f"{_ITEM} call_id output status name namespace"),
     "response_item local_shell_call": _words(f"{_ITEM} call_id status action"),
     "response_item web_search_call": _words(f"{_ITEM} call_id status action"),
     "response_item tool_search_call": _words(f"{_ITEM} call_id status execution arguments"),
     "response_item image_generation_call": _words(f"{_ITEM} status revised_prompt result"),
     "response_item agent_message": _words(f"{_ITEM} author recipient content other_recipients"),
     "event_msg user_message": _words(
-        "type message kind images local_images text_elements client_id image_details audio local_audio"
+        """
+        type message kind images local_images text_elements client_id image_details local_image_details audio
+        local_audio
+        """
     ),
-    "event_msg agent_message": _words("type message phase memory_citation id"),
+    "event_msg agent_message": _words("type message phase memory_citation id delivery questions"),
     "event_msg agent_reasoning": _words("type text"),
     "event_msg turn_aborted": _words("type turn_id reason completed_at duration_ms started_at"),
     "event_msg thread_rolled_back": _words("type num_turns"),

@@ -31,7 +31,7 @@ class Rollout:
     def __init__(self) -> None:
         self.count = 0
 
-    def record(self, kind: str, **payload: Any) -> Record:
+    def record(self, kind: str, /, **payload: Any) -> Record:
         self.count += 1
         return {"timestamp": f"2026-04-28T09:00:{self.count:02}.000Z", "type": kind, "payload": payload}
 
