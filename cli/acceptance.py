@@ -46,11 +46,14 @@ def run(args: Args, context: Context) -> int:
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     state = ", provisional" if found["provisional"] else ""
-    yield f"week {found['week']} ({found['from'][:10]} to {found['to'][:10]}{state}): {found['verdict']}"
+    condition = ", on the condition that recall is measured" if found.get("conditional") else ""
+    yield f"week {found['week']} ({found['from'][:10]} to {found['to'][:10]}{state}): {found['verdict']}{condition}"
     for each in found["criteria"]:
         mark = {True: "yes", False: "no", None: "not measured"}[each["met"]]
         bound = "at most" if each["id"] == "recall_drop" else "at least"
         figure = "" if each["figure"] is None else f"{each['figure']:g}, "
         yield f"  {mark:<12} {each['question']}  ({figure}{bound} {each['threshold']:g})"
+        if why := each["evidence"].get("not_measured"):
+            yield f"               {why}"
         if not each["met"]:
             yield f"               fix: {each['fix']}"

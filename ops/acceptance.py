@@ -1,6 +1,8 @@
 """The gate: is the memory used, fast, worth what surrounds it, and right? A verdict on a week, with its evidence.
 
 Weeks are counted from the first row of the telemetry. A verdict is written once, to ``logs/acceptance/week-N.json``.
+Recall is measured when the week is judged, if nobody has measured it since the week began. Where that cannot be done,
+nothing is known of it, which is not the same as that it holds: the verdict is conditional, the next one a pivot.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.config import load
-from core.errors import Internal, Refused
+from core.errors import BrainError, Internal, Refused
 from core.files import read_or_none, write_atomic
 from evals import kept
 from ops import installed
@@ -43,6 +45,9 @@ USES = ("ask", "recent", "inbox", "why", "show", "trace", "add", "export")
 _PEOPLE = ("terminal",)
 _AGENTS = ("claude-code", "mcp")
 _ARM = "ask"
+RECALL = "recall"
+# Questions of each kind, as `brain eval build` draws them.
+_EACH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,12 @@ def judge(home: Home, week: int | None = None, *, force: bool = False, now: floa
         return known
     thresholds = _thresholds(home)
     week_rows = [row for row in rows if clock.iso(ends - WEEK_S) <= row["ts"] < clock.iso(ends)]
-    criteria = _criteria(home, week_rows, thresholds, ends)
+    # What is measured now says something of the week that has just ended, and nothing of one long ago.
+    latest = 0 <= instant - ends < WEEK_S
+    why = "" if force or not latest else _measure_recall(home, ends - WEEK_S)
+    criteria = _criteria(home, week_rows, thresholds, ends, instant if latest else ends, why)
+    decided = _verdict(home, number, criteria, thresholds)
+    unmeasured = [criterion.id for criterion in criteria if criterion.met is None]
     result = {
         "schema": 1,
         "ok": True,
@@ -95,7 +105,9 @@ def judge(home: Home, week: int | None = None, *, force: bool = False, now: floa
         "to": clock.iso(ends),
         "judged_at": clock.iso(instant),
         "provisional": ends > instant,
-        "verdict": _verdict(criteria, thresholds),
+        "verdict": decided,
+        "conditional": decided == CONTINUE and RECALL in unmeasured,
+        "unmeasured": unmeasured,
         "criteria": [asdict(criterion) for criterion in criteria],
         "began": clock.iso(began),
         "rows": len(week_rows),
@@ -144,21 +156,47 @@ def _thresholds(home: Home) -> dict[str, float]:
     return {name: float(section.get(name, default)) for name, default in THRESHOLDS.items()}
 
 
-def _verdict(criteria: Sequence[Criterion], thresholds: Mapping[str, float]) -> str:
-    """Not used: teardown. Used, and something does not hold: pivot. What was not measured decides nothing."""
+def _verdict(home: Home, week: int, criteria: Sequence[Criterion], thresholds: Mapping[str, float]) -> str:
+    """Not used: teardown. Used, and something does not hold: pivot; so is recall that two weeks have not shown.
+
+    Agents' criteria decide nothing where nothing was put up for agents, a drop nothing where there is nothing before.
+    """
     uses = next(criterion.figure for criterion in criteria if criterion.id == "uses") or 0
     if uses < thresholds["teardown_below"]:
         return TEARDOWN
-    return PIVOT if any(criterion.met is False for criterion in criteria) else CONTINUE
+    if any(criterion.met is False for criterion in criteria):
+        return PIVOT
+    unshown = any(criterion.id == RECALL and criterion.met is None for criterion in criteria)
+    earlier = [each for each in verdicts(home) if each < week] if unshown else []
+    before = verdict(home, earlier[-1]) if earlier else None
+    return PIVOT if before is not None and RECALL in (before.get("unmeasured") or ()) else CONTINUE
 
 
-def _criteria(home: Home, rows: list[dict[str, Any]], thresholds: Mapping[str, float], ends: int) -> list[Criterion]:
+def _measure_recall(home: Home, since: int) -> str:
+    """Ask the personal set, unless that was done since then; why it could not be asked, "" where it was."""
+    if any(row["arm"] == _ARM and str(row["ts"]) >= clock.iso(since) for row in kept.history(home)):
+        return ""
+    from evals import arms, personal
+    from evals.run import Settings, run
+
+    try:
+        personal.build(home, _EACH)
+        questions, _ = personal.load(home)
+        kept.remember(home, run(home, [questions], [arms.Chosen(_ARM)], Settings()))
+    except (BrainError, OSError) as error:
+        return str(error)
+    return ""
+
+
+def _criteria(
+    home: Home, rows: list[dict[str, Any]], thresholds: Mapping[str, float], ends: int, by: int, why: str
+) -> list[Criterion]:
     uses = [row for row in rows if row["event"] in USES and row.get("surface") in (*_PEOPLE, *_AGENTS)]
     return [
         *_use(uses, thresholds),
         _latency(rows, thresholds),
         *_agents(home, rows, thresholds),
-        *_recall(home, thresholds, ends),
+        *_recall(home, thresholds, ends, by, why),
     ]
 
 
@@ -247,19 +285,24 @@ def _agents(home: Home, rows: list[dict[str, Any]], thresholds: Mapping[str, flo
     ]
 
 
-def _recall(home: Home, thresholds: Mapping[str, float], ends: int) -> list[Criterion]:
-    """The personal set's hits in the first five: the newest run by the week's end, and the last before it."""
-    runs = [row for row in kept.history(home) if row["arm"] == _ARM and str(row["ts"]) < clock.iso(ends)]
+def _recall(home: Home, thresholds: Mapping[str, float], ends: int, by: int, why: str) -> list[Criterion]:
+    """The personal set's hits in the first five: the newest run until ``by``, and the last before the week.
+
+    ``why`` it could not be measured, where it could not.
+    """
+    runs = [row for row in kept.history(home) if row["arm"] == _ARM and str(row["ts"]) <= clock.iso(by)]
     newest = runs[-1] if runs else None
     earlier = [row for row in runs if str(row["ts"]) < clock.iso(ends - WEEK_S)]
     before = earlier[-1] if earlier and newest is not earlier[-1] else None
     figure = float(newest["hit@5"]) if newest else None
     drop = round(float(before["hit@5"]) - figure, 4) if before and figure is not None else None
-    shown = {
+    shown: dict[str, Any] = {
         name: {key: row.get(key) for key in ("ts", "run", "questions", "hit@1", "hit@5")}
         for name, row in (("newest", newest), ("before", before))
         if row
     }
+    if newest is None:
+        shown["not_measured"] = why or "no run of the personal set by then"
     fix = "brain eval build && brain eval run"
     held = None if drop is None else drop <= thresholds["recall_drop"]
     return [

@@ -26,11 +26,19 @@ def gate(patient: Patient) -> Iterator[Finding]:
         return
     if latest is not None and latest["verdict"] != acceptance.CONTINUE:
         failed = [each["id"] for each in latest["criteria"] if each["met"] is False]
+        failed = failed or [f"{name} not measured" for name in latest.get("unmeasured") or ()]
         yield Finding(
             f"acceptance:{latest['verdict']}",
             "notice",
             f"the verdict on week {latest['week']} is {latest['verdict']}: {', '.join(failed)}",
             f"brain acceptance --week {latest['week']}",
+        )
+    elif latest is not None and latest.get("conditional"):
+        yield Finding(
+            "acceptance:unmeasured",
+            "notice",
+            f"the verdict on week {latest['week']} is conditional: recall was not measured",
+            "brain eval build && brain eval run",
         )
 
 

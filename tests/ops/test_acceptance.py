@@ -11,10 +11,12 @@ import pytest
 from core import clock
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
+from evals import kept
 from ops import acceptance, installed
 from ops.checks import acceptance as check
 from ops.finding import Patient
 from tests.conftest import Brain
+from tests.runtime.index_fixture import Shelf
 
 BEGAN = int(clock.parse_iso("2026-03-02T08:00:00Z") or 0)
 OVER = BEGAN + acceptance.WEEK_S + 60
@@ -95,6 +97,52 @@ def test_one_criterion_that_does_not_hold_is_a_pivot(home: Home, broken: str) ->
     verdict, met = judged(home)
     assert verdict == "pivot"
     assert [name for name, held in met.items() if held is False] == [broken]
+
+
+def test_what_was_not_measured_is_not_met_and_is_told(home: Home, brain: Brain) -> None:
+    use(home, good_week())
+    found = acceptance.judge(home, now=OVER)
+    assert (found["verdict"], found["conditional"], found["unmeasured"]) == (
+        "continue",
+        True,
+        ["recall", "recall_drop"],
+    )
+    (recall,) = [each for each in found["criteria"] if each["id"] == "recall"]
+    assert (recall["met"], recall["figure"]) == (None, None)
+    assert "index" in recall["evidence"]["not_measured"]
+    (finding,) = check.gate(Patient(home, {}, OVER + 60))
+    assert (finding.id, finding.severity) == ("acceptance:unmeasured", "notice")
+    said = brain("acceptance", "--week", "1")
+    assert said.returncode == 0
+    assert "continue, on the condition that recall is measured" in said.stdout
+
+
+def test_recall_that_two_verdicts_have_not_shown_is_a_pivot(home: Home) -> None:
+    later = [
+        each | {"ts": clock.iso(int(clock.parse_iso(each["ts"]) or 0) + acceptance.WEEK_S)} for each in good_week()
+    ]
+    use(home, [*good_week(), *later])
+    assert judged(home)[0] == "continue"
+    verdict, met = judged(home, week=2, now=OVER + acceptance.WEEK_S)
+    assert (verdict, met["recall"]) == ("pivot", None)
+    (finding,) = check.gate(Patient(home, {}, OVER + acceptance.WEEK_S + 60))
+    assert "recall not measured" in finding.evidence
+
+
+def test_judging_measures_recall_where_nobody_has(home: Home) -> None:
+    shelf = Shelf(home)
+    for number, title in enumerate(("The walrus crossed the harbour", "Lamps along the northern river")):
+        shelf.put("brain", f"{number}.md", "Said and done.", title=title, session_id=f"s{number}", source="claude")
+    now = clock.now()
+    moved = now - OVER
+    use(home, [each | {"ts": clock.iso(int(clock.parse_iso(each["ts"]) or 0) + moved)} for each in good_week()])
+    early = acceptance.judge(home, now=now - 3600, force=True)
+    assert early["conditional"], "a week that is not over is not measured"
+    found = acceptance.judge(home, now=now + 60)
+    (recall,) = [each for each in found["criteria"] if each["id"] == "recall"]
+    assert (found["verdict"], found["conditional"], recall["figure"]) == ("continue", False, 1.0)
+    assert recall["evidence"]["newest"]["questions"] >= 2
+    assert len(kept.history(home)) == 1
 
 
 def test_recall_that_sinks_does_not_hold(home: Home) -> None:
