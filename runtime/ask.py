@@ -109,7 +109,8 @@ class Asker:
         self._connection.set_busy_timeout(self._busy_ms(timeout))
         try:
             # One transaction: what is nominated, scored and shown is one state of the index.
-            with self._connection, store.Deadline(self._connection, timeout) as deadline:
+            left = timeout - (time.perf_counter() - started)
+            with self._connection, store.Deadline(self._connection, left) as deadline:
                 fresh = self._freshness or freshness.Freshness(self._home, self._config, self._connection)
                 self._freshness = fresh
                 plan.choose(bool(fresh.embedded))

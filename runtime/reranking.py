@@ -104,7 +104,7 @@ class Reranking:
         body = str(self._connection.execute("SELECT doc FROM content WHERE hash = ?", (hit.hash,)).get or "")
         start, end = hit.piece
         piece = (body[start:end] if end else best_chunk(body, question).text).strip()
-        return piece if piece.startswith(hit.title) else f"{hit.title}\n{piece}"
+        return piece if piece.lstrip("# ").startswith(hit.title) else f"{hit.title}\n{piece}"
 
 
 def _outgoing(texts: list[str]) -> list[str]:

@@ -117,6 +117,8 @@ class Judge:
         """``work`` in a thread that is left behind when the time is up: a name that does not resolve, a model that
         loads for long, and an answer that drips look at no clock.
         """
+        if until <= time.monotonic():
+            raise EngineTimeout("there was no time left for it")
         box: queue.SimpleQueue[list[float] | BaseException] = queue.SimpleQueue()
 
         def run() -> None:

@@ -7,6 +7,7 @@ gives one logit for how well they go together, or two (no, yes).
 from __future__ import annotations
 
 import os
+import threading
 import time
 from os.path import basename, expanduser, isfile, join, normpath
 from typing import TYPE_CHECKING, Any
@@ -53,12 +54,29 @@ class CrossEncoder:
         self._pad = 0
         self._run_options: Any = None
         self._cancelled = False
+        self._alone = threading.Lock()
 
     def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
         """How probably each text answers (0–1). Raises EngineMissing, BadInput, EngineTimeout, Internal."""
+        # Who was left behind by an earlier question ends first, and soon: two would share tokenizer and memory.
+        with self._alone:
+            self._cancelled = False
+            return self._scored(query, texts, until)
+
+    def cancel(self) -> None:
+        """Have the batch that runs end at its next operation."""
+        self._cancelled = True
+        options = self._run_options
+        if options is not None:
+            options.terminate = True
+
+    def close(self) -> None:
+        """Let the model go."""
+        self._session = None
+
+    def _scored(self, query: str, texts: Sequence[str], until: float) -> list[float]:
         import numpy as np
 
-        self._cancelled = False
         self._load()
         query = self._shortened(query)
         self._tokenizer.enable_truncation(self._window, strategy="only_second")
@@ -75,17 +93,6 @@ class CrossEncoder:
             for row, value in zip(rows, judged, strict=True):
                 scores[row] = float(value)
         return scores
-
-    def cancel(self) -> None:
-        """Have the batch that runs end at its next operation."""
-        self._cancelled = True
-        options = self._run_options
-        if options is not None:
-            options.terminate = True
-
-    def close(self) -> None:
-        """Let the model go."""
-        self._session = None
 
     def _judge(self, pairs: Sequence[Any]) -> NDArray[np.float64]:
         import numpy as np

@@ -206,6 +206,17 @@ def test_secrets_do_not_leave_for_an_endpoint(shelf: Shelf, endpoint: Endpoint) 
     assert secret[:40] not in json.dumps([body for _, _, body in endpoint.requests])
 
 
+def test_nor_do_they_leave_by_qmds_own_command(shelf: Shelf, endpoint: Endpoint, brain: Brain) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    shelf.put("brain", "f.md", f"walrus token {secret[:40]}", title="F")
+    configure(shelf, rerank={"base_url": endpoint.url})
+    done = brain("qmd", "--brain", "query", "lex: walrus token", "--json", "--explain")
+    assert "Reranked by openai" in done.stderr
+    assert json.loads(done.stdout)[0]["explain"]["rerankScore"] > 0
+    assert any("walrus token" in text for text in endpoint.requests[0][2]["documents"])
+    assert secret[:40] not in json.dumps([body for _, _, body in endpoint.requests])
+
+
 def test_asked_for_by_name_and_not_there_is_an_error_with_a_fix(shelf: Shelf, tmp_path: Path) -> None:
     with pytest.raises(EngineMissing, match="no reranker is configured") as caught:
         ask(shelf, rerank=True)

@@ -12,6 +12,7 @@ import pytest
 
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
 from qmd.embedding import local as encoder
+from qmd.reranking.judge import Judge
 from qmd.reranking.local import BATCH, CrossEncoder
 from qmd.reranking.reranker import make
 from tests.qmd.reranking.onnx_file import folder
@@ -160,6 +161,31 @@ def test_what_runs_is_ended_when_it_is_cancelled(tmp_path: Path, monkeypatch: py
     told.set()
     thread.join()
     assert len(caught) == 1
+
+
+def test_who_was_left_behind_does_not_disturb_the_next_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = CrossEncoder(str(folder(tmp_path / "tiny")), threads=1)
+    judge = Judge(model, timeout_s=30)
+    expected = judge.scores("cat", ["a cat", "a dog"])
+    assert expected is not None
+    session, told = model._session, threading.Event()
+
+    class Slow:
+        def run(self, *given: Any) -> Any:
+            assert told.wait(30)
+            return session.run(*given)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(model, "_session", Slow())
+        assert judge.scores("cat", ["another cat"], within_s=0.05) is None
+        assert judge.scores("cat", ["a third cat"], within_s=0.05) is None, "still waiting for the first"
+        told.set()
+    assert judge.scores("dog", ["a cat", "a dog"]) == expected[::-1]
+    assert judge.scores("dog", ["a cat"], within_s=0) is not None, "it is known"
+    assert judge.scores("dog", ["a bird"], within_s=0) is None
+    assert "no time left" in judge.reason
 
 
 def test_another_model_or_window_is_another_identity(tmp_path: Path) -> None:
