@@ -60,6 +60,10 @@ def main(argv: list[str] | None = None) -> int:
 
         sys.stdout.write(f"brain {VERSION}\n")
         return 0
+    if words[0].startswith("-"):
+        from core.errors import BadInput
+
+        return _report(BadInput(f"a command comes before {words[0]}", "brain COMMAND --json; brain --help"), words)
     code = _run(words[0], words[1:])
     # An agent waits for its hooks, and takes an exit code for a wish: theirs is always 0 (docs/exit-codes.md).
     return 0 if words[0] == "hook" else code
@@ -93,7 +97,7 @@ def _run(name: str, argv: list[str]) -> int:
                     withhold.require(context.home)
             code = command.run(args, context)
     except errors.BrainError as error:
-        code = _report(error, argv)
+        code = _report(error, _told(name, argv))
     except KeyboardInterrupt:
         sys.stderr.write("brain: interrupted\n")
         code = 130
@@ -102,7 +106,7 @@ def _run(name: str, argv: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:
-        code = _report(_known(error, context) or _internal(error, context), argv)
+        code = _report(_known(error, context) or _internal(error, context), _told(name, argv))
     finally:
         if context is not None and name in COMMANDS:
             from core import telemetry
@@ -112,26 +116,41 @@ def _run(name: str, argv: list[str]) -> int:
     return code
 
 
+def _told(name: str, argv: list[str]) -> list[str]:
+    """The arguments by which a failure is told: what an agent reads on a hook's stdout is taken for the hook's word."""
+    return [] if name == "hook" else argv
+
+
 def _report(error: BaseException, argv: list[str]) -> int:
     from core.errors import BrainError, Internal
 
     failure = error if isinstance(error, BrainError) else Internal(str(error))
     before_dashes = argv[: argv.index("--")] if "--" in argv else argv
+    if "--json" in before_dashes and _is_told(failure.envelope()):
+        return failure.code
+    from core.text import printable
+
+    fix = f"fix: {failure.fix}\n" if failure.fix else ""
     try:
-        if "--json" in before_dashes:
-            import json
-
-            line = json.dumps(failure.envelope(), ensure_ascii=False, separators=(",", ":")) + "\n"
-            sys.stdout.write(line.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode())
-            sys.stdout.flush()
-        else:
-            from core.text import printable
-
-            fix = f"fix: {failure.fix}\n" if failure.fix else ""
-            sys.stderr.write(printable("brain: " + failure.message.replace("\n", " ") + "\n" + fix))
+        sys.stderr.write(printable("brain: " + failure.message.replace("\n", " ") + "\n" + fix))
     except OSError:
-        return failure.code  # nobody can be told (a full disk, a reader that has gone); the exit code still tells
+        return failure.code  # nobody can be told; the exit code still tells
     return failure.code
+
+
+def _is_told(envelope: dict[str, object]) -> bool:
+    """Whether stdout took it; where the disk that it leads to is full, stderr may lead elsewhere."""
+    import json
+
+    line = json.dumps(envelope, ensure_ascii=False, separators=(",", ":")) + "\n"
+    try:
+        sys.stdout.write(line.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return True  # the reader has gone, and wants to hear nothing
+    except OSError:
+        return False
+    return True
 
 
 def _known(error: Exception, context: object) -> BaseException | None:
@@ -234,7 +253,7 @@ def entry() -> None:
     except BrokenPipeError:
         code = 0
     except OSError as error:
-        code = _report(error, [])
+        code = _report(_known(error, None) or error, [])
     os._exit(code)
 
 

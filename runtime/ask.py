@@ -141,7 +141,10 @@ class Asker:
                 failure.message = f"no answer within {timeout:g} s"
             raise failure from error
         if not hits and not fresh.complete:
-            raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
+            from runtime import unread
+
+            if unread.anything(self._home, self._config, self._connection):
+                raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
         reason = plan.reason(hits)
         strength = self._evidence(plan, fresh)
         least = DEFAULT_MIN_SCORE if request.min_score is None else request.min_score

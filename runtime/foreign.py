@@ -104,7 +104,10 @@ class ForeignAsker(Asker):
                 found = self._search(words, request, deadline, timeout)
         fresh = freshness.Freshness(self._home, self._config, self._connection)
         if not found and not fresh.complete:
-            raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
+            from runtime import unread
+
+            if unread.anything(self._home, self._config, self._connection):
+                raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
         _, span = (None, None) if request.strict else date_boost(question, now)
         if span is not None:
             reason += f"; the date in the question ({span.phrase}) is only words to it"

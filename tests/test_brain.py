@@ -139,6 +139,23 @@ def test_a_wrong_call_with_json_is_an_envelope(brain: Brain, words: tuple[str, .
     assert envelope["fix"]
 
 
+@pytest.mark.parametrize("words", [("--json",), ("--json", "recent"), ("--verbose", "--json")])
+def test_an_option_before_any_command_is_a_wrong_call(brain: Brain, words: tuple[str, ...]) -> None:
+    done = brain(*words)
+    assert (done.returncode, done.stderr) == (64, "")
+    assert json.loads(done.stdout)["message"] == f"a command comes before {words[0]}"
+    plain = brain("--verbose")
+    assert (plain.returncode, plain.stdout) == (64, "")
+
+
+@pytest.mark.parametrize("words", [(), ("bogus",), ("stop", "--bogus"), ("stop", "extra")])
+def test_a_wrong_call_of_a_hook_says_nothing_to_the_agent(brain: Brain, words: tuple[str, ...]) -> None:
+    for given in (words, (*words, "--json")):
+        done = brain("hook", *given, stdin="{}")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr.startswith("brain: ")
+
+
 def test_an_escape_sequence_in_a_failure_does_not_reach_the_terminal() -> None:
     _, _, err = _faulty("raise errors.BadInput('no file \\x1b[2J\\u202etxt', 'look at \\x1b]0;x\\x07it')")
     assert err == "brain: no file txt\nfix: look at it\n"
@@ -228,7 +245,9 @@ def test_a_full_disk_ends_without_a_trace(words: tuple[str, ...]) -> None:
     with open("/dev/full", "wb") as full, _start(*words, stdout=full) as child:
         assert child.wait(60) == (64 if "nope" in words else 99)
         assert child.stderr is not None
-        assert b"Traceback" not in child.stderr.read()
+        said = child.stderr.read()
+    assert said.startswith(b"brain: unknown command" if "nope" in words else b"brain: the disk is full\nfix: free some")
+    assert said.count(b"brain: ") == 1
 
 
 @pytest.mark.parametrize("words", [("--version",), ("ask", "--help"), ("nope",), ("ask", "x", "--json")])

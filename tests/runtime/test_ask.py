@@ -228,14 +228,30 @@ def test_frontmatter_of_any_type_is_shown_as_text(shelf: Shelf) -> None:
     assert (hit["source"], hit["project"], hit["type"]) == ("5", "a, b", "True")
 
 
-def test_until_a_run_has_ended_an_empty_answer_is_a_missing_index(shelf: Shelf) -> None:
+@pytest.mark.parametrize("waits", ["a transcript", "a file of a collection", "a shell's history"])
+def test_until_a_run_has_ended_an_empty_answer_is_a_missing_index(shelf: Shelf, claude_root: Path, waits: str) -> None:
     shelf.put("inbox", "a.md", "walrus")
     shelf.sql("DELETE FROM brain_state WHERE key = 'complete'")
+    if waits == "a transcript":
+        (claude_root / "projects" / "x").mkdir(parents=True)
+        (claude_root / "projects" / "x" / "s.jsonl").write_text("{}\n")
+    elif waits == "a file of a collection":
+        Path(shelf.home.inbox, "b.md").write_text("zzyzx\n")
+    else:
+        Path("~/.bash_history").expanduser().write_text("ls\n")
     with pytest.raises(EngineMissing) as caught:
         _ask(shelf, "zzyzx")
     assert caught.value.fix == "brain index"
     lexical = _ask(shelf, "walrus")["freshness"]["lexical"]  # type: ignore[index]
     assert (lexical["fresh"], lexical["pending"]) == (False, 1)
+
+
+def test_where_there_are_only_notes_an_empty_answer_is_one_before_any_run(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus")
+    shelf.sql("DELETE FROM brain_state WHERE key IN ('complete', 'as_of')")
+    envelope = _ask(shelf, "zzyzx")
+    assert (envelope["ok"], envelope["error"], envelope["hits"]) == (True, "no_results", [])
+    assert envelope["freshness"]["lexical"]["as_of"] is None  # type: ignore[index]
 
 
 def test_a_changed_set_of_collections_is_not_fresh(shelf: Shelf) -> None:

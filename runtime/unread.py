@@ -1,0 +1,51 @@
+"""Whether anything waits that no index run has read: asked where a question finds nothing before the first of them.
+
+An index that notes alone have made can hold all there is; then nothing found is an answer. Where transcripts or files
+of a collection wait, it is none.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import apsw
+
+    from core.config import Config
+    from core.home import Home
+
+
+def anything(home: Home, config: Config, connection: apsw.Connection) -> bool:
+    """Whether a source has files here, a collection more files than documents, or the index none at all."""
+    rows = connection.execute("SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1")
+    held = {str(name): int(str(count)) for name, count in rows}
+    if not held or _has_sources(home):
+        return True
+    return any(
+        _files(folder.path, held.get(name, 0)) > held.get(name, 0) for name, folder in config.collections.items()
+    )
+
+
+def _has_sources(home: Home) -> bool:
+    from ingest import claude, sources
+
+    if any(name != claude.NAME for name in sources.present(home)):
+        return True
+    return any(
+        entry.endswith(".jsonl")
+        for root in claude.default_roots(home)
+        for _, _, names in os.walk(root)
+        for entry in names
+    )
+
+
+def _files(folder: str, most: int) -> int:
+    """How many markdown files lie in a folder; counting ends above ``most``."""
+    count = 0
+    for _, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        count += sum(name.endswith(".md") and not name.startswith(".") for name in names)
+        if count > most:
+            break
+    return count
