@@ -52,6 +52,7 @@ _RERANK_KEYS: dict[str, type | tuple[type, ...]] = {
     "base_url": str,
     "window": int,
     "timeout_s": (int, float),
+    "candidates": int,
     "weight": (int, float),
 }
 CHROME_MODES = ("allow", "deny", "all")
@@ -258,7 +259,8 @@ def _check_provider(
 def check_rerank(path: str, entry: dict[str, Any]) -> None:
     """Raises BadInput where the section ``rerank:`` does not hold; what rerankers there are is not checked here."""
     _check_provider(path, "rerank", entry, _RERANK_KEYS, "RERANK_API_KEY")
-    for key, least, most in (("window", 16, 100_000), ("timeout_s", 0.001, 600), ("weight", 0, 1)):
+    bounds = (("window", 16, 100_000), ("timeout_s", 0.001, 600), ("candidates", 1, 200), ("weight", 0, 1))
+    for key, least, most in bounds:
         value = entry.get(key)
         if value is not None and not least <= value <= most:
             raise BadInput(f"{path}: rerank: {key} must lie between {least} and {most}", f"edit {path}")

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from core.config import Config
     from qmd.answers import Hit
 
-# As many as qmd's query looks at.
-CANDIDATES = 40
+# Half of what qmd's query looks at: this is the interactive clock. Twenty passages take a small model three seconds of
+# cpu.
+CANDIDATES = 20
 # What the reranker's score counts against the fused one's share of the best. More than half, so that what it is sure of
 # comes first; less than all, so that one misjudgement does not lose what words and meaning agree on.
 WEIGHT = 0.6
@@ -39,9 +40,7 @@ class Reranking:
     Raises EngineMissing where none is configured or its files are not there, BadInput where its section does not hold.
     """
 
-    __slots__ = ("_connection", "_judge", "_weight")
-
-    width = CANDIDATES
+    __slots__ = ("_connection", "_judge", "_weight", "width")
 
     def __init__(
         self,
@@ -64,6 +63,8 @@ class Reranking:
             raise EngineMissing("no reranker is configured", _FIX)
         self._judge: Judge = judge
         self._connection = connection
+        # How many hits it reads.
+        self.width = int(section.get("candidates") or CANDIDATES)
         weight = section.get("weight")
         self._weight = WEIGHT if weight is None else float(weight)
 
@@ -72,7 +73,7 @@ class Reranking:
 
         A hit's score becomes a share (0–1) of both scores. Raises apsw.Error.
         """
-        judged = hits[:CANDIDATES]
+        judged = hits[: self.width]
         texts = [self._text(question, hit) for hit in judged]
         scores = self._judge.scores(question, texts, left_s * _SHARE) if judged else []
         report = {

@@ -207,6 +207,7 @@ def reranker(session: Session) -> Judge | None:
     and key are sent. Raises BrainError where what is configured is not there.
     """
     from qmd.reranking.judge import opened
+    from qmd.reranking.reranker import QMD_TIMEOUT_S
 
     config, settings = session.config, session.settings
     approved = trust.is_approved(settings, config)
@@ -217,6 +218,7 @@ def reranker(session: Session) -> Judge | None:
         connection=session.index,
         outgoing=settings.outgoing,
         where=settings.config_path,
+        timeout_s=QMD_TIMEOUT_S,
     )
 
 

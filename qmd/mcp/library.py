@@ -76,6 +76,7 @@ class Library:
     def judge(self, connection: apsw.Connection) -> Judge | None:
         """What reranks, None where nothing is configured; the caller closes it. Raises BrainError for its settings."""
         from qmd.reranking.judge import opened
+        from qmd.reranking.reranker import QMD_TIMEOUT_S
 
         return opened(
             *self._reranking,
@@ -83,6 +84,7 @@ class Library:
             connection=connection,
             outgoing=self.settings.outgoing,
             where=self.settings.config_path,
+            timeout_s=QMD_TIMEOUT_S,
             most_s=self.seconds / 2,
         )
 

@@ -105,12 +105,16 @@ class Judge:
                 self._connection = None  # an index of another program, which has no such table
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if new:
-            asked = list(new.values())
+            asked, places = list(new.values()), list(new)
+            done: dict[int, float] = {}
             if self._reranker.remote and self._outgoing is not None:
                 query, *asked = self._outgoing([query, *asked])
-            found = self._bounded(lambda: self._reranker.score(query, asked, until), until)
-            self._fresh.update(zip(new, found, strict=True))
-            known.update(zip(new, found, strict=True))
+            try:
+                self._bounded(lambda: self._reranker.score(query, asked, until, done), until)
+            finally:
+                # Also of what was cut short: the same question goes on from there.
+                self._fresh.update({places[place]: score for place, score in done.copy().items()})
+            known.update(self._fresh)
         return probabilities([known[key] for key in keys])
 
     def _bounded(self, work: Callable[[], list[float]], until: float) -> list[float]:
@@ -153,12 +157,14 @@ def opened(
     connection: apsw.Connection | None = None,
     outgoing: Outgoing | None = None,
     where: str = "",
+    timeout_s: float = TIMEOUT_S,
     most_s: float = math.inf,
 ) -> Judge | None:
     """The judge by the configured reranker, None where none is configured. Nothing is loaded yet.
 
-    ``where`` is the configuration's file, for errors; ``most_s`` the longest that a question may wait. Raises BadInput
-    where the section does not hold, EngineMissing where what it names is not there.
+    ``where`` is the configuration's file, for errors; ``timeout_s`` is how long a question waits where the section does
+    not say, ``most_s`` the longest that it may. Raises BadInput where the section does not hold, EngineMissing where
+    what it names is not there.
     """
     from core.config_yaml import check_rerank
 
@@ -166,5 +172,5 @@ def opened(
     chosen = configured(section, environ, models)
     if not chosen:
         return None
-    timeout_s = min(float(chosen.get("timeout_s") or TIMEOUT_S), most_s)
-    return Judge(make(chosen, environ), timeout_s, connection, outgoing)
+    seconds = min(float(chosen.get("timeout_s") or timeout_s), most_s)
+    return Judge(make(chosen, environ), seconds, connection, outgoing)

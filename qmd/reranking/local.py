@@ -56,12 +56,14 @@ class CrossEncoder:
         self._cancelled = False
         self._alone = threading.Lock()
 
-    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+    def score(
+        self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
+    ) -> list[float]:
         """How probably each text answers (0–1). Raises EngineMissing, BadInput, EngineTimeout, Internal."""
         # Who was left behind by an earlier question ends first, and soon: two would share tokenizer and memory.
         with self._alone:
             self._cancelled = False
-            return self._scored(query, texts, until)
+            return self._scored(query, texts, until, {} if found is None else found)
 
     def cancel(self) -> None:
         """Have the batch that runs end at its next operation."""
@@ -74,7 +76,7 @@ class CrossEncoder:
         """Let the model go."""
         self._session = None
 
-    def _scored(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+    def _scored(self, query: str, texts: Sequence[str], until: float, found: dict[int, float]) -> list[float]:
         import numpy as np
 
         self._load()
@@ -82,7 +84,6 @@ class CrossEncoder:
         self._tokenizer.enable_truncation(self._window, strategy="only_second")
         pairs = self._tokenizer.encode_batch([(query, text) for text in texts])
         order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].ids))
-        scores = [0.0] * len(pairs)
         for first in range(0, len(order), BATCH):
             if self._cancelled or time.monotonic() > until:
                 raise EngineTimeout(f"{self.name} did not get through in time")
@@ -91,8 +92,8 @@ class CrossEncoder:
             if not np.isfinite(judged).all():
                 raise Internal(f"{self.name} gives scores that are no numbers", _FIX)
             for row, value in zip(rows, judged, strict=True):
-                scores[row] = float(value)
-        return scores
+                found[row] = float(value)
+        return [found[row] for row in range(len(pairs))]
 
     def _judge(self, pairs: Sequence[Any]) -> NDArray[np.float64]:
         import numpy as np

@@ -63,13 +63,16 @@ class Remote:
         # Four letters a token, as for embeddings; 0 leaves it to the endpoint.
         self._letters = 4 * int(section.get("window") or 0)
 
-    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+    def score(
+        self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
+    ) -> list[float]:
         """The endpoint's own scores, which may be logits. Raises BrainError."""
-        scores: list[float] = []
+        found = {} if found is None else found
         for start in range(0, len(texts), BATCH):
             part = [text[: self._letters or None] for text in texts[start : start + BATCH]]
-            scores += scores_of(self._ask(query, part, until), len(part), self._endpoint.host)
-        return scores
+            scores = scores_of(self._ask(query, part, until), len(part), self._endpoint.host)
+            found.update(enumerate(scores, start))
+        return [found[place] for place in range(len(texts))]
 
     def cancel(self) -> None:
         """Each request knows its own end."""

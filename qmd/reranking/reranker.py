@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LOCAL = "local"
-# How long a question waits for its reranker, where the section does not say.
+# How long a question waits for its reranker where the section does not say, and how long qmd's own commands do: forty
+# chunks of 512 tokens take a small model twelve seconds of cpu.
 TIMEOUT_S = 5.0
+QMD_TIMEOUT_S = 30.0
 _FOLDERS = ("/", "~", "./", "../", "file://")
 _ADDRESSES = ("http://", "https://")
 
@@ -31,9 +33,13 @@ class Reranker(Protocol):
     identity: str
     remote: bool
 
-    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
-        """A score a text, in their order: probabilities (0–1), or the logits of such. Raises BrainError, EngineTimeout
-        past ``until`` (``time.monotonic()``).
+    def score(
+        self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
+    ) -> list[float]:
+        """A score a text, in their order: probabilities (0–1), or the logits of such.
+
+        ``found`` is given each score by the text's place as soon as it is known, so that what was judged is not lost
+        where the rest is not. Raises BrainError, EngineTimeout past ``until`` (``time.monotonic()``).
         """
         ...
 

@@ -13,7 +13,6 @@ import pytest
 from core.config import load
 from core.errors import BadInput, EngineMissing
 from core.home import Home, shipped
-from runtime import reranking as reranking_module
 from runtime.answer import answer
 from runtime.ask import Asker, Request, batch
 from tests.conftest import Brain
@@ -278,10 +277,13 @@ def test_the_commands_options_and_outcomes(shelf: Shelf, endpoint: Endpoint, bra
     assert "reranked" not in rows[0]
 
 
-def test_the_width_is_qmds() -> None:
-    from qmd import fusion
-
-    assert reranking_module.CANDIDATES == fusion.CANDIDATES
+def test_as_many_are_read_as_the_configuration_says(shelf: Shelf, endpoint: Endpoint) -> None:
+    configure(shelf, rerank={"base_url": endpoint.url, "candidates": 2})
+    plain = paths(ask(shelf))
+    found = ask(shelf, rerank=True)
+    assert found["rerank"]["candidates"] == 2
+    assert len(endpoint.requests[0][2]["documents"]) == 2
+    assert sorted(paths(found)) == sorted(plain), "what was not read is not lost"
 
 
 @pytest.mark.parametrize(
@@ -290,6 +292,7 @@ def test_the_width_is_qmds() -> None:
         ({"rerank": {"api_key": "x"}}, "unknown key 'api_key'"),
         ({"rerank": {"window": 3}}, "window must lie between"),
         ({"rerank": {"timeout_s": 0}}, "timeout_s must lie between"),
+        ({"rerank": {"candidates": 0}}, "candidates must lie between"),
         ({"rerank": {"weight": 2}}, "weight must lie between"),
         ({"rerank": {"weight": True}}, "wrong type"),
         ({"rerank": "local"}, "must be a mapping"),

@@ -28,9 +28,13 @@ class Says:
         self.given = scores
         self.asked: list[str] = []
 
-    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+    def score(
+        self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
+    ) -> list[float]:
         self.asked = list(texts)
-        return [self.given[int(text.split()[2])] for text in texts]
+        scores = [self.given[int(text.split()[2])] for text in texts]
+        (found if found is not None else {}).update(enumerate(scores))
+        return scores
 
     def cancel(self) -> None:
         pass

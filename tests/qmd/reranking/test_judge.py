@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from core.errors import Internal, Refused
+from core.errors import EngineTimeout, Internal, Refused
 from qmd.models import cache_key
 from qmd.reranking import cache
 from qmd.reranking.judge import Judge, opened, probabilities
@@ -28,14 +28,21 @@ class Fake:
         self.failure: BaseException | None = None
         self.wait: threading.Event | None = None
         self.cancelled = False
+        self.at_once = 0
 
-    def score(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+    def score(
+        self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
+    ) -> list[float]:
         self.asked.append((query, list(texts)))
+        scores = [len(text) / 100 for text in texts]
+        kept: dict[int, float] = {} if found is None else found
+        kept.update(list(enumerate(scores))[: self.at_once])
         if self.wait is not None:
             self.wait.wait(30)
         if self.failure is not None:
             raise self.failure
-        return [len(text) / 100 for text in texts]
+        kept.update(enumerate(scores))
+        return scores
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -91,6 +98,19 @@ def test_what_takes_too_long_is_left_behind_and_told_to_end() -> None:
         assert fake.cancelled
     finally:
         fake.wait.set()
+
+
+def test_what_was_judged_before_the_time_was_up_is_not_judged_again(index: str) -> None:
+    fake = Fake()
+    fake.at_once = 2
+    fake.failure = EngineTimeout("too late")
+    with contextlib.closing(open_index(index)) as connection:
+        judge = Judge(fake, connection=connection)
+        assert judge.scores("q", ["a", "bb", "ccc"]) is None
+        judge.close()
+        fake.failure = None
+        assert Judge(fake, connection=connection).scores("q", ["a", "bb", "ccc"]) == [0.01, 0.02, 0.03]
+    assert [texts for _, texts in fake.asked] == [["a", "bb", "ccc"], ["ccc"]]
 
 
 def test_scores_are_kept_in_qmds_cache_and_found_again(index: str) -> None:
