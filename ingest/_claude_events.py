@@ -22,6 +22,7 @@ from ingest.events import (
     RESULT,
     SUMMARY,
     TAKEN_BACK,
+    TEAMMATE,
     TEXT,
     THINKING,
     TOOL,
@@ -124,6 +125,9 @@ class Part:
             self.ai_title = string(record.get("aiTitle") or record.get("title")) or self.ai_title
         elif kind == "pr-link":
             self.prs.add(one_line(string(record.get("prUrl")), 300))
+        elif kind == "fork-context-ref":
+            origin = string(record.get("parentSessionId"))
+            self.forked_from = self.forked_from or ("" if origin == record.get("sessionId") else origin)
         else:
             _count(unknown, one_line(kind, 60) if isinstance(kind, str) and kind else "(no type)")
 
@@ -216,7 +220,9 @@ class Part:
         chain = self._chain(record, uuid)
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else message
-        machine = bool(record.get("isMeta")) or string(mapping(record.get("origin")).get("kind")) == "task-notification"
+        origin = mapping(record.get("origin"))
+        by = string(origin.get("kind"))
+        machine = by in vocabulary.MACHINES or (bool(record.get("isMeta")) and by != "channel")
         summary = bool(record.get("isCompactSummary"))
         typed: list[str] = []
         for block in blocks(content):
@@ -224,13 +230,20 @@ class Part:
             if kind == "tool_result":
                 self._result(block, record.get("toolUseResult"), at, uuid, chain)
             elif kind == "text":
-                if machine and not summary:
-                    continue
                 text = string(block.get("text"))
-                found, kept = (SUMMARY, clean(text).strip()) if summary else human.classify(text)
+                if summary:
+                    found, kept = SUMMARY, clean(text).strip()
+                elif by in vocabulary.AGENTS:
+                    found, kept = TEAMMATE, human.agents_words(text, origin)
+                elif machine:
+                    continue
+                else:
+                    found, kept = human.classify(text)
+                if found == PROMPT and not by and record.get("promptSource") == "system":
+                    found = TEAMMATE  # a scheduled task's
                 if found == PROMPT:
                     typed.append(kept)
-                elif found:
+                elif found and (kept or found != TEAMMATE):
                     self._put(found, kept, at, uuid, "", "", chain)
             elif kind not in vocabulary.DROPPED_USER_BLOCKS:
                 _count(unknown, f"user block {one_line(str(kind), 60)}")
@@ -272,14 +285,24 @@ class Part:
         attachment = mapping(record.get("attachment"))
         kind = attachment.get("type")
         if kind == "queued_command":
-            origin = string(mapping(attachment.get("origin")).get("kind"))
-            if attachment.get("commandMode") == "task-notification" or origin == "task-notification":
+            origin = mapping(attachment.get("origin"))
+            by, said = string(origin.get("kind")), plain(attachment.get("prompt"))
+            if attachment.get("commandMode") == "task-notification" or by in vocabulary.MACHINES:
                 return
-            if attachment.get("isMeta"):
-                return
-            self._queued(attachment.get("prompt"), self._common(record), uuid, self._chain(record, uuid))
+            if by in vocabulary.AGENTS:
+                self._teammate(human.agents_words(said, origin), record, uuid)
+            elif by == "channel":
+                self._queued(human.channel(said), self._common(record), uuid, self._chain(record, uuid))
+            elif not attachment.get("isMeta"):
+                self._queued(said, self._common(record), uuid, self._chain(record, uuid))
+        elif kind == "teammate_mailbox":
+            self._teammate(human.mailbox(attachment.get("messages")), record, uuid)
         elif kind not in vocabulary.DROPPED_ATTACHMENTS:
             _count(unknown, f"attachment {one_line(str(kind), 60)}")
+
+    def _teammate(self, said: str, record: dict[str, Any], uuid: str) -> None:
+        if said:
+            self._put(TEAMMATE, said, self._common(record), uuid, "", "", self._chain(record, uuid))
 
     def _queue(self, record: dict[str, Any]) -> None:
         """A prompt typed while the assistant was at work; before 2.1.101 nothing else may record that it was sent."""

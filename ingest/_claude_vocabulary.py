@@ -1,6 +1,6 @@
 """The words of Claude Code's transcripts that are known: whatever is not listed here is counted and reported.
 
-Names seen in transcripts of 1.0.24 to 2.1.237 and in the vendor's own program.
+Names seen in transcripts of 1.0.24 to 2.1.288 and in the vendor's own program.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ def _words(text: str) -> frozenset[str]:
 
 
 # Record types that are read.
-READ = _words("user assistant system summary attachment queue-operation ai-title custom-title pr-link")
+READ = _words("user assistant system summary attachment queue-operation ai-title custom-title pr-link fork-context-ref")
 
-# Record types of no use to a reader; ``progress`` repeats what the subagent's own file holds.
+# Record types of no use to a reader; ``progress`` repeats what the subagent's own file holds, and ``marble-origami-…``
+# summarise records that stand in the same file.
 DROPPED = _words(
     """
     progress file-history-snapshot file-history-delta permission-mode mode last-prompt agent-name bridge-session
-    atis-latch
+    atis-latch tag agent-color agent-setting agent_metadata worktree-state content-replacement attribution-snapshot
+    speculation-accept task-summary marble-origami-commit marble-origami-snapshot marble-origami-reset continued-in
+    frame-link artifact-comment-monitor artifact-autoreact-ledger ended-by-model relocated history-suppression
+    isolation-latch cost-state observer-ref saved_hook_context
     """
 )
 
@@ -25,11 +29,17 @@ DROPPED = _words(
 DROPPED_SYSTEM = _words(
     """
     stop_hook_summary turn_duration compact_boundary api_error microcompact_boundary informational
-    scheduled_task_fire bridge_status
+    scheduled_task_fire bridge_status permission_retry memory_saved agents_killed model_fallback
+    model_refusal_fallback model_refusal_no_fallback api_metrics thinking file_snapshot
     """
 )
 
-# ``attachment`` kinds of no use to a reader; ``queued_command`` is read.
+# Who put a message in, where a record says it (``origin.kind``, 2.1.119 and later): the harness, or another agent. What
+# a ``channel`` brings, a person wrote elsewhere.
+MACHINES = _words("task-notification auto-continuation observer observer-activity")
+AGENTS = _words("peer coordinator scheduled-trigger")
+
+# ``attachment`` kinds of no use to a reader; ``queued_command`` and ``teammate_mailbox`` are read.
 DROPPED_ATTACHMENTS = _words(
     """
     agent_listing_delta agent_mention async_hook_response auto_mode command_permissions compact_file_reference
@@ -39,6 +49,15 @@ DROPPED_ATTACHMENTS = _words(
     mcp_instructions_delta mcp_resource nested_memory new_directory opened_file_in_ide output_style
     plan_file_reference plan_mode plan_mode_exit plan_mode_reentry pdf_reference relevant_memories
     selected_lines_in_ide skill_listing task_reminder task_status todo todo_reminder ultrathink_effort
+    already_read_file auto_mode_exit autocheckpointing background_task_status bash_output_audience_note
+    batching_reminder_sent budget_usd companion_intro compaction_reminder context_efficiency context_tip credential_org
+    current_session_memory date deferred_tools_record dynamic_skill echo_activities environment goal_status
+    hook_deferred_tool hook_permission_decision instructions max_turns_reached memory_update model
+    model_refusal_fallback output_style_instructions output_token_usage pen_mode_enter pen_mode_exit prompt_snapshot
+    read_truncation_notice remote_session_change session_context silent_turn_reminder skill_discovery
+    structured_output task_progress team_context thinking_drop thinking_reminder thinking_stripped token_usage
+    tool_search_usage_reminder total_tokens_reminder ultra_effort_enter ultra_effort_exit ultramemory
+    ultrawork_request verify_plan_reminder workflow_keyword_request
     """
 )
 
@@ -47,6 +66,7 @@ DROPPED_USER_BLOCKS = _words("image document search_result container_upload")
 DROPPED_ASSISTANT_BLOCKS = _words(
     """
     redacted_thinking image document tool_result fallback web_search_tool_result web_fetch_tool_result
-    mcp_tool_result code_execution_tool_result
+    mcp_tool_result code_execution_tool_result bash_code_execution_tool_result
+    text_editor_code_execution_tool_result tool_search_tool_result advisor_tool_result container_upload compaction
     """
 )

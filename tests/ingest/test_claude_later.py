@@ -1,0 +1,119 @@
+"""Claude Code of 2.1.238 and later: whose words a record holds, and bookkeeping that is no finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.home import Home
+from tests.ingest.transcripts import SESSION, Record, Script, body, document, ingest, save, text
+
+PEER = "Another Claude session sent a message:\n{}\n\nThis came from another Claude session — not typed by your user."
+CROSS = '<cross-session-message from="uds:/tmp/x.sock" from-name="reviewer">Please rebase</cross-session-message>'
+
+
+def heads(shown: str) -> list[str]:
+    return [line.split(" · ")[0].partition("] ")[2] for line in shown.split("\n") if line.startswith("## [")]
+
+
+def test_the_bookkeeping_of_later_versions_is_no_finding(home: Home, tmp_path: Path) -> None:
+    make = Script()
+    kinds = """
+        tag agent-color agent-setting worktree-state content-replacement attribution-snapshot speculation-accept
+        task-summary marble-origami-commit marble-origami-snapshot marble-origami-reset continued-in frame-link
+        artifact-comment-monitor artifact-autoreact-ledger ended-by-model relocated history-suppression isolation-latch
+        cost-state observer-ref
+    """.split()
+    records: list[Record] = [{"type": kind, "sessionId": SESSION} for kind in kinds]
+    systems = ("permission_retry", "memory_saved", "agents_killed", "model_refusal_fallback")
+    records += [make.record("system", subtype=name, content="x") for name in systems]
+    attached = ("prompt_snapshot", "budget_usd", "goal_status", "context_tip", "ultra_effort_enter")
+    records += [make.record("attachment", attachment={"type": name, "content": "x"}) for name in attached]
+    records += [make.assistant({"type": "advisor_tool_result", "content": []}, text("So."))]
+    save(tmp_path / f"{SESSION}.jsonl", make.user("Why?"), *records)
+    assert ingest(home, tmp_path).unknown == {}
+    assert heads(document(home)[1]) == ["user", "assistant"]
+
+
+def test_a_kind_that_no_version_had_is_still_a_finding(home: Home, tmp_path: Path) -> None:
+    make = Script()
+    dream = make.record("attachment", attachment={"type": "dream"})
+    save(tmp_path / f"{SESSION}.jsonl", make.user("Why?"), {"type": "dream-state", "sessionId": SESSION}, dream)
+    assert set(ingest(home, tmp_path).unknown) == {"dream-state", "attachment dream"}
+
+
+@pytest.mark.parametrize(("said", "origin", "shown"), [
+    (PEER.format("Run the tests"), {"kind": "peer"}, "Run the tests"),
+    (PEER.format(CROSS), {"kind": "peer", "name": "reviewer", "body": "Please rebase"}, "reviewer: Please rebase"),
+    (PEER.format(CROSS), None, "reviewer: Please rebase"),
+    ('<agent-message from="tester">All green</agent-message>', None, "tester: All green"),
+    ("The coordinator sent a message while you were working:\nStop the sleeps\n\nAddress this before completing your"
+     " current task.", {"kind": "coordinator"}, "Stop the sleeps"),
+])  # fmt: skip
+@pytest.mark.parametrize("queued", [False, True])
+def test_what_another_agent_wrote_is_kept_as_its_words(
+    home: Home, tmp_path: Path, said: str, origin: dict[str, Any] | None, shown: str, queued: bool
+) -> None:
+    make = Script()
+    fields: dict[str, Any] = {} if origin is None else {"origin": origin, "isMeta": True}
+    if queued and origin is not None:
+        attachment = {"type": "queued_command", "commandMode": "prompt", "prompt": said, **fields}
+        record = make.record("attachment", attachment=attachment)
+    else:
+        record = make.user(said, **fields)
+    found = body(home, tmp_path, make.user("Mend the parser"), make.assistant(text("So.")), record)
+    assert heads(found) == ["user", "assistant", "teammate"]
+    assert found.endswith(f"\n\n{shown}\n")
+
+
+def test_a_mailbox_holds_what_teammates_wrote_and_not_their_protocol(home: Home, tmp_path: Path) -> None:
+    make = Script()
+    messages = [{"from": "scout", "text": "Found it"}, {"from": "scout", "text": '{"type":"idle_notification"}'}]
+    mail = make.record("attachment", attachment={"type": "teammate_mailbox", "messages": messages})
+    found = body(home, tmp_path, make.user("Search"), mail)
+    assert heads(found) == ["user", "teammate"]
+    assert "scout: Found it" in found
+    assert "idle_notification" not in found
+
+
+@pytest.mark.parametrize("queued", [False, True])
+def test_what_a_person_wrote_in_a_channel_is_a_prompt(home: Home, tmp_path: Path, queued: bool) -> None:
+    make = Script()
+    said, origin = '<channel source="phone" chat_id="1">\nare you there?\n</channel>', {"kind": "channel"}
+    if queued:
+        prompt = {"type": "queued_command", "commandMode": "prompt", "prompt": said, "origin": origin, "isMeta": True}
+        record = make.record("attachment", attachment=prompt)
+    else:
+        record = make.user(said, isMeta=True, origin=origin)
+    found = body(home, tmp_path, make.user("Hello"), make.assistant(text("Hi.")), record)
+    assert heads(found) == ["user", "assistant", "user"]
+    assert found.endswith("\n\nare you there?\n")
+
+
+@pytest.mark.parametrize("fields", [
+    {"origin": {"kind": "auto-continuation"}, "promptSource": "system"},
+    {"origin": {"kind": "observer-activity"}},
+    {"isMeta": True, "origin": {"kind": "of a later version"}},
+])  # fmt: skip
+def test_what_the_harness_goes_on_with_is_nobodys_prompt(home: Home, tmp_path: Path, fields: dict[str, Any]) -> None:
+    make = Script()
+    found = body(home, tmp_path, make.user("Hello"), make.user("Continue the task.", **fields))
+    assert "Continue the task." not in found
+
+
+def test_a_scheduled_prompt_is_not_the_persons(home: Home, tmp_path: Path) -> None:
+    make = Script()
+    records = [make.user("Hello", promptSource="typed"), make.assistant(text("Hi.")),
+               make.record("system", subtype="scheduled_task_fire", content="Running scheduled task"),
+               make.user("Look at the build", promptSource="system")]  # fmt: skip
+    assert heads(body(home, tmp_path, *records)) == ["user", "assistant", "teammate"]
+
+
+def test_a_fork_names_the_session_that_it_came_from(home: Home, tmp_path: Path) -> None:
+    make = Script()
+    reference = {"type": "fork-context-ref", "sessionId": SESSION, "parentSessionId": "the-first-one"}
+    save(tmp_path / f"{SESSION}.jsonl", reference, make.user("Go on"))
+    ingest(home, tmp_path)
+    assert document(home)[0]["forked_from"] == "the-first-one"
