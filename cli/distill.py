@@ -52,7 +52,7 @@ def run(args: Args, context: Context) -> int:
     section = known.section("distill")
     budget = Budget(context.home, section, args.budget_tokens or 0)
     name = args.llm or str(section.get("llm") or "extractive")
-    chosen = distiller.choose(name, section, context.environ, budget)
+    chosen = distiller.choose(name, section, context.environ, budget, known.section("embedding"))
     asked = Asked(
         keys=resolve(context.home, known, args.words) if args.words else [],
         from_pending=args.from_pending,
@@ -67,6 +67,7 @@ def run(args: Args, context: Context) -> int:
         distiller=envelope["distiller"],
         n_distilled=envelope["distilled"],
         n_dead=envelope["dead"],
+        centrality=envelope["centrality"],
         tokens=envelope["tokens"],
         cost_usd=envelope["cost_usd"],
     )
@@ -102,7 +103,8 @@ def _lines(envelope: dict[str, Any], dry: bool) -> Iterator[str]:
         yield f"and {more:,} more"
     for failed in envelope["failed"]:
         yield f"dead letter: {failed['uri']}: {failed['reason']}"
-    parts = [f"{envelope['distilled']:,} distilled by {envelope['distiller']}"]
+    by = f" (centrality by {envelope['centrality']})" if envelope["centrality"] else ""
+    parts = [f"{envelope['distilled']:,} distilled by {envelope['distiller']}{by}"]
     parts += [
         f"{envelope[key]:,} {said}"
         for key, said in (

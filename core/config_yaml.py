@@ -37,6 +37,7 @@ _GENERATION_KEYS: dict[str, type | tuple[type, ...]] = {
 _DISTILL_KEYS: dict[str, type | tuple[type, ...]] = {
     "llm": str,
     "model": str,
+    "centrality": str,
     "base_url": str,
     "window": int,
     "timeout_s": (int, float),
@@ -291,6 +292,8 @@ def _check_distill(path: str, entry: dict[str, Any]) -> None:
     name = str(entry.get("llm") or "extractive")
     if name not in ("extractive", "claude", "openai") and not (name.startswith("llm:") and name[4:]):
         raise BadInput(f"{path}: distill: llm must be extractive, claude, openai or llm:MODEL", "llm: extractive")
+    if entry.get("centrality") not in (None, "embedding", "terms"):
+        raise BadInput(f"{path}: distill: centrality must be embedding or terms", "centrality: embedding")
 
 
 def _check_archive(path: str, entry: object) -> None:

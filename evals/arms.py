@@ -145,6 +145,7 @@ ARMS = {
             "distilled",
             "qmd-lex over extractive distillates alone, without the sessions",
             "evals.arms_distilled:distilled",
+            options=("centrality",),
             own=False,  # a large memory takes minutes to distil: only where it is named
         ),
         Arm("real-qmd", "the real qmd's `search`, a process a question", "evals.arm_real:search", most=60, own=False),

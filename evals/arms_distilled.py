@@ -14,7 +14,9 @@ from qmd.answers import Filters
 from qmd.search import Searcher
 from qmd.store import open_index
 from qmd.writer import put
+from runtime.distill.distiller import TERMS
 from runtime.distill.extractive import distil
+from runtime.distill.likeness import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +25,18 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def distilled(place: Place) -> Iterator[Answer]:
-    """The engine's lexical ranking over extractive distillates of every session, in an index of their own."""
+def distilled(place: Place, centrality: str = "embedding") -> Iterator[Answer]:
+    """The engine's lexical ranking over extractive distillates of every session, in an index of their own.
+
+    ``centrality`` is ``embedding`` (the local model, as the product has it by default) or ``terms``.
+    """
     folder = next((each for each in place.config.collections.values() if each.trust == "session"), None)
     if folder is None:
         raise Unavailable("there are no sessions to distil")
+    opened = None if centrality == TERMS else Reader(place.config.section("embedding")).open()
+    if opened is None and centrality != TERMS:
+        raise Unavailable("there is no local model: distilled:centrality=terms does without")
+    encode = None if opened is None else opened[1]
     with tempfile.TemporaryDirectory(prefix="brain-eval-") as scratch:
         home = Home(scratch)
         connection = open_index(home.index, write=True)
@@ -39,7 +48,7 @@ def distilled(place: Place) -> Iterator[Answer]:
                 path = os.path.join(folder.path, name)
                 with open(path, encoding="utf-8", errors="replace") as stream:
                     meta, body = document.split(stream.read())
-                found = distil(body, str(meta.get("project") or ""))
+                found = distil(body, str(meta.get("project") or ""), encode)
                 if found.cited():
                     data = document.render(meta, found.body(str(meta.get("title") or name)))
                     put(connection, folder.name, name, data, os.stat(path))

@@ -11,9 +11,10 @@ from runtime.distill.distillate import Statement
 from runtime.distill.words import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from runtime.distill.distillate import Distillate
+    from runtime.distill.likeness import Encode
     from runtime.distill.words import Sentence
 
 # Characters of key points: a share of what was said, at least and at most so many.
@@ -23,11 +24,16 @@ _MOST = 9_000
 _CONCEPTS = 40
 _TAGS = 8
 _THOUGHT = 0.3
+# How much a model's word counts beside that of the terms, where there is a model.
+_BY_MEANING = 0.5
 _SAID_BY = {"user": 1.3, "task": 1.2, "compaction": 0.6, "subagent": 0.8}
 
 
-def points(said: Sequence[Sentence], weight: dict[str, float], taken: set[str], told: Distillate) -> list[Statement]:
-    """Sentences that together cover the words that weigh most, beyond what other sections tell.
+def points(
+    said: Sequence[Sentence], weight: dict[str, float], taken: set[str], told: Distillate, encode: Encode | None = None
+) -> list[Statement]:
+    """Sentences that together cover the words that weigh most, beyond what other sections tell; with ``encode``, that
+    are as well like as much as possible of all that was said.
 
     Greedy maximisation of covered weight per character, which is submodular: a gain only ever falls, so the best
     candidate is found by re-checking the top of a heap (Minoux, 1978; Lin and Bilmes, 2011, on summaries).
@@ -45,12 +51,26 @@ def points(said: Sequence[Sentence], weight: dict[str, float], taken: set[str], 
     ]
     room = min(max(_LEAST, _SHARE * sum(len(each.text) for each in said if not each.thought)), _MOST)
 
-    def gain(sentence: Sentence) -> float:
+    def terms(sentence: Sentence) -> float:
         fresh = {stem(word) for word in sentence.words} - covered
         # Exactly rounded: a set has another order in every process, and a distillate must not.
-        worth = math.fsum(weight.get(root, 0.0) for root in fresh)
+        return math.fsum(weight.get(root, 0.0) for root in fresh)
+
+    def per_character(sentence: Sentence, worth: float) -> float:
         worth *= _THOUGHT if sentence.thought else _SAID_BY.get(sentence.role, 1.0)
         return worth / (len(sentence.text) + 30)
+
+    meaning = None
+    if encode is not None and talk:
+        everything = {stem(word) for sentence in talk for word in sentence.words} - covered
+        meaning = _Meaning(said, lambda each: per_character(each, terms(each)), encode)
+        total = math.fsum(weight.get(root, 0.0) for root in everything) or 1.0
+
+    def gain(sentence: Sentence) -> float:
+        worth = terms(sentence)
+        if meaning is not None:
+            worth = (1 - _BY_MEANING) * worth / total + _BY_MEANING * meaning.gain(sentence)
+        return per_character(sentence, worth)
 
     heap = [(-gain(sentence), at) for at, sentence in enumerate(talk)]
     heapq.heapify(heap)
@@ -69,7 +89,33 @@ def points(said: Sequence[Sentence], weight: dict[str, float], taken: set[str], 
         chosen.append(sentence)
         room -= len(sentence.text)
         covered.update(stem(word) for word in sentence.words)
+        if meaning is not None:
+            meaning.take(sentence)
     return [Statement(each.text, (each.turn,)) for each in sorted(chosen, key=lambda each: each.place)]
+
+
+class _Meaning:
+    """Likeness of the sentences that a model has read; of the others it says nothing."""
+
+    def __init__(self, said: Sequence[Sentence], rank: Callable[[Sentence], float], encode: Encode) -> None:
+        from runtime.distill.likeness import LIMIT, Likeness
+
+        worth = [rank(each) for each in said]
+        first = sorted(range(len(said)), key=lambda at: (-worth[at], at))[:LIMIT]
+        read = [said[at] for at in sorted(first)]
+        thoughts_only = all(each.thought for each in read)
+        told = [thoughts_only or not each.thought for each in read]
+        self._at = {id(each): at for at, each in enumerate(read)}
+        self._likeness = Likeness([each.text for each in read], told, encode)
+
+    def gain(self, sentence: Sentence) -> float:
+        at = self._at.get(id(sentence))
+        return 0.0 if at is None else self._likeness.gain(at)
+
+    def take(self, sentence: Sentence) -> None:
+        at = self._at.get(id(sentence))
+        if at is not None:
+            self._likeness.take(at)
 
 
 def concepts(said: Iterable[Sentence], weight: dict[str, float]) -> list[Statement]:

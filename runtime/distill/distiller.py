@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
     from runtime.distill.budget import Budget
     from runtime.distill.distillate import Distillate
+    from runtime.distill.likeness import Reader
     from runtime.distill.source import Source
 
+TERMS = "terms"
 NAMES = ("extractive", "claude", "openai", "llm:<model>")
 
 
@@ -45,12 +47,17 @@ class OutOfBudget(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A distillate, and what it took: tokens sent and received, US dollars where the provider says."""
+    """A distillate, and what it took: tokens sent and received, US dollars where the provider says.
+
+    ``centrality`` is what said which sentences are central: a local model's name, ``terms``, or "" where neither was
+    asked.
+    """
 
     found: Distillate
     model: str = ""
     tokens: int = 0
     cost_usd: float = 0.0
+    centrality: str = ""
 
 
 class Distiller(Protocol):
@@ -63,27 +70,39 @@ class Distiller(Protocol):
 
 
 class Extractive:
-    """The default: no model, no network, nothing to pay."""
+    """The default: no network, nothing to pay; ``reader`` is the local model, None for words alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: Reader | None = None) -> None:
         from runtime.distill import extractive
 
         self.name = f"extractive/{extractive.VERSION}"
+        self._reader = reader
 
     def distil(self, source: Source) -> Made:
         """See ``Distiller``."""
         from runtime.distill.extractive import distil
 
-        return Made(distil(source.body, str(source.meta.get("project") or "")))
+        opened = None if self._reader is None else self._reader.open()
+        model, encode = (TERMS, None) if opened is None else opened
+        return Made(distil(source.body, str(source.meta.get("project") or ""), encode), centrality=model)
 
 
-def choose(name: str, section: Mapping[str, Any], environ: Mapping[str, str], budget: Budget) -> Distiller:
+def choose(
+    name: str,
+    section: Mapping[str, Any],
+    environ: Mapping[str, str],
+    budget: Budget,
+    embedding: Mapping[str, Any] | None = None,
+) -> Distiller:
     """The distiller of that name, its model the one of ``section`` (the configuration's ``distill:``).
 
-    Raises BadInput, and EngineMissing where what it needs is not installed.
+    ``embedding`` is the section of that name, whose local model the extractive distiller reads with. Raises BadInput,
+    and EngineMissing where what it needs is not installed.
     """
     if name == "extractive":
-        return Extractive()
+        from runtime.distill.likeness import Reader
+
+        return Extractive(None if section.get("centrality") == TERMS else Reader(embedding or {}))
     kind, _, given = name.partition(":")
     if kind not in ("claude", "openai", "llm") or (given and kind != "llm") or name == "llm:":
         raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")

@@ -1,4 +1,4 @@
-"""The default distiller: what a session says of itself, chosen by structure and by term statistics. No model.
+"""The default distiller: what a session says of itself, chosen by structure, by term statistics and by likeness.
 
 Deterministic: the same document gives the same distillate. Sentences are taken as they stand, never rewritten, so that
 nothing is claimed that the session does not say.
@@ -17,10 +17,11 @@ from runtime.distill.words import sentences, stem, weights
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from runtime.distill.likeness import Encode
     from runtime.distill.transcript import Call, Turn
     from runtime.distill.words import Sentence
 
-VERSION = 1
+VERSION = 2
 
 _GOALS = 10
 _DECISIONS = 12
@@ -29,8 +30,11 @@ _QUESTIONS = 6
 _HUMAN = ("user", "task")
 
 
-def distil(body: str, project: str = "") -> Distillate:
-    """The distillate of a session document's body (markdown, without its frontmatter); empty where there is nothing."""
+def distil(body: str, project: str = "", encode: Encode | None = None) -> Distillate:
+    """The distillate of a session document's body (markdown, without its frontmatter); empty where there is nothing.
+
+    ``encode`` gives sentences vectors, for what is central; without it words alone decide that.
+    """
     turns = read(body)
     said = sentences(turns)
     weight = weights(said)
@@ -45,7 +49,7 @@ def distil(body: str, project: str = "") -> Distillate:
     found.sections["commands"] = traces.commands(calls)
     found.sections["files"] = traces.files(calls, project)
     found.sections["technologies"] = technologies.named(turns)
-    found.sections["points"] = central.points(said, weight, taken, found)
+    found.sections["points"] = central.points(said, weight, taken, found, encode)
     found.sections["concepts"] = central.concepts(said, weight)
     found.tags = central.tags(found)
     return found

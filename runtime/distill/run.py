@@ -65,6 +65,7 @@ class Report:
         self.cost_usd = 0.0
         self.statements = 0
         self.stopped = ""
+        self.centrality = ""
 
     def envelope(self, started: float, distiller: str, waiting: int) -> dict[str, Any]:
         """As ``brain distill --json`` prints it."""
@@ -74,6 +75,7 @@ class Report:
             "took_ms": round((time.perf_counter() - started) * 1000, 1),
             "distiller": distiller,
             "distilled": self.counts["written"],
+            "centrality": self.centrality or None,
             "unchanged": self.counts["unchanged"],
             "empty": self.counts["empty"],
             "gone": self.counts["gone"],
@@ -168,10 +170,11 @@ class _Step:
             return
         self._report.tokens += made.tokens
         self._report.cost_usd += made.cost_usd
+        self._report.centrality = made.centrality
         if not made.found.cited():
             self._report.counts["empty"] += 1
         else:
-            data = sources.compose(source, made.found, self._distiller.name, made.model, made.tokens)
+            data = sources.compose(source, made.found, self._distiller.name, made.model, made.tokens, made.centrality)
             outcome = self._write(key, source, data)
             if outcome != "written":
                 self._report.counts[outcome] += 1

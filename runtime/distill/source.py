@@ -89,7 +89,7 @@ def changed(config: Config, source: Source) -> bool:
     return data is None or digest(data) != source.hash
 
 
-def compose(source: Source, found: Distillate, distiller: str, model: str, tokens: int) -> bytes:
+def compose(source: Source, found: Distillate, distiller: str, model: str, tokens: int, centrality: str = "") -> bytes:
     """The distilled document: the source's frontmatter and where this one is from, then the statements.
 
     ``tokens`` is what a model was sent and said, 0 for none. What looks like a secret is replaced here too: a model may
@@ -103,6 +103,7 @@ def compose(source: Source, found: Distillate, distiller: str, model: str, token
         "distiller": distiller,
         "distiller_model": model or None,
         "distiller_tokens": tokens or None,
+        "distiller_centrality": centrality or None,
         "source_uri": source.uri,
         "source_hash": source.hash,
         "tags": found.tags,
