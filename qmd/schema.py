@@ -123,7 +123,12 @@ def ensure(connection: apsw.Connection) -> None:
     try:
         version = _version(connection)
         if version != INDEX:
+            from qmd import legacy
+
+            stale = legacy.bring(connection)
             connection.execute(_QMD)
+            if stale:
+                legacy.refill(connection)
             if version is not None:
                 for table in _OUR_TABLES:
                     connection.execute(f"DROP TABLE IF EXISTS {table}")

@@ -126,6 +126,16 @@ class App:
 
     async def _mcp(self, body: bytes, scope: Scope, receive: Receive, answer: _Answer) -> str:
         """Hand the request to the SDK; what the log says of it: the method, never what was asked."""
+        if scope["method"] == "POST":
+            media = _Headers(scope).first("content-type").partition(";")[0].strip().lower()
+            if media != "application/json":
+                said = "Unsupported Media Type: Content-Type must be application/json"
+                await answer.error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, -32000, said)
+                return ""
+            if body.lstrip()[:1] == b"[":
+                # Batches were in one revision of the protocol (2025-03-26) and left with the next; the SDK has none.
+                await answer.error(HTTPStatus.BAD_REQUEST, -32600, "Bad Request: one message a request, no batch")
+                return ""
         sent = False
 
         async def replay() -> Message:

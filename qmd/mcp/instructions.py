@@ -48,5 +48,5 @@ def build(connection: apsw.Connection, model: str = "", embedding: dict[str, Any
     if not status["hasVectorIndex"]:
         lines += ["", "Note: No vector embeddings yet: vec and hyde find nothing, lex works."]
     elif status["needsEmbedding"]:
-        lines += ["", f"Note: {status['needsEmbedding']} documents need embedding. `qmd embed` does it."]
+        lines += ["", f"Note: {status['needsEmbedding']} documents need embedding. Run `qmd embed` to update."]
     return "\n".join([*lines, "", _SEARCHING])

@@ -18,7 +18,7 @@ import apsw
 
 from core.errors import BrainError, EngineMissing
 from core.home import make_private
-from qmd import collections, models, settings, store, trust
+from qmd import collections, legacy, models, settings, store, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -189,4 +189,8 @@ def _open(path: str) -> apsw.Connection:
         if known is None:
             connection.close()
             raise
+        if legacy.is_old(connection):
+            connection.close()
+            store.open_index(path, write=True).close()
+            return store.open_index(path)
         return connection

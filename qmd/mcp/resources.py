@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from mcp_types import TextResourceContents
@@ -20,6 +20,8 @@ TEMPLATE = "qmd://{+path}"
 MIME_TYPE = "text/markdown"
 # What encodeURIComponent leaves as it is, and the slash.
 _SAFE = "/!'()*-._~"
+# Under which a document's names travel through the SDK.
+_NAMED = "brain/named"
 
 
 class BadAddress(ValueError):
@@ -77,4 +79,17 @@ def read(connection: apsw.Connection, uri: str, outgoing: Callable[[str], str]) 
     if isinstance(found, retrieve.NotFound):
         return TextResourceContents(uri=uri, text=missing(found, name))
     text = with_context(number_lines(outgoing(found.body or "")), outgoing(found.context or ""))
-    return TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=text)
+    named = {_NAMED: {"name": f"{found.collection}/{found.path}", "title": outgoing(found.title)}}
+    return TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=text, _meta=named)
+
+
+def with_names(result: dict[str, Any]) -> None:
+    """Put a document's ``collection/path`` and title beside its text, in a result as it goes out.
+
+    That is where qmd has them. The protocol does not, so that the SDK leaves them out of what it makes of a result.
+    """
+    for contents in result.get("contents", ()):
+        meta = contents.get("_meta", {})
+        contents.update(meta.pop(_NAMED, {}))
+        if not meta:
+            contents.pop("_meta", None)

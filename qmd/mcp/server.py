@@ -60,10 +60,13 @@ class Service:
         return await rest.search(self.library, body)
 
     async def _greet(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Whoever connects is told how the index stands at that moment."""
+        """Whoever connects is told how the index stands at that moment, whoever reads how a document is named."""
         if ctx.method in _GREETINGS:
             self.server.instructions = self.options.instructions = await self.greeting()
-        return await call_next(ctx)
+        result = await call_next(ctx)
+        if ctx.method == "resources/read" and isinstance(result, dict):
+            resources.with_names(result)
+        return result
 
     async def greeting(self) -> str:
         """The instructions for the index as it stands; an index that cannot be read is said to be one."""

@@ -93,6 +93,34 @@ def test_a_search_that_cannot_be_asked_is_400_and_says_why(site: Site) -> None:
         assert (status, json.loads(text)) == (400, {"error": error})
 
 
+def test_a_body_that_is_no_single_json_message_is_refused_in_words(site: Site) -> None:
+    ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    both = {"Accept": "application/json, text/event-stream"}
+    status, text = site.request("POST", "/mcp", ping, {**both, "Content-Type": "text/plain"})
+    assert status == 415
+    assert json.loads(text)["error"]["message"] == "Unsupported Media Type: Content-Type must be application/json"
+    status, text = site.request("POST", "/mcp", f" [{ping}]", {**both, **JSON})
+    assert (status, json.loads(text)["error"]["code"]) == (400, -32600)
+    assert site.request("POST", "/mcp", ping, {**both, "Content-Type": "application/json; charset=utf-8"})[0] == 200
+
+
+@pytest.mark.parametrize("revision", ["", "2026-07-28"])
+def test_a_document_is_read_with_its_names_beside_its_text(site: Site, revision: str) -> None:
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
+    message["params"] = {"uri": "qmd://notes/boats/skiff%20%C3%A9%231.md"}
+    headers = {**JSON, "Accept": "application/json, text/event-stream"}
+    if revision:
+        headers |= {"MCP-Protocol-Version": revision, "Mcp-Method": "resources/read"}
+        headers["Mcp-Name"] = message["params"]["uri"]
+        said = {"protocolVersion": revision, "clientInfo": {"name": "t", "version": "1"}, "clientCapabilities": {}}
+        message["params"]["_meta"] = {f"io.modelcontextprotocol/{name}": value for name, value in said.items()}
+    status, text = site.request("POST", "/mcp", json.dumps(message), headers)
+    assert status == 200, text
+    (contents,) = json.loads(text)["result"]["contents"]
+    assert (contents["name"], contents["title"]) == ("notes/boats/skiff é#1.md", "Skiff")
+    assert contents.keys() == {"uri", "mimeType", "text", "name", "title"}
+
+
 def test_anything_else_is_not_found_or_not_allowed(site: Site) -> None:
     for method, path, status in (
         ("GET", "/", 404),
