@@ -259,7 +259,7 @@ def _check_provider(
 
 def check_rerank(path: str, entry: dict[str, Any]) -> None:
     """Raises BadInput where the section ``rerank:`` does not hold; what rerankers there are is not checked here."""
-    _check_provider(path, "rerank", entry, _RERANK_KEYS, "RERANK_API_KEY")
+    _check_provider(path, "rerank", entry, _RERANK_KEYS, "QMD_RERANK_API_KEY")
     bounds = (("window", 16, 100_000), ("timeout_s", 0.001, 600), ("candidates", 1, 200), ("weight", 0, 1))
     for key, least, most in bounds:
         value = entry.get(key)

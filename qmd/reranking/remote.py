@@ -33,7 +33,8 @@ _FIX = "check that the endpoint reranks: docs/retrieval.md"
 class Remote:
     """An endpoint. Raises BadInput where its address, or the key of a service that wants one, is missing.
 
-    Keys: ``RERANK_API_KEY``, else the provider's own; ``OPENAI_API_KEY`` only where ``OPENAI_BASE_URL`` leads to the
+    Address: ``QMD_RERANK_BASE_URL``, else ``base_url``, else the provider's own variable. Keys: ``QMD_RERANK_API_KEY``,
+    else the provider's own; ``OPENAI_API_KEY`` only where ``OPENAI_BASE_URL`` leads to the
     same host, so that it is shown to nobody whom it is not for.
     """
 
@@ -41,14 +42,14 @@ class Remote:
 
     def __init__(self, provider: str, section: Mapping[str, Any], environ: Mapping[str, str], **options: Any) -> None:
         variable, keys, own, model = PROVIDERS[provider]
-        given = str(section.get("base_url") or environ.get(variable) or own)
+        given = str(environ.get("QMD_RERANK_BASE_URL") or section.get("base_url") or environ.get(variable) or own)
         if not given:
             raise BadInput("the reranker has no address", "rerank: {base_url: http://localhost:8080/v1}")
         base = check_url(given)
         if provider == "openai" and _same_host(base, environ.get(variable) or ""):
             keys = ("OPENAI_API_KEY",)
         name, key = next(
-            ((each, found) for each in ("RERANK_API_KEY", *keys) if (found := environ.get(each) or "")), ("", "")
+            ((each, found) for each in ("QMD_RERANK_API_KEY", *keys) if (found := environ.get(each) or "")), ("", "")
         )
         if not key and base == own:
             raise BadInput(f"{provider} wants a key", f"export {keys[0]}=…")
@@ -57,7 +58,7 @@ class Remote:
         self.identity = f"{base}:{self.model}"
         headers = {"Authorization": f"Bearer {header(key, name)}"} if key else {}
         url = base if base.endswith("/rerank") else f"{base}/rerank"
-        fix = "check rerank: base_url and model, and the key (RERANK_API_KEY)"
+        fix = "check rerank: base_url and model, and the key (QMD_RERANK_API_KEY)"
         self._endpoint = Endpoint(url, headers, key, fix, **{"attempts": _ATTEMPTS, "largest": _LARGEST, **options})
         self._field = "documents"
         # Four letters a token, as for embeddings; 0 leaves it to the endpoint.

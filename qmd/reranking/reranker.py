@@ -1,7 +1,8 @@
 """What every reranker offers, and which one is meant: a cross-encoder on this machine, or an endpoint.
 
 There is none unless somebody configures one: by a section ``rerank``, or where ``models.rerank`` (``QMD_RERANK_MODEL``)
-names a folder or an address. A model of qmd's own (``hf:…gguf``) is none that this program runs.
+names a folder, an address, or a provider and its model (``openai:MODEL``). A model of qmd's own (``hf:…gguf``) is none
+that this program runs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LOCAL = "local"
+NAMES = (LOCAL, "openai", "cohere", "jina")
 # How long a question waits for its reranker where the section does not say, and how long qmd's own commands do: forty
 # chunks of 512 tokens take a small model twelve seconds of cpu.
 TIMEOUT_S = 5.0
@@ -65,14 +67,18 @@ def configured(
             chosen["provider"] = LOCAL
         elif "base_url" in chosen:
             chosen["provider"] = "openai"
+        elif uri.partition(":")[0] in NAMES:
+            chosen["provider"], _, named = uri.partition(":")
+            chosen["path" if chosen["provider"] == LOCAL else "model"] = named
         elif uri.startswith(_FOLDERS):
             chosen.update(provider=LOCAL, path=uri.removeprefix("file://"))
         elif uri.startswith(_ADDRESSES):
             chosen.update(provider="openai", base_url=uri)
         else:
             return {}
-    if chosen["provider"] != LOCAL and not uri.startswith(("hf:", *_FOLDERS, *_ADDRESSES)) and uri:
-        chosen.setdefault("model", uri)
+    named = uri.removeprefix(f"{chosen['provider']}:")
+    if chosen["provider"] != LOCAL and named and not named.startswith(("hf:", *_FOLDERS, *_ADDRESSES)):
+        chosen.setdefault("model", named)
     return chosen
 
 
@@ -92,7 +98,5 @@ def make(section: Mapping[str, Any], environ: Mapping[str, str], threads: int = 
     from qmd.reranking.remote import PROVIDERS, Remote
 
     if name not in PROVIDERS:
-        raise BadInput(
-            f"unknown reranker {name!r}", f"rerank: {{provider: …}} is one of: {LOCAL}, {', '.join(PROVIDERS)}"
-        )
+        raise BadInput(f"unknown reranker {name!r}", f"rerank: {{provider: …}} is one of: {', '.join(NAMES)}")
     return Remote(name, section, environ)

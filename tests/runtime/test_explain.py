@@ -90,7 +90,9 @@ def test_who_rewrites_questions_is_named(home: Home) -> None:
 
 
 def test_who_reranks_is_named(home: Home, tmp_path: Path) -> None:
-    bare = dict.fromkeys(("QMD_RERANK_MODEL", "OPENAI_BASE_URL", "COHERE_API_KEY", "CO_API_KEY", "RERANK_API_KEY"), "")
+    bare = dict.fromkeys(
+        ("QMD_RERANK_MODEL", "OPENAI_BASE_URL", "COHERE_API_KEY", "CO_API_KEY", "QMD_RERANK_API_KEY"), ""
+    )
     none = report(home, **bare)["reranking"]
     assert none == {"reranker": None, "why": "there is no reranker", "timeout_s": None, "ask": False}
     text = "collections: {inbox: {path: inbox}}\nask: {rerank: true}\nrerank: "

@@ -27,7 +27,7 @@ QUESTION = "walrus tusks in the harbour museum"
 def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("QMD_RERANK_MODEL", "RERANK_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "BRAIN_QMD"):
+    for name in ("QMD_RERANK_MODEL", "QMD_RERANK_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "BRAIN_QMD"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -44,7 +44,7 @@ def soon() -> float:
 
 
 def test_question_and_texts_are_posted_and_scores_come_back_in_their_order(endpoint: Endpoint) -> None:
-    assert reranker(endpoint, RERANK_API_KEY=KEY).score("tide quay", TEXTS, soon()) == [1.0, 0.0, 0.5]
+    assert reranker(endpoint, QMD_RERANK_API_KEY=KEY).score("tide quay", TEXTS, soon()) == [1.0, 0.0, 0.5]
     path, headers, body = endpoint.requests[0]
     assert path == "/v1/rerank"
     assert headers["authorization"] == f"Bearer {KEY}"
@@ -179,11 +179,11 @@ def test_an_endpoint_that_asks_for_more_patience_than_there_is_is_not_asked_agai
 def test_a_refused_key_says_so_without_the_key(endpoint: Endpoint) -> None:
     endpoint.always = says({"error": {"message": f"bad key {KEY}"}}, 401)
     with pytest.raises(BadInput) as caught:
-        reranker(endpoint, RERANK_API_KEY=KEY).score("x", TEXTS, soon())
+        reranker(endpoint, QMD_RERANK_API_KEY=KEY).score("x", TEXTS, soon())
     assert KEY not in f"{caught.value!r} {caught.value.message} {caught.value.fix}"
     endpoint.always = says({"error": {"message": f"model m of {KEY} is unknown"}}, 404)
     with pytest.raises(BadInput, match="is unknown") as caught:
-        reranker(endpoint, RERANK_API_KEY=KEY).score("x", TEXTS, soon())
+        reranker(endpoint, QMD_RERANK_API_KEY=KEY).score("x", TEXTS, soon())
     assert KEY not in f"{caught.value!r} {caught.value.message}"
 
 
@@ -205,8 +205,17 @@ def test_a_key_goes_only_where_it_belongs(endpoint: Endpoint) -> None:
     assert sent(OPENAI_API_KEY="sk-1") is None
     assert sent(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL="http://127.0.0.1:1/v1") is None
     assert sent(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL=endpoint.url) == "Bearer sk-1"
-    assert sent(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL=endpoint.url, RERANK_API_KEY="rk") == "Bearer rk"
+    assert sent(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL=endpoint.url, QMD_RERANK_API_KEY="rk") == "Bearer rk"
     assert sent(COHERE_API_KEY="co", JINA_API_KEY="ji") is None
+
+
+def test_the_environment_names_endpoint_and_model_by_itself(endpoint: Endpoint) -> None:
+    environ = {"QMD_RERANK_MODEL": "openai:bge", "QMD_RERANK_BASE_URL": endpoint.url, "QMD_RERANK_API_KEY": KEY}
+    found = make(configured({}, environ), environ)
+    endpoint.clients.append(found)
+    assert found.score("quay", TEXTS, soon()) == [1.0, 0.0, 1.0]
+    assert endpoint.requests[0][2]["model"] == "bge"
+    assert endpoint.requests[0][1]["authorization"] == f"Bearer {KEY}"
 
 
 def test_a_service_that_wants_a_key_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,6 +243,16 @@ def test_a_service_that_wants_a_key_says_which(monkeypatch: pytest.MonkeyPatch) 
         ({}, {"QMD_RERANK_MODEL": "~/m"}, {}, {"provider": "local", "path": "~/m"}),
         ({}, {"QMD_RERANK_MODEL": "/m"}, {"rerank": "file:///n"}, {"provider": "local", "path": "/n"}),
         ({}, {}, {"rerank": "http://h/v1"}, {"provider": "openai", "base_url": "http://h/v1"}),
+        ({}, {"QMD_RERANK_MODEL": "openai:bge"}, {}, {"provider": "openai", "model": "bge"}),
+        ({}, {}, {"rerank": "cohere:rerank-v4"}, {"provider": "cohere", "model": "rerank-v4"}),
+        ({}, {}, {"rerank": "local:~/m"}, {"provider": "local", "path": "~/m"}),
+        ({"timeout_s": 9}, {"QMD_RERANK_MODEL": "jina:"}, {}, {"timeout_s": 9, "provider": "jina", "model": ""}),
+        (
+            {"base_url": "http://h"},
+            {"QMD_RERANK_MODEL": "openai:b"},
+            {},
+            {"provider": "openai", "base_url": "http://h", "model": "b"},
+        ),
         ({"provider": "cohere"}, {"QMD_RERANK_MODEL": "rerank-v4"}, {}, {"provider": "cohere", "model": "rerank-v4"}),
         ({"provider": "cohere", "model": "a"}, {"QMD_RERANK_MODEL": "b"}, {}, {"provider": "cohere", "model": "a"}),
         ({"path": "/m"}, {"QMD_RERANK_MODEL": "b"}, {}, {"provider": "local", "path": "/m"}),
