@@ -47,11 +47,19 @@ COMMAND = Command(
 )
 
 
+# Objects made before the garbage collector looks at them; Python's own number is 700.
+_COLLECT = 20_000
+
+
 def run(args: Args, context: Context) -> int:
     """Index, and print the ledger."""
+    import gc
+
     from cli.progress import Bar
     from runtime.indexing import index
 
+    # What is read lives until its document is written, and next to nothing of it is a cycle.
+    gc.set_threshold(_COLLECT, 50, 50)
     roots = [os.path.abspath(os.path.expanduser(root)) for root in getattr(args, "from")]
     if args.dry_run:
         return _rehearse(args, context, roots)

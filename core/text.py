@@ -37,7 +37,9 @@ def encodable(text: str) -> str:
 
 def one_line(text: str, limit: int = 0) -> str:
     """``text`` cleaned, its white space folded to single spaces; cut to ``limit`` characters with an ellipsis."""
-    line = " ".join(clean(text).split())
+    # Most texts are one already: of white space, only the space is printable.
+    plain = text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
+    line = text if plain else " ".join(clean(text).split())
     if limit and len(line) > limit:
         return line[: limit - 1].rstrip() + "…"
     return line

@@ -59,7 +59,7 @@ def compose(day: int, rows: Sequence[Row], local: Zones) -> tuple[dict[str, Any]
         tally[1] += entry.dwell
     ranked = sorted(domains, key=lambda domain: (-domains[domain][0], -domains[domain][1], domain))
     name = zones.iso_day(day)
-    used = list(dict.fromkeys(local.local(row.at // _SECOND_US).zone for row in rows))
+    used = local.names(row.at // _SECOND_US for row in rows)
     dwell = sum(entry.dwell for entry in everything)
     searches = sum(bool(entry.row.term) for entry in everything)
     body, left_out = _body(name, sittings, local)
@@ -155,7 +155,7 @@ def _lines(entry: Entry, indent: str, local: Zones) -> str:
 
 
 def _time(at: int, local: Zones) -> str:
-    return zones.clock(local.local(at // _SECOND_US).minute)
+    return local.clock(at // _SECOND_US)
 
 
 def _duration(seconds: int) -> str:

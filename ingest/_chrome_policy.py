@@ -17,7 +17,7 @@ from ingest import addresses
 from ingest._chrome_words import Noise, Words, fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 NOT_ALLOWED = "not an allowed domain"
 DENIED = "denied domain"
@@ -108,7 +108,10 @@ class Screened(NamedTuple):
     decent: bool
 
 
-NOTHING = Screened(False, False)
+# An address of which the host is wanted: the host, the address cleaned, its title and what it was searched for.
+Admitted = tuple[str, str, str, str]
+
+_UNKNOWN = Screened(False, False)
 
 
 class Policy:
@@ -122,15 +125,48 @@ class Policy:
         self._noise = Noise(section.get("noise_words") or ())
         self.redacted: dict[str, int] = {}
         self._hosts: dict[str, str] = {}
+        self._detours: dict[str, tuple[str, ...]] = {}
         self._places: dict[str, tuple[tuple[str, str], ...]] = {}
 
-    def screen(self, texts: str) -> Screened:
-        """What several texts, one a line, are free of: asked once instead of for each."""
+    def judge(self, url: str, title: str, term: str) -> Page | str:
+        """What is kept of an address, or the reason why nothing is."""
+        admitted = self._admit(url, title, term)
+        return admitted if isinstance(admitted, str) else self._settle(admitted, _UNKNOWN)
+
+    def judge_all(self, texts: Iterable[tuple[str, str, str]]) -> list[Page | str]:
+        """``judge`` of several (address, title, term): what costs most is asked of many at once."""
+        verdicts: list[Page | str] = []
+        open_: list[int] = []
+        admitted: list[Admitted] = []
+        for each in texts:
+            found = self._admit(*each)
+            if not isinstance(found, str):
+                open_.append(len(verdicts))
+                admitted.append(found)
+                found = ""
+            verdicts.append(found)
+        for place, page in zip(open_, self._settle_all(admitted), strict=True):
+            verdicts[place] = page
+        return verdicts
+
+    def _settle_all(self, admitted: list[Admitted]) -> Iterator[Page | str]:
+        if not admitted:
+            return
+        screened = self._screen("\n".join([f"{url}\n{title}\n{term}" for _, url, title, term in admitted]))
+        if len(admitted) > 1 and not (screened.plain and screened.decent):
+            half = len(admitted) // 2
+            yield from self._settle_all(admitted[:half])
+            yield from self._settle_all(admitted[half:])
+            return
+        for each in admitted:
+            yield self._settle(each, screened)
+
+    def _screen(self, texts: str) -> Screened:
+        """What several texts, one a line, are free of."""
         plain = not suspects(texts.encode("utf-8", "surrogatepass"))
         return Screened(plain, self._adult is None or not self._adult.found(fold(texts)))
 
-    def judge(self, url: str, title: str, term: str, screened: Screened = NOTHING) -> Page | str:
-        """What is kept of an address, or the reason why nothing is; ``screened``: what is known of these texts."""
+    def _admit(self, url: str, title: str, term: str) -> Admitted | str:
         scheme, host, rest = addresses.split(url)
         if scheme not in ("http", "https"):
             return _SCHEMES.get(scheme, SCHEME)
@@ -141,10 +177,14 @@ class Policy:
             reason = self._hosts[host] = self._judge_host(host)
         if reason:
             return reason
-        if _is_detour(host, rest):
+        if self._is_detour(host, rest):
             return DETOUR
         # Secrets go before anything is cut.
-        url = addresses.clean(url)
+        return host, addresses.clean(url), title, term
+
+    def _settle(self, admitted: Admitted, screened: Screened) -> Page | str:
+        """The verdict on what was admitted; ``screened``: what is known of these texts."""
+        host, url, title, term = admitted
         if not screened.plain and suspects(f"{url}\n{title}\n{term}".encode("utf-8", "surrogatepass")):
             url, title, term = (redact(text, self.redacted) for text in (url, title, term))
         places = self._places.get(host)
@@ -174,6 +214,12 @@ class Policy:
     def allows_term(self, term: str) -> bool:
         """Whether a search may be named."""
         return not self._noise.reason(term) and (self._adult is None or not self._adult.found(fold(term)))
+
+    def _is_detour(self, host: str, rest: str) -> bool:
+        starts = self._detours.get(host)
+        if starts is None:
+            starts = self._detours[host] = _detours(host)
+        return bool(starts) and rest.startswith(starts)
 
     def _judge_host(self, host: str) -> str:
         if _within(host, self._deny):
@@ -212,15 +258,16 @@ def _within(host: str, domains: frozenset[str]) -> bool:
     return True
 
 
-def _is_detour(host: str, rest: str) -> bool:
+def _detours(host: str) -> tuple[str, ...]:
+    """What the paths of a host begin with that only lead on."""
     if _GOOGLE.fullmatch(host):
-        return rest.startswith("/url?")
+        return ("/url?",)
     domain = host
     while domain not in _DETOURS:
         _, dot, domain = domain.partition(".")
         if not dot:
-            return False
-    return rest.startswith(_DETOURS[domain])
+            return ()
+    return _DETOURS[domain]
 
 
 def _places(host: str) -> tuple[tuple[str, str], ...]:

@@ -7,11 +7,10 @@ Formats seen: schema versions 16 to 70. Sources: chromium's ``components/history
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest._chrome_policy import NOTHING, Page, Policy
+from ingest._chrome_policy import Page, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +62,6 @@ _LONGEST = 4096
 _LONGEST_ADDRESS = 65_536
 # Pages that are screened at once.
 _TOGETHER = 64
-_SPACE = re.compile(r"\s")
 _REQUIRED = {"visits": ("id", "url", "visit_time", "transition"), "urls": ("id", "url")}
 
 
@@ -250,10 +248,8 @@ def _pages(
     )
     while several := list(islice(rows, _TOGETHER)):
         texts = [(_text(url), _text(name), terms.get(page_id, "")) for page_id, url, name, _, _ in several]
-        screened = policy.screen("\n".join(map("\n".join, texts)))
-        for (page_id, _, _, when, out_of_sight), (url, name, term) in zip(several, texts, strict=True):
-            # White space goes from an address, which can join what was told apart.
-            page = policy.judge(url, name, term, NOTHING if _SPACE.search(url) else screened)
+        pages = policy.judge_all(texts)
+        for (page_id, _, _, when, out_of_sight), (url, name, term), page in zip(several, texts, pages, strict=True):
             found[page_id] = (url, name, max(when - EPOCH_US, 0), term, bool(out_of_sight), page)
     return found
 

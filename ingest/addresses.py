@@ -48,6 +48,7 @@ _PATH_SECRET = re.compile(
     r"(?i)(/(?:[\w-]*(?:reset|verify|verification|confirm|confirmation|activate|activation|invite|invitation|magic|token"
     r"|unsubscribe|login|signin|auth|sso|oauth|callback|share|join)[\w-]*)/)([\w\-+=.~%]{16,})"
 )
+_MARKS = ("?", "#", "@", ";", "eyJ")
 _SESSION_PATH = re.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
 _SIMPLE_FRAGMENT = re.compile(r"[\w./!~,:-]{1,120}", re.ASCII)
 
@@ -59,6 +60,8 @@ def clean(address: str, depth: int = _DEPTH) -> str:
     end. Raises nothing; what is no address with ``//`` is only cut.
     """
     address = "".join(address.split())
+    if _is_plain(address):
+        return address
     # What is left of a mangled address may read otherwise than the whole of it did.
     for _ in range(_ROUNDS):
         cleaned = _clean(address, depth)
@@ -66,6 +69,15 @@ def clean(address: str, depth: int = _DEPTH) -> str:
             return cleaned
         address = cleaned
     return address.partition("#")[0].partition("?")[0]
+
+
+def _is_plain(address: str) -> bool:
+    """Whether there is nothing but a scheme, a host and a path of which nothing goes."""
+    if len(address) > _MAX or "://" not in address or any(mark in address for mark in _MARKS):
+        return False
+    # What a path must not say follows a part that announces it, and is long.
+    parts = address.split("/")
+    return len(parts) < 5 or max(map(len, parts[4:])) < 16 or _PATH_SECRET.search(address) is None
 
 
 def _clean(address: str, depth: int) -> str:

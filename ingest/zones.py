@@ -9,25 +9,17 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _DAY_S = 86_400
 # Offsets change at whole quarters of an hour, UTC (https://data.iana.org/time-zones/theory.html).
 _STEP_S = 900
 _FIXED = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 _LOCALTIME = "/etc/localtime"
-
-
-class Local(NamedTuple):
-    """``day``: days since 1970-01-01 of the local calendar; ``minute``: of that day; ``zone``: its name."""
-
-    day: int
-    minute: int
-    zone: str
 
 
 def system_zone() -> str:
@@ -65,16 +57,28 @@ class Zones:
         self._rules: dict[str, ZoneInfo | int] = {name: _rule(name) for _, name in since}
         self._steps: dict[int, tuple[int, str]] = {}
 
-    def local(self, instant: int) -> Local:
-        """Where an instant (epoch seconds) falls."""
+    def day(self, instant: int) -> int:
+        """The day (number) of an instant."""
+        return (instant + self._step(instant)[0]) // _DAY_S
+
+    def clock(self, instant: int) -> str:
+        """The time of an instant, ``HH:MM``."""
+        minute = (instant + self._step(instant)[0]) % _DAY_S // 60
+        return f"{minute // 60:02d}:{minute % 60:02d}"
+
+    def names(self, instants: Iterable[int]) -> list[str]:
+        """The zones that held at some instants, each once, in the order of the instants."""
+        firsts = {instant // _STEP_S: instant for instant in instants}
+        return list(dict.fromkeys(self._step(instant)[1] for instant in firsts.values()))
+
+    def _step(self, instant: int) -> tuple[int, str]:
+        """(seconds east of UTC, the zone's name) at an instant."""
         # A step's zone is that of its first second: a change within a quarter of an hour takes effect after it.
         step = instant // _STEP_S
         known = self._steps.get(step)
         if known is None:
             known = self._steps[step] = self._offset(step * _STEP_S)
-        offset, name = known
-        day, second = divmod(instant + offset, _DAY_S)
-        return Local(day, second // 60, name)
+        return known
 
     def _offset(self, instant: int) -> tuple[int, str]:
         name = next((name for since, name in self._since if since <= instant), self._since[-1][1])
@@ -97,11 +101,6 @@ def day_number(text: str) -> int:
     from datetime import date
 
     return date.fromisoformat(text).toordinal() - date(1970, 1, 1).toordinal()
-
-
-def clock(minute: int) -> str:
-    """``HH:MM`` of a minute of the day."""
-    return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
 def _rule(name: str) -> ZoneInfo | int:

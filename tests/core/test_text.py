@@ -79,3 +79,10 @@ def test_encodable_text_differs_in_surrogates_only(text: str) -> None:
     result.encode()
     if not any(0xD800 <= ord(c) < 0xE000 for c in text):
         assert result == text
+
+
+@given(st.text(st.sampled_from("ab \t\n\r\x1b[0m\x00\x7f\u00a0\u3000\u2028\ud800\u200b·é😀"), max_size=12))
+def test_a_line_is_the_same_whether_or_not_it_looks_like_one_already(text: str) -> None:
+    line = one_line(text)
+    assert line == " ".join(clean(text).split())
+    assert one_line(line) == line

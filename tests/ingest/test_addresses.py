@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest import addresses
 from ingest.addresses import clean, split
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
@@ -100,3 +101,35 @@ def test_a_named_secret_goes_wherever_it_stands(address: str, name: str) -> None
 )
 def test_the_host_is_where_a_browser_would_go(address: str, host: str) -> None:
     assert split(address)[1] == host
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "https://",
+                "a.example",
+                "/",
+                "reset/",
+                "verify-me/",
+                "a1b2c3d4e5f6a7b8c9",
+                "eyJhbGciOi.x",
+                "?",
+                "#",
+                "@",
+                ";sid=1",
+                "x" * 20,
+                "ab12",
+                "%2F",
+                " ",
+            ]
+        ),
+        max_size=12,
+    ).map("".join)
+)
+def test_what_is_told_plain_at_a_glance_is_what_the_whole_look_leaves_alone(address: str) -> None:
+    bare = "".join(address.split())
+    if addresses._is_plain(bare):
+        assert addresses._clean(bare, 2) == bare
+    cleaned = addresses.clean(address)
+    assert addresses.clean(cleaned) == cleaned

@@ -144,3 +144,23 @@ def test_the_shipped_policy_keeps_work_and_drops_mail(home: Home) -> None:
         assert isinstance(shipped.judge(url, "", ""), Page), url
     assert shipped.judge("https://mail.google.com/mail/u/0/", "Inbox", "") == reasons.DENIED
     assert shipped.judge("https://shop.test.example.com/", "", "") == reasons.NOT_ALLOWED
+
+
+def test_many_are_judged_as_each_alone() -> None:
+    texts = [
+        (f"https://{host}/{path}", title, term)
+        for host in ("docs.python.org", "example.com", "www.google.com", "t.co")
+        for path, title, term in (
+            ("a", "A title", ""),
+            ("search?q=how+to+x", "how to x", "how to x"),
+            (f"?q={'ghp_' + 'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'}", "t", ""),
+            ("b", "password: hunter2-very-long9", ""),
+            ("b", "free porn", ""),
+            ("l?url=x", "(3) Inbox", "viagra"),
+            ("reset/a1b2c3d4e5f6a7b8c9d0", "", ""),
+        )
+    ] + [("chrome://settings", "", ""), ("file:///x", "", ""), ("https:///x", "", "")]
+    one, many = Policy({"mode": "all"}), Policy({"mode": "all"})
+    assert many.judge_all(texts) == [one.judge(*each) for each in texts]
+    assert many.redacted == one.redacted
+    assert many.judge_all([]) == []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.zones import Zones, clock, day_number, is_zone, iso_day, system_zone
+from ingest.zones import Zones, day_number, is_zone, iso_day, system_zone
 
 
 @given(
@@ -18,24 +18,24 @@ from ingest.zones import Zones, clock, day_number, is_zone, iso_day, system_zone
     st.sampled_from(["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia", "UTC"]),
 )
 def test_days_and_times_are_the_calendars(instant: int, name: str) -> None:
-    found = Zones([(0, name)]).local(instant)
+    zones = Zones([(0, name)])
+    day = zones.day(instant)
     there = datetime.fromtimestamp(instant, ZoneInfo(name))
-    assert f"{iso_day(found.day)} {clock(found.minute)}" == f"{there:%Y-%m-%d %H:%M}"
-    assert found.zone == name
-    assert day_number(iso_day(found.day)) == found.day
+    assert f"{iso_day(day)} {zones.clock(instant)}" == f"{there:%Y-%m-%d %H:%M}"
+    assert zones.names([instant]) == [name]
+    assert day_number(iso_day(day)) == day
 
 
 def test_a_zone_holds_from_its_instant_on() -> None:
     zones = Zones([(0, "Europe/Berlin"), (1_777_400_100, "Asia/Tokyo")])
-    assert [zones.local(at).zone for at in (-5, 1_777_400_099, 1_777_400_100)] == [
-        "Europe/Berlin",
-        "Europe/Berlin",
-        "Asia/Tokyo",
-    ]
+    berlin, tokyo = "Europe/Berlin", "Asia/Tokyo"
+    assert [zones.names([at]) for at in (-5, 1_777_400_099, 1_777_400_100)] == [[berlin], [berlin], [tokyo]]
+    assert zones.names([1_777_400_100, -5, 1_777_400_099, -6]) == [tokyo, berlin]
 
 
 def test_an_offset_is_a_zone_too() -> None:
-    assert Zones([(0, "UTC-03:30")]).local(0)[:2] == (-1, 20 * 60 + 30)
+    zones = Zones([(0, "UTC-03:30")])
+    assert (zones.day(0), zones.clock(0)) == (-1, "20:30")
     assert not is_zone("Europe/Nowhere")
     assert not is_zone("../../etc/passwd")
     with pytest.raises(LookupError):
