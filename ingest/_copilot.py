@@ -1,7 +1,8 @@
 """Copilot CLI's sessions: a journal of events ``{type, data, id, parentId, timestamp}``.
 
-Seen on 0.0.3xx to 1.0.77 and in the vendor's published schema. Of what subagents did the calls stand in the session,
-where they were made.
+Seen on 0.0.3xx to 1.0.77 and in the vendor's published schema (copilot-sdk, session-events). Of what subagents did the
+calls stand in the session, where they were made; an event that is a subagent's has ``agentId``, before that
+``parentToolCallId``.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _READ = _words(
     """
     session.start session.resume session.model_change session.title_changed session.compaction_complete
     session.context_changed user.message assistant.message assistant.reasoning tool.execution_start
-    tool.execution_complete tool.user_requested subagent.started abort
+    tool.execution_complete tool.user_requested subagent.started abort exit_plan_mode.completed session.handoff
     """
 )
 # Housekeeping, and what other events hold as a whole.
 _DROPPED = _words(
     """
-    session.info session.error session.warning session.idle session.shutdown session.truncation session.handoff
+    session.info session.error session.warning session.idle session.shutdown session.truncation
     session.import_legacy session.usage_info session.usage_checkpoint session.auto_mode_resolved session.mode_changed
     session.plan_changed session.workspace_file_changed session.snapshot_rewind session.compaction_start
     session.task_complete session.background_tasks_changed session.tools_updated session.skills_loaded
@@ -50,14 +51,29 @@ _DROPPED = _words(
     system.message system.notification hook.start hook.end hook.progress skill.invoked pending_messages.modified
     permission.requested permission.completed user_input.requested user_input.completed elicitation.requested
     elicitation.completed external_tool.requested external_tool.completed command.queued command.execute
-    command.completed commands.changed exit_plan_mode.requested exit_plan_mode.completed capabilities.changed
+    command.completed commands.changed exit_plan_mode.requested capabilities.changed
+    session.schedule_created session.schedule_cancelled session.schedule_rearmed session.autopilot_objective_changed
+    session.auto_tier_switch_failed session.mode_notice_delivered session.session_limits_changed session.todos_changed
+    session.context_cleared session.completion_receipt session.fusion_route_started session.fusion_route_failed
+    session.fusion_resolved session.fusion_completed session.binary_asset session.custom_notification
+    session.managed_settings_resolved session.managed_settings_enforced session.mcp_server_removed
+    session.mcp_server_needs_reconnect session.canvas.opened session.canvas.registry_changed session.canvas.closed
+    session.canvas.unavailable session.canvas.recorded session.canvas.removed session.extensions.attachments_pushed
+    assistant.fusion_phase_started assistant.fusion_phase_activity assistant.fusion_phase_completed
+    assistant.fusion_phase_failed assistant.server_tool_progress assistant.tool_call_delta assistant.idle
+    assistant.turn_retry model.call_start model.call_failure model.call_finished tool_search.activated
+    subagent.configured sampling.requested sampling.completed mcp.oauth_required mcp.oauth_completed
+    mcp.headers_refresh_required mcp.headers_refresh_completed mcp.tools.list_changed mcp.resources.list_changed
+    mcp.prompts.list_changed mcp_app.tool_call_complete ui.ephemeral_query auto_mode_switch.requested
+    auto_mode_switch.completed session_limits_exhausted.requested session_limits_exhausted.completed
+    factory.run_started factory.run_updated factory.run_settled skill.invoked_ref skill.context_delivered_ref
     """
 )
 _DATA = {
     "session.start": _words(
         """
         sessionId version producer copilotVersion startTime selectedModel contextTier alreadyInUse remoteSteerable
-        context reasoningEffort summary
+        context reasoningEffort summary clientName parentSessionId detachedFromSpawningParentSessionId
         """
     ),
     "user.message": _words(
@@ -70,7 +86,8 @@ _DATA = {
         """
         messageId content toolRequests interactionId turnId model phase outputTokens requestId clientRequestId
         serviceRequestId apiCallId chunkIndex chunkCount encryptedContent reasoningOpaque reasoningText
-        parentToolCallId rte anthropicAdvisorBlocks anthropicAdvisorModel
+        parentToolCallId rte anthropicAdvisorBlocks anthropicAdvisorModel citations fusion reasoningBlocks
+        reasoningWireField serverTools
         """
     ),
     "tool.execution_complete": _words(
@@ -80,6 +97,14 @@ _DATA = {
         """
     ),
 }
+# What the harness says in a person's place begins its ``source`` with.
+_MACHINES = (
+    "agent", "autopilot", "command", "extension", "hook", "jit", "mcp", "notification", "schedule", "skill", "sub",
+    "system", "thinking", "tool",
+)  # fmt: skip
+# The tools by which an assistant asks a person: what was answered is a person's.
+_QUESTIONS = ("ask_user", "ask_question")
+_ANSWERED = ("User selected: ", "User responded: ", "User answered: ")
 _ASIDES = ("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context")
 
 
@@ -109,6 +134,7 @@ class _Events:
         self._session = Session("", NAME)
         self._recognised = False
         self._asked: set[str] = set()
+        self._questions: set[str] = set()
         self._line = 0
 
     def add(self, record: dict[str, Any], line: int) -> None:
@@ -133,14 +159,16 @@ class _Events:
         if event:
             session.uuids.add(event)
         if kind in _READ:
-            self._event(kind, data, event, moment(record.get("timestamp")))
+            agents = bool(record.get("agentId") or data.get("parentToolCallId") or data.get("parentAgentTaskId"))
+            self._event(kind, data, event, moment(record.get("timestamp")), agents)
 
-    def _event(self, kind: str, data: dict[str, Any], event: str, at: str) -> None:
+    def _event(self, kind: str, data: dict[str, Any], event: str, at: str, agents: bool) -> None:
         session = self._session
         if kind == "session.start":
             session.unit = one_line(string(data.get("sessionId")), 4000) or session.unit
             session.version = string(data.get("copilotVersion")) or session.version
             session.seen(moment(data.get("startTime")) or at)
+            session.forked_from = one_line(string(data.get("parentSessionId")), 500)
             self._context(mapping(data.get("context")))
         elif kind in ("session.resume", "session.context_changed"):
             self._context(mapping(data.get("context")) or data)
@@ -152,13 +180,18 @@ class _Events:
         elif kind == "user.message":
             session.seen(at)
             said = _typed(string(data.get("content")))
-            if data.get("source") in (None, "", "user") and not data.get("parentAgentTaskId"):
-                session.prompt(said, at, event)
+            source = string(data.get("source"))
+            if source in ("", "user"):
+                if not agents:
+                    session.prompt(said, at, event)
+            elif not source.startswith(_MACHINES):
+                self._unknown(f"user.message: source {one_line(source, 40)}")
         elif kind == "assistant.message":
             session.seen(at)
-            self._message(data, event, at)
+            self._message(data, event, at, agents)
         elif kind == "assistant.reasoning":
-            session.think(string(data.get("content")), at, event)
+            if not agents:
+                session.think(string(data.get("content")), at, event)
         elif kind in ("tool.execution_start", "tool.user_requested"):
             self._call(string(data.get("toolCallId")), string(data.get("toolName")), data.get("arguments"), event, at)
         elif kind == "tool.execution_complete":
@@ -167,7 +200,11 @@ class _Events:
         elif kind == "subagent.started":
             name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
             session.noted(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
-        elif kind == "abort":
+        elif kind == "exit_plan_mode.completed":
+            session.prompt(string(data.get("feedback")), at, event)
+        elif kind == "session.handoff":
+            session.compacted(string(data.get("summary")), at, event)
+        elif kind == "abort" and not agents:
             session.interrupted(at, event)
 
     def _context(self, context: dict[str, Any]) -> None:
@@ -175,15 +212,16 @@ class _Events:
         session.cwd = session.cwd or string(context.get("cwd"))
         session.branch = string(context.get("branch")) or session.branch
 
-    def _message(self, data: dict[str, Any], event: str, at: str) -> None:
+    def _message(self, data: dict[str, Any], event: str, at: str, agents: bool) -> None:
         session = self._session
         model, tokens = string(data.get("model")), data.get("outputTokens")
         if model:
             session.models.add(model)
         if type(tokens) is int and tokens:
-            session.tokens[string(data.get("messageId")) or event] = tokens
+            # One call of the model may be told in several messages, each with the count of all.
+            session.tokens[string(data.get("apiCallId")) or string(data.get("messageId")) or event] = tokens
         session.think(string(data.get("reasoningText")), at, event)
-        if data.get("parentToolCallId"):
+        if agents:
             return  # a subagent's words to the agent that started it
         if data.get("phase") == "commentary":
             session.comment(string(data.get("content")), at, event)
@@ -199,6 +237,8 @@ class _Events:
         if call and call in self._asked:
             return
         self._asked.add(call)
+        if name in _QUESTIONS and call:
+            self._questions.add(call)
         if name != "report_intent":
             self._session.call(name, given, at, event, call=call)
 
@@ -213,6 +253,11 @@ class _Events:
                 self._session.failed(call, text or "error", at, event)
             return
         content = string(result.get("content"))
+        if call in self._questions:
+            answer = next((content.removeprefix(mark) for mark in _ANSWERED if content.startswith(mark)), content)
+            if answer.strip():
+                self._session.noted(call, f"answer: {one_line(answer, 2000)}", at, event)
+            return
         head, mark, code = content.rstrip().rpartition("<exited with exit code ")
         if mark and code.rstrip(">").isdigit() and int(code.rstrip(">")):
             self._session.failed(call, f"Exit code {int(code.rstrip('>'))}\n{head}", at, event)

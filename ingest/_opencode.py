@@ -18,7 +18,7 @@ from ingest import _opencode_tree as tree
 from ingest import databases, rawfiles, records
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
-from ingest.values import mapping, moment, string
+from ingest.values import mapping, moment, plain, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _words(text: str) -> frozenset[str]:
 # Parts of no use to a reader: marks of steps and snapshots, and the files that were attached.
 _DROPPED_PARTS = _words("step-start step-finish snapshot patch file agent retry compaction")
 # Rows of the second projection that say nothing to a reader.
-_DROPPED_ROWS = _words("agent-switched model-switched synthetic system")
+_DROPPED_ROWS = _words("agent-switched model-switched location-switched synthetic system skill")
 _FIELDS = {
     "message user": _words(
         "id sessionID role time agent model format summary system tools variant metadata parts path parentID"
@@ -53,7 +53,7 @@ _FIELDS = {
     "part reasoning": _words("id sessionID messageID type text time metadata"),
     "part tool": _words("id sessionID messageID type callID tool state metadata time"),
 }
-_SESSION = _words("directory title version slug parent_id agent time_created")
+_SESSION = _words("directory title version slug parent_id agent time_created fork_session_id")
 # Table → the columns that are read, the session's, and the order.
 _ROWS = {
     "message": (("id", "session_id", "data", "time_created"), "time_created, id"),
@@ -104,6 +104,7 @@ class _Talk:
         session.cwd = string(info.get("directory"))
         session.version = string(info.get("version"))
         session.slug = string(info.get("slug"))
+        session.forked_from = one_line(string(info.get("forkID")), 500)
         title = string(info.get("title"))
         session.parent = one_line(string(info.get("parentID")), 500)
         if session.parent:
@@ -202,7 +203,8 @@ class _Talk:
         at = moment(mapping(state.get("time")).get("start")) or at
         session.seen(moment(mapping(state.get("time")).get("end")))
         session.call(tool, state.get("input"), at, name, call=call)
-        details = mapping(state.get("metadata"))
+        details = {**mapping(state.get("structured")), **mapping(state.get("metadata"))}
+        output = string(state.get("output")) or plain(state.get("content"))
         code = details.get("exit")
         error = state.get("error")
         if state.get("status") == "error":
@@ -212,7 +214,7 @@ class _Talk:
             else:
                 session.failed(call, text, at, name)
         elif type(code) is int and code:
-            session.failed(call, f"Exit code {code}\n{string(state.get('output'))}", at, name)
+            session.failed(call, f"Exit code {code}\n{output}", at, name)
         started = string(details.get("sessionId")) or string(details.get("sessionID"))
         if started:
             session.noted(call, f"→ opencode__{one_line(started, 100)}", at, name)
@@ -241,6 +243,10 @@ class _Talk:
             model = string(mapping(data.get("model")).get("id"))
             if model:
                 session.models.add(model)
+            tokens = mapping(data.get("tokens")).get("output")
+            if type(tokens) is int and tokens:
+                session.tokens[name] = tokens
+            session.seen(moment(mapping(data.get("time")).get("completed")))
             for number, entry in enumerate(data.get("content") or ()):
                 block = mapping(entry)
                 inner = block.get("type")
@@ -253,12 +259,17 @@ class _Talk:
                     self.tool(string(block.get("name")), state, at, name, string(block.get("id")) or f"{name} {number}")
                 else:
                     self._unknown(f"assistant block {one_line(str(inner), 60)}")
+            if mapping(data.get("error")).get("type") == "aborted":
+                session.interrupted(at, f"{name} aborted")
         elif kind == "shell":
             command = clean(string(data.get("command"))).strip()
             if command:
                 session.command(f"! {command}", at, name)
         elif kind == "compaction":
             session.compacted(string(data.get("summary")), at, name)
+        elif kind == "idle":
+            if data.get("outcome") == "interrupted":
+                session.interrupted(at, name)
         elif kind not in _DROPPED_ROWS:
             self._unknown(f"row {one_line(kind, 60)}")
 
@@ -310,7 +321,8 @@ def _json(path: str, reading: Reading) -> Any:
 
 
 def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
-    if not {"session", "message", "part"} <= there.keys():
+    first, second = {"message", "part"} <= there.keys(), "session_message" in there
+    if "session" not in there or not (first or second):
         reading.skipped = "no sessions in this database"
         return
     wanted = sorted(_SESSION & there["session"])
@@ -325,16 +337,20 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
             "slug": given.get("slug"),
             "agent": given.get("agent"),
             "parentID": given.get("parent_id"),
+            "forkID": given.get("fork_session_id"),
             "time": {"created": given.get("time_created")},
         }
         info = clean_record(json.dumps(info, default=str).encode(), info, reading.redacted)
         talk = _Talk(reading, info, str(identity))
-        if not _messages(connection, talk, reading, identity) and "session_message" in there:
+        last = _messages(connection, talk, reading, identity) if first else ""
+        if second:
             query = "select id, type, time_created, data from session_message where session_id = ? order by seq"
             for name, kind, created, data in connection.execute(query, (identity,)):
                 value = _cell(data, reading, f"session_message {name}")
-                if value is not None:
-                    talk.row(string(kind), one_line(str(name), 200), value, moment(created))
+                at = "" if value is None else moment(mapping(value.get("time")).get("created")) or moment(created)
+                # What the first projection holds stands here again, under other names; what came later does not.
+                if value is not None and (not last or at > last):
+                    talk.row(string(kind), one_line(str(name), 200), value, at)
         talk.finish()
 
 
@@ -355,7 +371,8 @@ def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, 
         yield one_line(str(head[0]), 4000), rows
 
 
-def _messages(connection: apsw.Connection, talk: _Talk, reading: Reading, session: Any) -> int:
+def _messages(connection: apsw.Connection, talk: _Talk, reading: Reading, session: Any) -> str:
+    """Take the messages of the first projection in; when the last of them was made, "" where there is none."""
     parts: dict[Any, list[Any]] = {}
     query = "select id, message_id, data, time_created from part where session_id = ? order by id"
     for name, message, data, created in connection.execute(query, (session,)):
@@ -363,17 +380,17 @@ def _messages(connection: apsw.Connection, talk: _Talk, reading: Reading, sessio
         if value is not None:
             value = {"id": name, "time": {"start": created}, **value}
             parts.setdefault(message, []).append(value)
-    count = 0
+    last = ""
     query = "select id, data, time_created from message where session_id = ? order by time_created, id"
     for name, data, created in connection.execute(query, (session,)):
-        count += 1
+        last = max(last, moment(created) or "0")
         value = _cell(data, reading, f"message {name}")
         if value is not None:
             talk.message({"id": name, "time": {"created": created}, **value}, parts.pop(name, []))
     for left in parts.values():
         reading.count("parts of no message")
         talk.message({"role": "assistant"}, left)
-    return count
+    return last
 
 
 def _cell(data: Any, reading: Reading, where: str) -> dict[str, Any] | None:

@@ -27,6 +27,8 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "opencode": (
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),
+        # Versions that are not released keep a database each, named after their channel.
+        ("XDG_DATA_HOME", "~/.local/share", tuple(f"opencode/opencode-{name}.db" for name in ("dev", "next", "local"))),
         ("OPENCODE_DB", "", ()),
     ),
     "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state",)),),

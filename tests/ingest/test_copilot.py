@@ -142,6 +142,53 @@ def test_no_shape_stops_a_file(tmp_path_factory: pytest.TempPathFactory, odd: An
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 
+def test_a_subagents_words_are_told_from_the_assistants_by_the_events_own_field(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "session-state/s1/events.jsonl"
+    events(path, ("user.message", {"content": "Search"}))
+    theirs: list[tuple[str, Record]] = [
+        ("user.message", {"content": "Look in src"}),
+        ("assistant.reasoning", {"content": "Hm, src"}),
+        ("assistant.message", {"content": "sub-agent chatter", "messageId": "m2"}),
+        ("abort", {"reason": "x"}),
+    ]
+    with path.open("a", encoding="utf-8") as stream:
+        for number, (kind, data) in enumerate(theirs):
+            stream.write(json.dumps({"type": kind, "data": data, "id": f"s{number}", "agentId": "sub"}) + "\n")
+        stream.write(json.dumps({"type": "assistant.message", "data": {"content": "Found it."}, "id": "last"}) + "\n")
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home)[1]
+    assert "Found it." in body
+    for text in ("Look in src", "Hm, src", "chatter", "interrupted"):
+        assert text not in body
+
+
+def test_what_a_person_answered_stands_under_the_question(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "session-state/s1/events.jsonl"
+    asked = {"toolCallId": "q1", "toolName": "ask_user", "arguments": {"question": "Which?", "choices": ["a", "b"]}}
+    answered = {"toolCallId": "q1", "success": True, "result": {"content": "User selected: b"}}
+    refused = {"approved": False, "feedback": "Not yet."}
+    events(path, ("user.message", {"content": "Go"}), ("tool.execution_start", asked),
+        ("tool.execution_complete", answered), ("exit_plan_mode.completed", refused))  # fmt: skip
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home)[1]
+    assert "  answer: b" in body
+    assert "\n\nNot yet.\n" in body
+
+
+def test_events_of_later_versions_are_no_finding_and_unheard_of_ones_are(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "session-state/s1/events.jsonl"
+    kinds = (
+        "session.todos_changed",
+        "model.call_finished",
+        "session.canvas.opened",
+        "skill.invoked_ref",
+        "assistant.idle",
+    )
+    said = {"content": "Continue", "source": "of a later version"}
+    events(path, *((kind, {}) for kind in kinds), ("user.message", said), ("dream.started", {}))
+    assert set(ingest(home, tmp_path).unknown) == {"event dream.started", "user.message: source of a later version"}
+
+
 def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
     place = shared / "samples/other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents/copilot"
     first = ingest(home, place)

@@ -165,6 +165,60 @@ def test_a_session_that_has_only_the_second_projection_is_read(home: Home, tmp_p
     assert "Why?\n\n## [2] assistant · 2026-04-28 09:14\n\n- bash: ls\n\nSo.\n" in document(home)[1]
 
 
+def second(path: Path, *rows: tuple[str, int, Record]) -> Path:
+    """Put rows into the second projection of a database; without it there is made one that has no other."""
+    connection = apsw.Connection(str(path))
+    if not connection.execute("select 1 from sqlite_master where name = 'session'").fetchall():
+        connection.execute(
+            "create table session(id text, slug text, directory text, title text, version text, parent_id text,"
+            " fork_session_id text, time_created int);"
+            " create table session_message(id text, session_id text, type text, seq int, time_created int, data text)"
+        ).fetchall()
+        head = ("ses_1", "calm-otter", "/home/me/api", "The race", "2.0.1", "ses_0", AT)
+        connection.execute("insert into session values(?1,?2,?3,?4,?5,null,?6,?7)", head)
+    for number, (kind, at, data) in enumerate(rows):
+        row = (f"msg_s{number}", kind, number, at, json.dumps(data))
+        connection.execute("insert into session_message values(?1,'ses_1',?2,?3,?4,?5)", row)
+    connection.close()
+    return path
+
+
+def test_a_database_of_only_the_second_projection_is_read(home: Home, tmp_path: Path) -> None:
+    failed: Record = {"status": "completed", "input": {"command": "npm test"}, "metadata": {"exit": 1},
+        "content": [{"type": "text", "text": "FAIL"}]}  # fmt: skip
+    answer: Record = {"model": {"id": "m-2"}, "tokens": {"output": 7}, "content": [
+        {"type": "reasoning", "text": "Two readers."}, {"type": "text", "text": "I look."},
+        {"type": "tool", "id": "c1", "name": "bash", "state": failed}]}  # fmt: skip
+    second(
+        tmp_path / "opencode.db",
+        ("location-switched", AT, {"location": {"directory": "/home/me/api"}}),
+        ("user", AT + 1, {"text": "Why does it fail?"}),
+        ("skill", AT + 2, {"skill": "debug", "name": "debug", "text": "Base directory"}),
+        ("assistant", AT + 3, answer),
+        ("idle", AT + 4, {"outcome": "interrupted"}),
+    )
+    ledger = ingest(home, tmp_path)
+    assert (ledger.ingested, ledger.unknown) == (1, {})
+    meta, body = document(home)
+    assert (meta["models"], meta["output_tokens"], meta["forked_from"]) == (["m-2"], 7, "ses_0")
+    assert "  ! Exit code 1\n  ! FAIL" in body
+    assert "interrupted" in body
+    assert "Base directory" not in body
+
+
+def test_what_the_first_projection_lacks_is_taken_from_the_second(home: Home, tmp_path: Path) -> None:
+    path = second(
+        database(tmp_path / "opencode.db"),
+        ("user", AT, {"text": "Why does it fail?"}),
+        ("assistant", AT + 1000, {"content": [{"type": "text", "text": "Both tabs read it."}]}),
+        ("user", AT + 60_000, {"text": "And on Sundays?"}),
+    )
+    assert ingest(home, path.parent).unknown == {}
+    body = document(home)[1]
+    for text in ("Why does it fail?", "Both tabs read it.", "And on Sundays?"):
+        assert body.count(text) == 1, text
+
+
 def test_a_subagent_names_its_parent_and_its_task(home: Home, tmp_path: Path) -> None:
     info = {**INFO, "parentID": "ses_0", "title": "Find the lock (@explore subagent)", "agent": "explore"}
     export(tmp_path / "x.json", info)
