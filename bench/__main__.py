@@ -7,11 +7,13 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, code, doctor, embed, engine, hooks, index, locomo, recall, safety, sources, vectors
+from bench import ask, chrome, code, doctor, embed, engine, hooks, index, locomo, recall, safety, sources, vectors, warm
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
-SUITES = tuple("ask hooks index qmd embed chrome code sources redaction archive vectors doctor locomo sets".split())
+SUITES = tuple(
+    "ask warm hooks index qmd embed chrome code sources redaction archive vectors doctor locomo sets".split()
+)
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -37,6 +39,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if "ask" in suites:
             ask.measure(report, quick=arguments.quick)
+        if "warm" in suites:
+            warm.measure(report, quick=arguments.quick)
         if "hooks" in suites:
             hooks.measure(report, quick=arguments.quick)
             recall.measure(report, quick=arguments.quick)

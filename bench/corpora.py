@@ -73,7 +73,17 @@ def published(shape: tuple[int, float, int]) -> Corpus | None:
 
 def own(files: int = 2_000) -> Corpus:
     """A smaller corpus of our own, for where the published one cannot be made."""
-    folder = DATA / f"own-{files}"
+    return _drawn(f"own-{files}", files, (4, 24), (30, 120))
+
+
+def cards(files: int) -> Corpus:
+    """Notes of one short paragraph, each one passage, and questions in a person's own words."""
+    corpus = _drawn(f"cards-{files}", files, (1, 1), (20, 40))
+    return corpus._replace(questions=[question for question in SPOKEN if "last week" not in question])
+
+
+def _drawn(name: str, files: int, paragraphs: tuple[int, int], length: tuple[int, int]) -> Corpus:
+    folder = DATA / name
     if not _whole(folder, files):
         shutil.rmtree(folder, ignore_errors=True)
         draw = random.Random(files)  # noqa: S311  # the same files every time
@@ -82,14 +92,14 @@ def own(files: int = 2_000) -> Corpus:
         # As in any language, few words are most of the text (Zipf's law).
         weights = list(itertools.accumulate(1 / rank for rank in range(3, len(words) + 3)))
         for number in range(files):
-            paragraphs = [
-                " ".join(draw.choices(words, cum_weights=weights, k=draw.randint(30, 120))).capitalize() + "."
-                for _ in range(draw.randint(4, 24))
+            text = [
+                " ".join(draw.choices(words, cum_weights=weights, k=draw.randint(*length))).capitalize() + "."
+                for _ in range(draw.randint(*paragraphs))
             ]
             path = folder / f"area{number % 12:02}" / f"note-{number:05}.md"
             path.parent.mkdir(parents=True, exist_ok=True)
             title = " ".join(draw.choices(words, cum_weights=weights, k=4)).capitalize()
-            path.write_text(f"# {title}\n\n" + "\n\n".join(paragraphs) + "\n", encoding="utf-8")
+            path.write_text(f"# {title}\n\n" + "\n\n".join(text) + "\n", encoding="utf-8")
         _seal(folder)
     return _corpus(folder, [*SPOKEN, *(" ".join(line.split()[-3:]) for line in SPOKEN)])
 
@@ -102,15 +112,20 @@ def configure(home: Path, corpus: Corpus) -> None:
     (home / "collections.yml").write_text(json.dumps(config), encoding="utf-8")
 
 
-def brain(corpus: Corpus) -> Path:
-    """The home of a brain that has indexed the corpus, as this version of the code indexes it."""
+def brain(corpus: Corpus, *, keep: bool = False) -> Path:
+    """The home of a brain that has indexed the corpus, as this version of the code indexes it.
+
+    ``keep`` has an index that is there rebuilt, which keeps its vectors, rather than made anew.
+    """
     home = DATA / f"home-{corpus.name}"
     key = home / "made-by"
     if not key.is_file() or key.read_text(encoding="utf-8") != _code():
-        shutil.rmtree(home, ignore_errors=True)
+        again = keep and (home / "index.sqlite").is_file()
+        if not again:
+            shutil.rmtree(home, ignore_errors=True)
         sys.stderr.write(f"indexing {corpus.files:,} files\n")
         configure(home, corpus)
-        run([*program(), "index", "--json"], environment(home))
+        run([*program(), "index", *(["--rebuild"] if again else []), "--json"], environment(home))
         key.write_text(_code(), encoding="utf-8")
     return home
 

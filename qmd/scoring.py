@@ -25,6 +25,8 @@ SPANS_IN_PASSAGE = 5
 # What ten times as many passages add to the share by chance, and the doubt that is allowed where words alone can tell.
 _CHANCE = 0.05
 _WORDS_ALONE = 0.02
+# What a vector that is far from everything takes away at most: a model does not know each name that words find.
+_MOST_DOUBT = 0.08
 # Matches of one passage that are looked at; a passage of the same word over and over has more.
 _SPAN_MATCHES = 64
 
@@ -84,5 +86,5 @@ def evidence(share: float, passages: int, cosine: float | None, level: float | N
     words = found + _WORDS_ALONE
     if cosine is None or level is None:
         return min(1.0, max(0.0, words))
-    meant = found + (cosine - level) / 2
+    meant = found + max(cosine - level, -_MOST_DOUBT)
     return min(1.0, max(0.0, meant if whole else max(meant, words)))

@@ -18,6 +18,7 @@ from qmd.terms import Analyzer, Terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Protocol
 
     from qmd.knn import Near, Nearest
@@ -50,11 +51,14 @@ def document_count(connection: apsw.Connection) -> int:
 
 
 class Meaning:
-    """A question's vector in a space, and what it counts (0–1) in each collection, ``default`` in the others."""
+    """A question's vector in a space, and what it counts (0–1) in each collection, ``default`` in the others.
+
+    ``vector`` gives it: words are searched first, so that another process can encode the question meanwhile.
+    """
 
     __slots__ = ("default", "space", "vector", "weights")
 
-    def __init__(self, space: Space, vector: bytes, weights: dict[str, float], default: float) -> None:
+    def __init__(self, space: Space, vector: Callable[[], bytes], weights: dict[str, float], default: float) -> None:
         self.space = space
         self.vector = vector
         self.weights = weights
@@ -181,7 +185,7 @@ class _Search:
         from qmd import knn
 
         self._nearest = knn.nearest(
-            self._connection, meaning.space, meaning.vector, self._filters, restricted=bool(self._only_documents)
+            self._connection, meaning.space, meaning.vector(), self._filters, restricted=bool(self._only_documents)
         )
         if self._nearest.documents:
             self.cosine = self._nearest.best

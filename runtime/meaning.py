@@ -37,8 +37,8 @@ class Semantics:
 
         A factor of 0 stands for meaning alone.
         """
-        vector = self.encoder.encode(question)
-        if not vector:
+        vector = self.encoder.begin(question)
+        if vector is None:
             return None
         if not factor:
             return Meaning(self.space, vector, {}, 1.0)

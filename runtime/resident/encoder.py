@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from os.path import abspath, dirname
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from core.errors import EngineMissing
 from qmd.static_query import MODEL_LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _ROOT = dirname(dirname(dirname(abspath(__file__))))
 _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.model import main; main()"
@@ -212,6 +213,19 @@ class Encoder:
         self.level: float | None = MODEL_LEVEL if known else None
         self.timeout_s = 1.0
 
-    def encode(self, question: str) -> bytes:
-        """The question's vector, int8, of length 127. Raises EngineMissing where the model does not give it in time."""
-        return self._model.encode(question, self.timeout_s)
+    def begin(self, question: str) -> Callable[[], bytes]:
+        """Have the question encoded while words are searched.
+
+        What is returned waits for the vector, int8 of length 127; it raises EngineMissing where the model does not give
+        it in time.
+        """
+        found: Future[bytes] = Future()
+
+        def encode() -> None:
+            try:
+                found.set_result(self._model.encode(question, self.timeout_s))
+            except BaseException as error:  # noqa: BLE001  # it is whoever waits for the vector that is to know
+                found.set_exception(error)
+
+        threading.Thread(target=encode, name="encode", daemon=True).start()
+        return found.result

@@ -78,7 +78,13 @@ def test_a_share_says_less_in_more_passages() -> None:
     found = [evidence(0.2, passages, None, None) for passages in (10, 100, 1_000, 100_000)]
     assert found == sorted(found, reverse=True)
     assert found[0] - found[1] == pytest.approx(found[1] - found[2])
-    assert evidence(0.0, 0, 0.4, 0.24) == pytest.approx(0.08), "where no word matches, none matches by chance"
+    assert evidence(0.0, 0, 0.4, 0.28) == pytest.approx(0.12), "where no word matches, none matches by chance"
+
+
+def test_words_that_stand_there_are_an_answer_whatever_the_vector_says() -> None:
+    near, nearer = (evidence(0.3, 100, cosine, 0.28) for cosine in (0.2, 0.5))
+    assert near < evidence(0.3, 100, None, None) < nearer
+    assert evidence(0.3, 100, -1.0, 0.28) == near > 0.16
 
 
 @given(st.floats(0, 1), st.integers(0, 10**6), st.floats(-1, 1), st.floats(-1, 1))

@@ -169,7 +169,7 @@ def test_meaning_brings_up_what_no_word_matches(
 ) -> None:
     searcher = Searcher(connection)
     (vector,) = quantise(model.embed(["alra beno"]))
-    meaning = Meaning(space, vector, {}, 0.5)
+    meaning = Meaning(space, lambda: vector, {}, 0.5)
     hits = searcher.search("unheardof", limit=3, filters=Filters(), meaning=meaning)
     assert len(hits) == 3
     assert searcher.share == 0.0

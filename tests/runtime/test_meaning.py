@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,8 @@ class Encoder:
     def __init__(self) -> None:
         self.model = Model()
 
-    def encode(self, question: str) -> bytes:
-        return quantise(self.model.embed([question]))[0]
+    def begin(self, question: str) -> Callable[[], bytes]:
+        return lambda: quantise(self.model.embed([question]))[0]
 
 
 @pytest.fixture
@@ -134,8 +134,8 @@ def test_a_question_about_something_else_is_not_answered(shelf: Shelf) -> None:
 def test_a_document_that_awaits_its_vector_is_not_hidden_by_the_others(shelf: Shelf) -> None:
     embed(shelf.home, Model())
     shelf.put("brain", "late.md", f"graphite grease {_WORDS[1]}", title="late")
-    # Two words in three: enough for words alone, and no vector comes near enough.
-    question = f"graphite grease {_WORDS[0]}"
+    # Enough for words alone, and no vector comes near enough.
+    question = f"graphite grease {_WORDS[0]} volcanoes glaciers penguins"
     encoder = Encoder()
     encoder.level = 2.0
     envelope = ask(shelf, question, encoder)

@@ -48,7 +48,7 @@ def test_its_vectors_are_those_of_the_model_and_it_leaves_nothing_behind() -> No
         found = ready(model)
         source = make({}, os.environ)
         (expected,) = quantise(source.embed(["where is the walrus?"], question=True))
-        assert found.encode("where is the walrus?") == expected
+        assert found.begin("where is the walrus?")() == expected
         assert found.fingerprint == source.fingerprint
         assert found.level is not None
         (child,) = [psutil.Process(pid) for pid in model.pids()]
@@ -96,9 +96,9 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_ones() -> None:
         found = ready(model)
         found.timeout_s = 0.05
         with pytest.raises(EngineMissing):
-            found.encode("slow")
+            found.begin("slow")()
         found.timeout_s = 20.0
-        assert found.encode("next") == b"next"
+        assert found.begin("next")() == b"next"
     finally:
         model.stop()
 
@@ -110,7 +110,7 @@ def test_a_model_that_dies_is_told_and_started_anew_after_a_while(monkeypatch: p
         found = ready(model)
         found.timeout_s = 20.0
         with pytest.raises(EngineMissing):
-            found.encode("die")
+            found.begin("die")()
         deadline = time.monotonic() + 20
         while model.pids() and time.monotonic() < deadline:
             model.tick(time.monotonic())
