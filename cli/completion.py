@@ -13,37 +13,86 @@ from typing import TYPE_CHECKING
 from cli.context import Context, write
 from cli.spec import Args, Command
 from core.errors import OK, BadInput
+from ops.completions import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
-SHELLS = ("bash", "zsh", "fish")
 
+INSTALL = Command(
+    "completion install",
+    "write it where the shell looks for it",
+    description=(
+        "Write one file where the shell looks for completions, and nothing else: no configuration is edited. Where\n"
+        "the shell must be told of the folder (zsh), the line for its configuration is printed."
+    ),
+    words="SHELL",
+    words_help="bash, zsh or fish ($SHELL)",
+    examples=("brain completion install", "brain completion install zsh"),
+)
+UNINSTALL = Command(
+    "completion uninstall",
+    "take it out again",
+    description="Remove what `brain completion install` has written; a file that you have edited since stays.",
+    examples=("brain completion uninstall",),
+)
 COMMAND = Command(
     "completion",
     "let the shell complete commands and options",
     description=(
-        'Print the code for a shell. bash: in ~/.bashrc  eval "$(brain completion bash)"; zsh: in ~/.zshrc, after\n'
-        "compinit, the same with zsh; fish: brain completion fish > ~/.config/fish/completions/brain.fish"
+        "Print the code for a shell, or put it where that looks for it (install). By hand, bash: in ~/.bashrc\n"
+        'eval "$(brain completion bash)"; zsh: in ~/.zshrc, after compinit, the same with zsh; fish:\n'
+        "brain completion fish > ~/.config/fish/completions/brain.fish"
     ),
     words="SHELL",
     words_help="bash, zsh or fish",
-    examples=("brain completion bash", "brain completion fish > ~/.config/fish/completions/brain.fish"),
+    commands=(INSTALL, UNINSTALL),
+    examples=(
+        "brain completion install",
+        "brain completion bash",
+        "brain completion fish > ~/.config/fish/completions/brain.fish",
+    ),
 )
 
 
 def run(args: Args, context: Context) -> int:
-    """Print the code of one shell."""
-    if len(args.words) != 1 or args.words[0] not in SHELLS:
-        raise BadInput("`brain completion` takes one shell", f"one of: {', '.join(SHELLS)}")
-    from argcomplete.shell_integration import shellcode
+    """Print the code of one shell, or install it."""
+    from core.text import printable
+    from ops import completions
 
-    code = shellcode(["brain"], shell=args.words[0])
-    if args.json:
-        context.emit({"schema": 1, "ok": True, "shell": args.words[0], "code": code})
+    if args.command is UNINSTALL:
+        done = completions.uninstall(context.home)
+        lines = [f"removed {path}" for path in done["removed"]] or ["nothing was installed"]
+        lines += [f"edited by you, and left: {path}" for path in done["kept"]]
+        report: dict[str, Any] = {"schema": 1, "ok": True, **done}
     else:
-        write(code.strip("\n") + "\n")
+        shell = _shell(args, context)
+        if args.command is INSTALL:
+            written = completions.install(context.home, shell, context.environ)
+            lines = [written["path"], written["next"]]
+            report = {"schema": 1, "ok": True, **written}
+        else:
+            code = completions.code(shell)
+            if not args.json:
+                write(code)
+                return OK
+            report = {"schema": 1, "ok": True, "shell": shell, "code": code}
+    if args.json:
+        context.emit(report)
+    else:
+        write("".join(f"{printable(line)}\n" for line in lines))
     return OK
+
+
+def _shell(args: Args, context: Context) -> str:
+    from ops import completions
+
+    if args.command is INSTALL and not args.words:
+        return completions.own_shell(context.environ)
+    if len(args.words) != 1 or args.words[0] not in SHELLS:
+        raise BadInput(f"`brain {args.command.name}` takes one shell", f"one of: {', '.join(SHELLS)}")
+    return args.words[0]
 
 
 def answer(commands: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from brain import COMMANDS
-from cli.completion import SHELLS
+from core.home import Home
+from ops.completions import SHELLS
 from tests.conftest import ROOT, Brain
 
 
@@ -35,6 +37,7 @@ def asked(brain: Brain, tmp_path: Path, line: str) -> set[str]:
 def test_commands_are_offered(brain: Brain, tmp_path: Path) -> None:
     assert asked(brain, tmp_path, "brain ") >= set(COMMANDS)
     assert asked(brain, tmp_path, "brain acc") == {"acceptance"}
+    assert asked(brain, tmp_path, "brain completion ") >= {"install", "uninstall"}
 
 
 def test_subcommands_options_and_their_values_are_offered(brain: Brain, tmp_path: Path) -> None:
@@ -55,13 +58,66 @@ def test_a_question_of_a_shell_is_no_use_of_the_memory(brain: Brain, tmp_path: P
     assert not Path(os.environ["BRAIN_HOME"], "logs").exists()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_code_of_a_shell_is_its_own(brain: Brain, shell: str) -> None:
+@pytest.mark.parametrize(("shell", "first"), [("bash", ""), ("zsh", "#compdef brain\n"), ("fish", "")])
+def test_the_code_of_a_shell_is_its_own(brain: Brain, shell: str, first: str) -> None:
     done = brain("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
-    if shutil.which(shell):
-        subprocess.run([shell, "-n"], input=done.stdout, text=True, check=True, timeout=20)
+    assert done.stdout.startswith(first)
     assert "_ARGCOMPLETE" in done.stdout
+    assert ("complete --command brain" in done.stdout) is (shell == "fish")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_takes_the_file_that_is_installed(brain: Brain, home: Home, shell: str) -> None:
+    path = installs(brain, shell)
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here: apt-get install {shell}, brew install {shell}")
+    subprocess.run([shell, "-n", str(path)], check=True, timeout=20)
+
+
+def installs(brain: Brain, shell: str) -> Path:
+    done = brain("completion", "install", shell, "--json")
+    assert done.returncode == 0, done.stdout
+    return Path(json.loads(done.stdout)["path"])
+
+
+def test_each_shell_gets_one_file_and_gives_it_back(brain: Brain, home: Home) -> None:
+    user = Path(os.path.expanduser("~"))
+    (user / ".bashrc").write_text("# mine\n")
+    paths = [installs(brain, shell) for shell in SHELLS]
+    assert [str(path.relative_to(user)) for path in paths] == [
+        ".local/share/bash-completion/completions/brain",
+        ".local/share/zsh/site-functions/_brain",
+        ".config/fish/completions/brain.fish",
+    ]
+    assert [installs(brain, shell) for shell in SHELLS] == paths, "again is no other thing"
+    assert f"fpath=({paths[1].parent} $fpath)" in brain("completion", "install", "zsh").stdout
+    paths[2].write_text("# edited\n")
+    removed = json.loads(brain("completion", "uninstall", "--json").stdout)
+    assert removed == {"schema": 1, "ok": True, "removed": [str(paths[0]), str(paths[1])], "kept": [str(paths[2])]}
+    assert [path.exists() for path in paths] == [False, False, True]
+    assert (user / ".bashrc").read_text() == "# mine\n"
+    assert "nothing was installed" in brain("completion", "uninstall").stdout
+
+
+def test_a_file_of_somebody_else_is_left_and_said(brain: Brain, home: Home) -> None:
+    path = installs(brain, "fish")
+    path.write_text("# mine\n")
+    done = brain("completion", "install", "fish")
+    assert (done.returncode, path.read_text()) == (71, "# mine\n")
+    assert f"mv {path} {path}.old" in done.stderr
+
+
+def test_without_a_word_it_is_the_users_own_shell(brain: Brain, home: Home) -> None:
+    done = brain("completion", "install", "--json", env={"SHELL": "/usr/local/bin/fish"})
+    assert json.loads(done.stdout)["shell"] == "fish"
+    assert brain("completion", "install", env={"SHELL": "/bin/tcsh"}).returncode == 64
+
+
+def test_teardown_takes_it_out(brain: Brain, home: Home) -> None:
+    path = installs(brain, "bash")
+    assert brain("teardown", "--yes").returncode == 0
+    assert not path.exists()
 
 
 def test_another_shell_is_refused(brain: Brain) -> None:
