@@ -52,8 +52,8 @@ def _install(node: str) -> str:
         return f"no npm to install {_PACKAGE}@{VERSION} with, and no $BRAIN_REAL_QMD"
     sys.stderr.write(f"installing {_PACKAGE}@{VERSION} in {_PLACE}\n")
     _PLACE.mkdir(parents=True, exist_ok=True)
-    environ = environment(DATA)
-    environ["PATH"] = f"{os.path.dirname(node)}:{environ.get('PATH', os.defpath)}"
+    # Not measured, and reached as the user reaches it: a registry, a proxy, its certificate, the settings in ~/.npmrc.
+    environ = {**os.environ, "PATH": f"{os.path.dirname(node)}:{os.environ.get('PATH', os.defpath)}"}
     try:
         quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
         run([npm, "install", "--prefix", str(_PLACE), *quiet, f"{_PACKAGE}@{VERSION}"], environ)
