@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from core.text import one_line
-from ingest import _codex_turn_items as turn_items
+from ingest import agentcalls
 from ingest.values import mapping, string
 
 _REFUSED = ("patch rejected by user", "exec command rejected by user", "rejected by user", "aborted by user")
@@ -66,7 +66,7 @@ def _of_object(text: str) -> tuple[str, str]:
     code = mapping(data.get("metadata")).get("exit_code")
     if type(code) is int and code:
         return f"Exit code {code}\n{string(data.get('output'))}", ""
-    answered = turn_items.answers(data)
+    answered = agentcalls.answers(data)
     if answered:
         return "", f"answer: {answered}"
     agent = data.get("agent_id")

@@ -1,4 +1,4 @@
-"""What Codex's newer records hold beside the items of the conversation: a turn's items, speech, a person's answers.
+"""What Codex's newer records hold beside the items of the conversation: a turn's items, speech, whose a text is.
 
 Since 0.146 a "paginated" history has ``item_completed`` with a ``TurnItem`` in place of the older events, and
 ``realtime_item`` for what was said by voice. Source: the vendor's codex-rs/protocol/src/items.rs, realtime.rs and
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.text import one_line
 from ingest.values import mapping, string
 
 _PLAN, _PLAN_END = "<proposed_plan>", "</proposed_plan>"
 _CITATION, _CITATION_END = "<oai-mem-citation>", "</oai-mem-citation>"
-_MAX_ANSWER = 2000
 
 
 def kind(item: dict[str, Any]) -> str:
@@ -84,18 +82,3 @@ def is_typed(kinds: Any, index: int) -> bool | None:
     if found in ("", "unknown"):
         return None
     return found.startswith("user.") and found != "user.heartbeat"
-
-
-def answers(data: dict[str, Any]) -> str:
-    """One line of what a person answered to the assistant's questions (``request_user_input``), or ""."""
-    found = data.get("answers")
-    if type(found) is not dict:
-        return ""
-    said: list[str] = []
-    for question, answer in found.items():
-        chosen = mapping(answer).get("answers", answer)
-        texts = [chosen] if type(chosen) is str else chosen if type(chosen) is list else []
-        shown = ", ".join(text for text in texts if type(text) is str).replace("user_note: ", "")
-        if shown:
-            said.append(f"{question}: {shown}" if len(found) > 1 else shown)
-    return one_line("; ".join(said), _MAX_ANSWER)

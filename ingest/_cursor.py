@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from core.document import Failure
 from core.text import clean, one_line
 from ingest import databases, rawfiles, records
-from ingest._cursor_text import message, typed
+from ingest._cursor_text import answer, message, typed, where
 from ingest._cursor_transcripts import read as read_transcript
 from ingest.reading import BROKEN, Reading
 from ingest.rows import Names
@@ -32,8 +32,10 @@ NAME = "cursor"
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 _PROMPTS = "aiService.prompts"
+_QUESTIONS = ("ask_question", "ask_user_question", "askQuestion")
 _ID = 32  # bytes of a blob's name
 _HEADS = "select key, value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;' order by key"
+_HEADERS = "select composerId, value from composerHeaders order by composerId"
 _BUBBLES = "select key, value from cursorDiskKV where key >= ? and key < ? order by key"
 _ITEMS = "select key, value from ItemTable where key in (?, ?, ?) order by key"
 _META = "select key, value from meta order by key"
@@ -49,7 +51,7 @@ def read(path: str) -> Reading:
 
 def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
     if "cursordiskkv" in there:
-        _composers(connection, reading)
+        _composers(connection, there, reading)
     if "itemtable" in there:
         _workspace(connection, reading)
     if {"blobs", "meta"} <= there.keys():
@@ -63,6 +65,8 @@ def _rows(path: str, connection: apsw.Connection, there: dict[str, set[str]]) ->
     tables: dict[str, tuple[str, ...]] = {}
     if "cursordiskkv" in there:
         tables["cursorDiskKV"] = ("key", "value")
+        if "composerheaders" in there:
+            tables["composerHeaders"] = ("composerId", "value")
     if "itemtable" in there:
         tables["ItemTable"] = ("key", "value")
     if {"blobs", "meta"} <= there.keys():
@@ -72,11 +76,15 @@ def _rows(path: str, connection: apsw.Connection, there: dict[str, set[str]]) ->
 
 def _groups(path: str, connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
     if "cursorDiskKV" in tables:
+        headers = dict(connection.execute(_HEADERS)) if "composerHeaders" in tables else {}
         for key, value in connection.execute(_HEADS).fetchall():
             name = str(key).partition(":")[2]
             bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
             rows = [(key, value), *bubbles]
-            yield one_line(name, 4000), [("cursorDiskKV", (row[0], row[1])) for row in rows]
+            found: list[Row] = [("cursorDiskKV", (row[0], row[1])) for row in rows]
+            if name in headers:
+                found.append(("composerHeaders", (name, headers[name])))
+            yield one_line(name, 4000), found
     if "ItemTable" in tables:
         yield from _items(path, connection)
     if "blobs" in tables:
@@ -123,11 +131,15 @@ def _legible(data: Any) -> Any:
 # The second generation: one row a composer, one a bubble
 
 
-def _composers(connection: apsw.Connection, reading: Reading) -> None:
+def _composers(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
+    # Since 3.16 what a conversation is called, and where it was, stands in a table of its own.
+    headers = dict(connection.execute(_HEADERS)) if "composerheaders" in there else {}
     for key, value in connection.execute(_HEADS).fetchall():
         name = str(key).partition(":")[2]
         data = _json(value, reading, str(key))
         if type(data) is dict and name:
+            head = mapping(_json(headers.get(name), reading, f"header of {name}"))
+            data |= {key: value for key, value in head.items() if not data.get(key)}
             talk = _Composer(reading, name, data, "")
             first, last = f"bubbleId:{name}:", f"bubbleId:{name};"
             bubbles: dict[str, Any] = {}
@@ -148,7 +160,7 @@ class _Composer:
         session.title = string(data.get("name"))
         session.seen(moment(data.get("createdAt")))
         place = mapping(mapping(data.get("workspaceIdentifier")).get("uri"))
-        session.cwd = string(place.get("fsPath")) or string(place.get("path")) or folder
+        session.cwd = string(place.get("fsPath")) or string(place.get("path")) or folder or where(data)
         model = string(mapping(data.get("modelConfig")).get("modelName"))
         if model and model != "default":
             session.models.add(model)
@@ -225,6 +237,8 @@ class _Composer:
             session.failed(call, text or string(tool.get("result")) or "error", at, name)
         elif tool.get("status") == "cancelled":
             session.noted(call, "cancelled by the user", at, name)
+        elif tool.get("name") in _QUESTIONS and tool.get("result"):
+            session.noted(call, f"answer: {answer(tool['result'])}", at, name)
 
     def finish(self, stored: dict[str, Any]) -> None:
         """Take in the bubbles that are stored by themselves, and hand the conversation over, where there is one."""

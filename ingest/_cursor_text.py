@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.agentcalls import command_text
+from ingest.agentcalls import answers, command_text
 from ingest.markup import between, cut_blocks
-from ingest.values import blocks, moment, string
+from ingest.values import blocks, mapping, moment, string
 
 if TYPE_CHECKING:
     from ingest.reading import Reading
@@ -63,6 +65,23 @@ def typed(text: str) -> str:
 def workspace(text: str) -> str:
     """The folder that a message's ``<user_info>`` names, or ""."""
     return text.partition("Workspace Path: ")[2].partition("\n")[0].strip() if "<user_info>" in text else ""
+
+
+def where(composer: dict[str, Any]) -> str:
+    """The folder of a conversation that names no workspace: its agent's, or the first repository's; or ""."""
+    place = mapping(mapping(mapping(composer.get("agentLocation")).get("environment")).get("uri"))
+    tracked = composer.get("trackedGitRepos")
+    first = mapping(tracked[0]) if type(tracked) is list and tracked else {}
+    return string(place.get("fsPath")) or string(first.get("repoPath"))
+
+
+def answer(result: Any) -> str:
+    """What a person answered to the assistant's question: in the known form its words, else as it is recorded."""
+    with contextlib.suppress(ValueError, RecursionError):
+        said = answers(mapping(json.loads(result) if type(result) is str else result))
+        if said:
+            return said
+    return one_line(result if type(result) is str else json.dumps(result, ensure_ascii=False), 500)
 
 
 def stamp(text: str) -> str:

@@ -7,6 +7,7 @@ the vendor's packages/core/src/services/chatRecordingTypes.ts and chatRecordingS
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from os.path import basename, dirname, join
@@ -14,7 +15,7 @@ from typing import Any
 
 from core.document import Failure
 from core.text import clean, one_line
-from ingest import rawfiles, records
+from ingest import agentcalls, rawfiles, records
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
@@ -40,7 +41,11 @@ _CALL = _words(
     """
 )
 _DROPPED = _words("info error warning")
-_DROPPED_PARTS = ("inlineData", "fileData", "executableCode", "codeExecutionResult", "functionResponse")
+_DROPPED_PARTS = (
+    "inlineData", "fileData", "executableCode", "codeExecutionResult", "functionResponse", "videoMetadata", "toolCall",
+    "toolResponse", "thoughtSignature",
+)  # fmt: skip
+_FEEDBACK = "User feedback:"
 _REFERENCED = "\n--- Content from referenced files ---"
 _INJECTED = (
     "This is the Gemini CLI. We are setting up the context for our chat.",
@@ -243,6 +248,7 @@ class _State:
             response = mapping(mapping(part.get("functionResponse")).get("response"))
             output, error = string(response.get("output")) or output, string(response.get("error")) or error
         code = _exit_code(output)
+        self._heard(session, string(call.get("name")), identity, output, at, name)
         if status == "cancelled":
             session.noted(identity, "cancelled by the user", at, name)
         elif status == "error" or error:
@@ -252,6 +258,17 @@ class _State:
         agent = string(call.get("agentId"))
         if agent:
             session.noted(identity, f"→ gemini__{one_line(agent, 100)}", at, name)
+
+    def _heard(self, session: Session, tool: str, call: str, output: str, at: str, name: str) -> None:
+        """What a person said to the assistant's questions, or to its plan."""
+        if tool == "ask_user":
+            with contextlib.suppress(ValueError, RecursionError):
+                answer = agentcalls.answers(mapping(json.loads(output)))
+                if answer:
+                    session.noted(call, f"answer: {answer}", at, name)
+        elif tool == "exit_plan_mode" and _FEEDBACK in output:
+            said = output.partition(_FEEDBACK)[2].partition("\n\nThe plan is stored at")[0]
+            session.prompt(said.partition("\nRevise the plan")[0].strip().strip('"'), at, f"{name} feedback")
 
     def _unknown(self, what: str) -> None:
         self._reading.count(what, self._line)

@@ -31,10 +31,10 @@ ENTRIES = _words("session message model_change compaction branch_summary session
 DROPPED = _words(
     """
     thinking_level_change custom custom_message label usage context_edit context_transform ephemeral leaf reset
-    active_tools_change
+    active_tools_change reasoning_change
     """
 )
-_COMMON = "type id parentId timestamp appendMode"
+_COMMON = "type id parentId timestamp appendMode seq"
 FIELDS = {
     "session": _words(
         """
@@ -42,10 +42,10 @@ FIELDS = {
         metadata
         """
     ),
-    "message": _words(f"{_COMMON} message"),
+    "message": _words(f"{_COMMON} message terminate"),
     "compaction": _words(
         f"{_COMMON} summary firstKeptEntryId firstKeptEntryIndex tokensBefore tokensAfter details usage fromHook"
-        " systemMessage"
+        " systemMessage retainedTail"
     ),
 }
 ROLES = {

@@ -11,9 +11,11 @@ from typing import Any
 
 from core.text import clean, one_line
 from ingest import toolcalls
+from ingest.values import mapping
 
 _SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash", "/usr/bin/zsh", "powershell")
 _MAX_CODE = 4000
+_MAX_ANSWER = 2000
 _PATCHED = (("*** Update File: ", ""), ("*** Add File: ", " (new)"), ("*** Delete File: ", " (deleted)"))
 _PATHS = (
     "file_path",
@@ -79,6 +81,21 @@ def call(name: str, given: Any) -> str:
     if kind is None:
         return toolcalls.call(name, given)
     return toolcalls.call_as(kind, name, _ARGUMENTS[kind](given) if kind in _ARGUMENTS else given)
+
+
+def answers(data: dict[str, Any]) -> str:
+    """One line of what a person answered to the assistant's questions (``request_user_input``, ``ask_user``), or ""."""
+    found = data.get("answers")
+    if type(found) is not dict:
+        return ""
+    said: list[str] = []
+    for question, answer in found.items():
+        chosen = mapping(answer).get("answers", answer)
+        texts = [chosen] if type(chosen) is str else chosen if type(chosen) is list else []
+        shown = ", ".join(text for text in texts if type(text) is str).replace("user_note: ", "")
+        if shown:
+            said.append(f"{question}: {shown}" if len(found) > 1 else shown)
+    return one_line("; ".join(said), _MAX_ANSWER)
 
 
 def command_text(command: Any) -> str:

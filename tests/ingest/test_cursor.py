@@ -69,6 +69,29 @@ def test_the_second_generation_is_put_together_from_its_rows(home: Home, tmp_pat
     assert ingest(home, tmp_path).unchanged == 1
 
 
+def test_since_3_16_a_table_of_headers_says_what_a_conversation_is_called_and_where_it_was(
+    home: Home, tmp_path: Path
+) -> None:
+    asked = {"name": "ask_question", "toolCallId": "q", "params": "{}", "status": "completed",
+        "result": '{"answers": {"zero": {"answers": ["Return None"]}}}'}  # fmt: skip
+    rows = {
+        "composerData:c1": {"composerId": "c1", "_v": 17, "fullConversationHeadersOnly": [{"bubbleId": "b1"}]},
+        "bubbleId:c1:b1": {"type": 1, "text": "Why does it fail?", "createdAt": "2026-08-17T18:55:41.627Z"},
+        "bubbleId:c1:b2": {"type": 2, "text": "I ask.", "toolFormerData": asked},
+    }
+    path = database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    head = {"type": "head", "name": "The race", "trackedGitRepos": [{"repoPath": "/home/me/api"}], "createdAt": AT}
+    connection = apsw.Connection(str(path))
+    connection.execute("create table composerHeaders(composerId text primary key, workspaceId text, value text)")
+    connection.execute("insert into composerHeaders values('c1', 'w', ?)", (json.dumps(head),))
+    connection.execute("insert into composerHeaders values('c2', 'w', null)")
+    connection.close()
+    assert ingest(home, tmp_path).failed_records == 0
+    meta, body = document(home, "c1")
+    assert (meta["title"], meta["project"], meta["date"]) == ("The race", "/home/me/api", "2026-04-28T09:14:03Z")
+    assert "  answer: Return None" in body
+
+
 def test_the_first_generation_is_inline_in_the_workspaces_database(home: Home, tmp_path: Path) -> None:
     talk = [{"type": 1, "bubbleId": "b1", "text": "Why?"}, {"type": 2, "bubbleId": "b2", "text": "So."}]
     tab = {"tabId": "t1", "chatTitle": "A chat", "lastSendTime": AT, "bubbles": [

@@ -165,6 +165,20 @@ def test_the_project_is_found_beside_the_sessions(home: Home, tmp_path: Path, ho
     assert split(corpus(home)["gemini__s1.md"].decode())[0]["project"] == place
 
 
+def test_what_a_person_said_to_a_question_or_a_plan_is_kept(home: Home, tmp_path: Path) -> None:
+    refused = 'Plan rejected. User feedback: "Smaller steps."\n\nThe plan is stored at: p.md\nRevise the plan.'
+    asked = {**call(json.dumps({"answers": {"0": "Return None", "1": "Yes"}})), "id": "q", "name": "ask_user"}
+    planned = {**call(refused), "id": "p", "name": "exit_plan_mode"}
+    part = {"thoughtSignature": "x"}
+    answer = {**said("m2", "So."), "content": [{"text": "So."}, part], "toolCalls": [asked, planned]}
+    journal(tmp_path / "chats/session-x.jsonl", user("m1", "Divide"), answer)
+    assert ingest(home, tmp_path).unknown == {}
+    shown = body(home)
+    assert "  answer: 0: Return None; 1: Yes" in shown
+    assert "\n\nSmaller steps.\n" in shown
+    assert "The plan is stored" not in shown
+
+
 def test_a_subagent_names_its_parent(home: Home, tmp_path: Path) -> None:
     path = journal(tmp_path / "chats/s0/s1.jsonl", {"$set": {"kind": "subagent"}}, user("a", "Find it"))
     ingest(home, tmp_path)

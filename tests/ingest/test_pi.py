@@ -222,3 +222,14 @@ def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
         for section in split(data.decode())[1].split("\n## [")[1:]:
             role, _, said = section.partition("\n\n")
             assert not ("user" in role and said.startswith("<"))
+
+
+def test_what_a_compaction_retains_stands_where_it_was_said_and_only_there(home: Home, tmp_path: Path) -> None:
+    tail = [{"role": "user", "content": "Why?"}]
+    tree = Tree().user("Why?").said({"type": "text", "text": "So."})
+    tree.entry("compaction", summary="They asked why.", tokensBefore=5, retainedTail=tail, usage={"output": 3})
+    tree.entry("reasoning_change", reasoning="high").save(tmp_path / f"x_{SESSION}.jsonl")
+    assert ingest(home, tmp_path).unknown == {}
+    shown = corpus(home)[f"pi__{SESSION}.md"].decode().partition("\n---\n")[2]
+    assert shown.count("\n\nWhy?\n") == 1
+    assert "They asked why." in shown
