@@ -29,6 +29,10 @@ FILE = "SKILL.md"
 _PREFIX = "brain-"
 # The open form permits a description of so many characters.
 _OPEN_DESCRIPTION = 1024
+# Claude Code compares globs with paths below the folder it was started in (seen in 2.1.197): one that begins with ~
+# or / matches nothing there, and a skill with no other would never be offered.
+_ROOTED = ("~", "/")
+_ANY = "**"
 
 
 def names() -> list[str]:
@@ -74,6 +78,9 @@ def content(name: str, scope: list[str] | None = None, *, agents: bool = False) 
         if where:
             said += f" Only when working below {', '.join(where)}."
         meta["description"] = said[:_OPEN_DESCRIPTION]
+    elif rooted := [glob for glob in meta.get("paths", []) if glob.startswith(_ROOTED)]:
+        meta["when_to_use"] = f"{meta.get('when_to_use', '')} Only when working below {', '.join(rooted)}.".strip()
+        meta["paths"] = [*meta["paths"], _ANY]
     meta["metadata"] = {"version": VERSION}
     return render(meta, body)
 
@@ -102,8 +109,7 @@ def install(
             outcome = "installed"
         if outcome != "kept":
             installed.add(home, "skills", path, {"sha256": _digest(data), "scope": scope, "agents": agents})
-        paths = split(data.decode())[0].get("paths", [])
-        report.append({"name": name, "path": path, "outcome": outcome, "scopes": paths})
+        report.append({"name": name, "path": path, "outcome": outcome, "scopes": _scopes(data)})
     return report
 
 
@@ -141,12 +147,19 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
     there = read_or_none(path)
     if there is None:
         return {"state": "missing" if record else "not installed", "scopes": []}
-    scopes = split(there.decode("utf-8", "replace"))[0].get("paths", [])
+    scopes = _scopes(there)
     if record is None or _digest(there) != record["sha256"]:
         return {"state": "edited", "scopes": scopes}
     known = isdir(join(shipped("skills"), name))
     current = known and content(name, record["scope"], agents=record["agents"]) == there
     return {"state": "current" if current else "outdated", "scopes": scopes}
+
+
+def _scopes(data: bytes) -> list[str]:
+    """The globs that somebody chose, without the one that has the skill offered at all."""
+    found = split(data.decode("utf-8", "replace"))[0].get("paths", [])
+    globs = [str(each) for each in found] if isinstance(found, list) else [str(found)]
+    return globs[:-1] if globs[-1:] == [_ANY] and any(glob.startswith(_ROOTED) for glob in globs) else globs
 
 
 def _digest(data: bytes) -> str:

@@ -42,6 +42,10 @@ class ClaudeCode:
             "ANTHROPIC_API_KEY": "any",
             "ANTHROPIC_BASE_URL": self.api.url.removesuffix("/v1"),
             "DISABLE_AUTOUPDATER": "1",
+            # Servers are waited for, however busy the machine is.
+            "MCP_CONNECTION_NONBLOCKING": "0",
+            "MCP_CONNECT_TIMEOUT_MS": "60000",
+            "MCP_TIMEOUT": "60000",
         }
 
     def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:

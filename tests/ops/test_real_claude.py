@@ -116,6 +116,25 @@ def test_a_model_that_asks_the_memory_gets_the_answer(plugged: ClaudeCode, brain
     assert "blue tank because the red one leaks" in json.dumps(plugged.requests()[-1]["messages"])
 
 
+def test_a_skill_with_a_scope_is_offered_once_a_file_was_touched(claude: ClaudeCode, home: Home) -> None:
+    skills.install(home, str(claude.config / "skills"), skills.scopes(["ask=~/work/**", "recent=**/*.never"]))
+    file = claude.project / "a.ts"
+    file.write_text("let a = 1\n")
+    reads, answers = streams(tool={"name": "Read", "input": {"file_path": str(file)}}, stop="tool_use"), streams("done")
+
+    def behave(handler: Any, body: Any) -> bool:
+        return (answers if "tool_result" in json.dumps(body["messages"]) else reads)(handler, body)
+
+    claude.api.always = behave
+    assert claude.run("-p", "read it", "--allowedTools", "Read").stdout.strip() == "done"
+    first, second = (json.dumps(request["messages"]) for request in claude.requests())
+    assert "- brain-inbox: " in first, "it has no scope"
+    assert "- brain-ask: " not in first
+    assert "- brain-ask: " in second
+    assert "Only when working below ~/work/**." in second
+    assert "- brain-recent: " not in second
+
+
 def test_installed_hooks_fire_speak_of_misses_and_recall(
     claude: ClaudeCode, brain: Brain, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,16 +51,31 @@ def test_the_open_form_keeps_to_the_open_fields(name: str) -> None:
 
 def test_the_default_scopes_are_the_documented_ones() -> None:
     for name, scope in DEFAULTS.items():
-        assert split(skills.content(name).decode())[0].get("paths", []) == scope
+        paths = split(skills.content(name).decode())[0].get("paths", [])
+        assert paths == ([*scope, "**"] if scope else [])
 
 
 def test_scopes_are_the_users_and_outlive_an_update(home: Home, tmp_path: Path) -> None:
     where = str(tmp_path / "skills")
     skills.install(home, where, skills.scopes(["ask=~/work/**", "ask=~/oss/**", "recent="]))
     meta, _ = split((tmp_path / "skills/brain-ask/SKILL.md").read_text())
-    assert meta["paths"] == ["~/work/**", "~/oss/**"]
+    assert meta["paths"] == ["~/work/**", "~/oss/**", "**"], "the last has Claude Code offer it at all"
+    assert meta["when_to_use"].endswith("Only when working below ~/work/**, ~/oss/**.")
     assert "paths" not in split((tmp_path / "skills/brain-recent/SKILL.md").read_text())[0]
-    assert {each["outcome"] for each in skills.install(home, where, {})} == {"unchanged"}
+    again = {each["name"]: each for each in skills.install(home, where, {})}
+    assert {each["outcome"] for each in again.values()} == {"unchanged"}
+    assert (again["brain-ask"]["scopes"], again["brain-recent"]["scopes"]) == (["~/work/**", "~/oss/**"], [])
+    assert {each["name"]: each["scopes"] for each in skills.status(home, where)}["brain-ask"] == [
+        "~/work/**",
+        "~/oss/**",
+    ]
+
+
+def test_a_scope_within_projects_is_claude_codes_to_apply(home: Home, tmp_path: Path) -> None:
+    skills.install(home, str(tmp_path / "skills"), skills.scopes(["ask=**/*.ts"]))
+    meta, _ = split((tmp_path / "skills/brain-ask/SKILL.md").read_text())
+    assert meta["paths"] == ["**/*.ts"]
+    assert "Only when" not in meta["when_to_use"]
 
 
 @pytest.mark.parametrize("given", ["ask", "nothing=~/x/**", "=x"])
