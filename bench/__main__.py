@@ -7,12 +7,28 @@ import json
 import sys
 from pathlib import Path
 
-from bench import ask, chrome, code, doctor, embed, engine, hooks, index, locomo, recall, safety, sources, vectors, warm
+from bench import (
+    ask,
+    chrome,
+    code,
+    doctor,
+    embed,
+    engine,
+    hooks,
+    index,
+    locomo,
+    recall,
+    safety,
+    sources,
+    vectors,
+    warm,
+    watch,
+)
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
 SUITES = tuple(
-    "ask warm hooks index qmd embed chrome code sources redaction archive vectors doctor locomo sets".split()
+    "ask warm hooks index qmd embed chrome code sources redaction archive vectors doctor watch locomo sets".split()
 )
 RESULTS = ROOT / "bench" / "results.md"
 
@@ -62,6 +78,8 @@ def main(argv: list[str] | None = None) -> int:
             vectors.measure(report, quick=arguments.quick)
         if "doctor" in suites:
             doctor.measure(report, quick=arguments.quick)
+        if "watch" in suites:
+            watch.measure(report, quick=arguments.quick)
         if "code" in suites:
             code.measure(report, quick=arguments.quick)
         if "locomo" in suites:
