@@ -243,7 +243,8 @@ def _ledger(name: str, counted: dict[str, Any]) -> Iterable[str]:
     kinds = [entry for entry in unknown.items() if isinstance(entry[1], dict)] if isinstance(unknown, dict) else []
     for what, entry in kinds[:_UNKNOWN_KINDS]:
         first = one_line(str(entry.get("example", "?")))
-        yield f"  unknown record: {one_line(what)}, {entry.get('count', '?')} ×, first at {first}"
+        look = f", {one_line(str(entry['shape']))}" if entry.get("shape") else ""
+        yield f"  unknown: {one_line(what)}, {entry.get('count', '?')} ×, first at {first}{look}"
     yield from _rest(len(kinds) - _UNKNOWN_KINDS, "kind")
     listed = counted.get("failed")
     failures = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []

@@ -127,7 +127,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
             f"  fails: {printable(failure['path'])}: {failure['reason']}" for failure in ledger["failed"][:_SHOWN]
         ]
         lines += [
-            f"  unknown record: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()
+            f"  unknown: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()
         ]
         lines += [f"  reads {printable(path)}" for path in would["files"][:_SHOWN]]
     write("\n".join([*lines, "nothing was written"]) + "\n")
@@ -151,7 +151,7 @@ def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[
         if more > 0:
             yield f"  and {more} more: brain explain --json"
         for kind, seen in ledger["unknown"].items():
-            yield f"  unknown record: {printable(kind)} ({seen['count']} ×)"
+            yield f"  unknown: {printable(kind)} ({seen['count']} ×)"
     for name, change in report["collections"].items():
         if change["added"] or change["updated"] or change["removed"]:
             yield f"{name}: {change['added']} added, {change['updated']} updated, {change['removed']} removed"

@@ -77,7 +77,7 @@ def _origin(thread: dict[str, Any]) -> str:
 
 def _message(session: Session, reading: Reading, message: dict[str, Any], name: str) -> None:
     for field in sorted(message.keys() - _MESSAGE):
-        reading.count(f"message: field {one_line(field, 60)}")
+        reading.count(f"message: field {one_line(field, 60)}", 0, message[field])
     role, usage = message.get("role"), mapping(message.get("usage"))
     at = moment(mapping(message.get("meta")).get("sentAt")) or moment(usage.get("timestamp"))
     at = at or moment(message.get("timestamp"))

@@ -35,6 +35,9 @@ from ingest.values import blocks, instant, mapping, plain, string
 
 _SYNTHETIC = "<synthetic>"
 
+# (what is not known, what stands there) of a record, in order.
+Unknown = list[tuple[str, Any]]
+
 
 class Part:
     """What one file tells of one unit. ``first``/``last`` are the bounds of its conversation's timestamps.
@@ -90,8 +93,8 @@ class Part:
         """What the unit's document may show, in the order of the file; a ``Gap`` where it is too long."""
         return self._window.events()
 
-    def add(self, record: dict[str, Any], unknown: dict[str, int]) -> None:
-        """Take one record in; what is not known is counted in ``unknown``.
+    def add(self, record: dict[str, Any], unknown: Unknown) -> None:
+        """Take one record in; what is not known is added to ``unknown``.
 
         Raises the usual TypeError, ValueError … where a record's shape is none that was ever seen.
         """
@@ -129,7 +132,12 @@ class Part:
             origin = string(record.get("parentSessionId"))
             self.forked_from = self.forked_from or ("" if origin == record.get("sessionId") else origin)
         else:
-            _count(unknown, one_line(kind, 60) if isinstance(kind, str) and kind else "(no type)")
+            own = {name: value for name, value in record.items() if name not in vocabulary.RECORD}
+            unknown.append((one_line(kind, 60) if isinstance(kind, str) and kind else "(no type)", own or None))
+            return
+        known = vocabulary.FIELDS.get(kind, vocabulary.RECORD)
+        if not record.keys() <= known:
+            _fields(kind, record, known, unknown)
 
     def _common(self, record: dict[str, Any]) -> str:
         get = record.get
@@ -172,11 +180,13 @@ class Part:
             self._chains[uuid] = root
         return root
 
-    def _assistant(self, record: dict[str, Any], uuid: str, at: str, unknown: dict[str, int]) -> None:
+    def _assistant(self, record: dict[str, Any], uuid: str, at: str, unknown: Unknown) -> None:
         chain = self._chain(record, uuid)
         message = record.get("message")
         if not isinstance(message, dict):
             message = {"content": message}
+        elif not message.keys() <= vocabulary.MESSAGE:
+            _fields("assistant message", message, vocabulary.MESSAGE, unknown)
         model = message.get("model")
         if record.get("isApiErrorMessage") or model == _SYNTHETIC:
             return
@@ -191,6 +201,9 @@ class Part:
                 self.tokens[identity or uuid] = tokens
         for block in blocks(message.get("content")):
             kind = block.get("type")
+            fields = vocabulary.BLOCKS.get(kind) if type(kind) is str else None
+            if fields is not None and not block.keys() <= fields:
+                _fields(f"block {kind}", block, fields, unknown)
             if kind == "tool_use" or kind == "server_tool_use" or kind == "mcp_tool_use":
                 name, call = string(block.get("name")), string(block.get("id"))
                 if name in ("ExitPlanMode", "exit_plan_mode") and not string(mapping(block.get("input")).get("plan")):
@@ -207,7 +220,7 @@ class Part:
                 if text:
                     self._put(THINKING, text, at, uuid, identity, "", chain)
             elif kind not in vocabulary.DROPPED_ASSISTANT_BLOCKS:
-                _count(unknown, f"assistant block {one_line(str(kind), 60)}")
+                unknown.append((f"assistant block {one_line(str(kind), 60)}", block))
 
     def _asked(self, call: str, given: dict[str, Any]) -> None:
         """Keep what a subagent was asked for under the call's id, until its result names the agent."""
@@ -216,10 +229,12 @@ class Part:
         if call:
             self.links[f"call {call}"] = f"{kind}\t{task}"
 
-    def _user(self, record: dict[str, Any], uuid: str, at: str, unknown: dict[str, int]) -> None:
+    def _user(self, record: dict[str, Any], uuid: str, at: str, unknown: Unknown) -> None:
         chain = self._chain(record, uuid)
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else message
+        if isinstance(message, dict) and not message.keys() <= vocabulary.MESSAGE:
+            _fields("user message", message, vocabulary.MESSAGE, unknown)
         origin = mapping(record.get("origin"))
         by = string(origin.get("kind"))
         machine = by in vocabulary.MACHINES or (bool(record.get("isMeta")) and by != "channel")
@@ -227,6 +242,9 @@ class Part:
         typed: list[str] = []
         for block in blocks(content):
             kind = block.get("type")
+            fields = vocabulary.BLOCKS.get(kind) if type(kind) is str else None
+            if fields is not None and not block.keys() <= fields:
+                _fields(f"block {kind}", block, fields, unknown)
             if kind == "tool_result":
                 self._result(block, record.get("toolUseResult"), at, uuid, chain)
             elif kind == "text":
@@ -246,7 +264,7 @@ class Part:
                 elif found and (kept or found != TEAMMATE):
                     self._put(found, kept, at, uuid, "", "", chain)
             elif kind not in vocabulary.DROPPED_USER_BLOCKS:
-                _count(unknown, f"user block {one_line(str(kind), 60)}")
+                unknown.append((f"user block {one_line(str(kind), 60)}", block))
         if typed:
             self._put(PROMPT, "\n\n".join(typed), at, uuid, "", "", chain)
 
@@ -262,7 +280,7 @@ class Part:
         if found.said:
             self._put(PROMPT, found.said, at, uuid, "", "", chain)
 
-    def _system(self, record: dict[str, Any], uuid: str, unknown: dict[str, int]) -> None:
+    def _system(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         subtype = record.get("subtype")
         if subtype is None or subtype in vocabulary.DROPPED_SYSTEM:
             value = record.get("slug")
@@ -279,9 +297,9 @@ class Part:
             if found == COMMAND:
                 self._put(COMMAND, kept, self._common(record), uuid)
         else:
-            _count(unknown, f"system {one_line(str(subtype), 60)}")
+            unknown.append((f"system {one_line(str(subtype), 60)}", content or None))
 
-    def _attachment(self, record: dict[str, Any], uuid: str, unknown: dict[str, int]) -> None:
+    def _attachment(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         attachment = mapping(record.get("attachment"))
         kind = attachment.get("type")
         if kind == "queued_command":
@@ -298,7 +316,7 @@ class Part:
         elif kind == "teammate_mailbox":
             self._teammate(human.mailbox(attachment.get("messages")), record, uuid)
         elif kind not in vocabulary.DROPPED_ATTACHMENTS:
-            _count(unknown, f"attachment {one_line(str(kind), 60)}")
+            unknown.append((f"attachment {one_line(str(kind), 60)}", attachment))
 
     def _teammate(self, said: str, record: dict[str, Any], uuid: str) -> None:
         if said:
@@ -325,5 +343,6 @@ class Part:
             self._put(QUEUED if found == PROMPT else COMMAND, kept, at, uuid, "", "", chain)
 
 
-def _count(unknown: dict[str, int], what: str) -> None:
-    unknown[what] = unknown.get(what, 0) + 1
+def _fields(what: str, found: dict[str, Any], known: frozenset[str], unknown: Unknown) -> None:
+    for name in sorted(found.keys() - known):
+        unknown.append((f"{what}: field {one_line(name, 60)}", found[name]))

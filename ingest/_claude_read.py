@@ -10,7 +10,7 @@ from core.document import Failure
 from core.text import clean, one_line
 from ingest import _claude_vocabulary as vocabulary
 from ingest import records
-from ingest._claude_events import Part
+from ingest._claude_events import Part, Unknown
 from ingest.reading import BROKEN, Reading, lines
 from ingest.units import unit_key
 
@@ -71,7 +71,7 @@ def agent_of(path: str) -> str:
 def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
     """Hand each record to the part it belongs to: one unit a file, but for the odd file with several sessions."""
     early: list[tuple[int, dict[str, Any]]] = []
-    fresh: dict[str, int] = {}
+    fresh: Unknown = []
     part: Part | None = None
     session = agent = None
     recognised = False
@@ -109,9 +109,7 @@ def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
         reading.parts.clear()
 
 
-def _nameless(
-    reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: dict[str, int]
-) -> Part:
+def _nameless(reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: Unknown) -> Part:
     """The part of records that name no session (fragments, very old exports): the first of them is its identity."""
     mark = _fingerprint(early[0][1])
     stem = clean(os.fsencode(basename(reading.path)).decode("utf-8", "replace")).rpartition(".")[0]
@@ -140,15 +138,14 @@ def _part(reading: Reading, unit: str) -> Part:
     return part
 
 
-def _add(part: Part, record: dict[str, Any], line: int, reading: Reading, fresh: dict[str, int]) -> None:
+def _add(part: Part, record: dict[str, Any], line: int, reading: Reading, fresh: Unknown) -> None:
     try:
         part.add(record, fresh)
     except BROKEN as error:
         reading.broken(error, line)
     if fresh:
-        for what, count in fresh.items():
-            seen, first = reading.unknown.get(what, (0, line))
-            reading.unknown[what] = (seen + count, first)
+        for what, value in fresh:
+            reading.count(what, line, value)
         fresh.clear()
 
 

@@ -70,3 +70,58 @@ DROPPED_ASSISTANT_BLOCKS = _words(
     text_editor_code_execution_tool_result tool_search_tool_result advisor_tool_result container_upload compaction
     """
 )
+
+# Fields of every record, whatever its type; those of its type besides. Whatever else stands in it is not known.
+RECORD = _words(
+    """
+    type uuid parentUuid logicalParentUuid sessionId session_id timestamp cwd version gitBranch userType entrypoint
+    isSidechain isMeta agentId agentName agentColor teamName slug forkedFrom sessionKind promptId origin parentSessionId
+    attributionAgent attributionSkill attributionPlugin attributionMcpServer attributionMcpTool
+    """
+)
+FIELDS = {
+    "user": RECORD
+    | _words(
+        """
+        message content toolUseResult sourceToolUseID sourceToolAssistantUUID thinkingMetadata todos permissionMode
+        isCompactSummary isVisibleInTranscriptOnly imagePasteIds planContent promptSource mcpMeta isReplay isSynthetic
+        summarizeMetadata interruptedMessageId parent_tool_use_id queuePriority
+        """
+    ),
+    "assistant": RECORD
+    | _words(
+        """
+        message content requestId isApiErrorMessage apiError apiErrorStatus error errorDetails retryInMs retryAttempt
+        maxRetries costUSD durationMs isVirtual advisorModel parent_tool_use_id isReplay
+        """
+    ),
+    "system": RECORD
+    | _words(
+        """
+        content subtype level toolUseID hookCount hookInfos hookErrors hasOutput preventedContinuation stopReason
+        durationMs messageCount compactMetadata microcompactMetadata url error cause retryInMs retryAttempt maxRetries
+        model tools commands direction trigger originalModel fallbackModel requestId writtenPaths snapshotFiles
+        pendingBackgroundAgentCount pendingWorkflowCount budgetTokens budgetLimit budgetNudges isSnapshotUpdate
+        hookAdditionalContext hookLabel refusedModel
+        """
+    ),
+    "attachment": RECORD | _words("attachment"),
+    "summary": RECORD | _words("summary leafUuid"),
+    "queue-operation": RECORD | _words("operation content taskId"),
+    "custom-title": RECORD | _words("customTitle title"),
+    "ai-title": RECORD | _words("aiTitle title"),
+    "pr-link": RECORD | _words("prNumber prUrl prRepository"),
+    "fork-context-ref": RECORD | _words("parentLastUuid contextLength"),
+}
+# Fields of a message and of the blocks that are read.
+MESSAGE = _words(
+    """
+    role content id type model stop_reason stop_sequence stop_details usage context_management container diagnostics
+    """
+)
+BLOCKS = {
+    "text": _words("type text citations cache_control"),
+    "thinking": _words("type thinking signature"),
+    "tool_use": _words("type id name input caller cache_control"),
+    "tool_result": _words("type tool_use_id content is_error cache_control"),
+}

@@ -428,8 +428,8 @@ class _Rollout:
 
     # Drift
 
-    def _unknown(self, what: str) -> None:
-        self._reading.count(what, self._line)
+    def _unknown(self, what: str, value: Any = None) -> None:
+        self._reading.count(what, self._line, value)
 
     def _check(self, what: str, found: dict[str, Any]) -> None:
         fields = known.FIELDS[what]
@@ -438,7 +438,7 @@ class _Rollout:
 
     def _fields(self, what: str, found: dict[str, Any], fields: frozenset[str]) -> None:
         for name in sorted(found.keys() - fields):
-            self._unknown(f"{what}: field {one_line(name, 60)}")
+            self._unknown(f"{what}: field {one_line(name, 60)}", found[name])
 
 
 def _ordinal(record: dict[str, Any]) -> float:

@@ -149,11 +149,11 @@ class _Events:
             return
         self._recognised = self._recognised or "parentId" in record or kind == "session.start"
         for name in sorted(record.keys() - _EVENT):
-            self._unknown(f"event: field {one_line(name, 60)}")
+            self._unknown(f"event: field {one_line(name, 60)}", record[name])
         fields = _DATA.get(kind)
         if fields is not None and not data.keys() <= fields:
             for name in sorted(data.keys() - fields):
-                self._unknown(f"{kind}: field {one_line(name, 60)}")
+                self._unknown(f"{kind}: field {one_line(name, 60)}", data[name])
         session, event = self._session, one_line(string(record.get("id")), 200)
         session.records += 1
         if event:
@@ -275,8 +275,8 @@ class _Events:
         session.branch = session.branch or string(about.get("branch"))
         self._reading.parts[session.unit] = session
 
-    def _unknown(self, what: str) -> None:
-        self._reading.count(what, self._line)
+    def _unknown(self, what: str, value: Any = None) -> None:
+        self._reading.count(what, self._line, value)
 
 
 def _typed(text: str) -> str:

@@ -62,7 +62,7 @@ def _records(source: records.Records, reading: Reading) -> None:
             continue
         recognised = recognised or type(inner) is dict
         for name in sorted(record.keys() - _FIELDS):
-            reading.count(f"record: field {one_line(name, 60)}", line)
+            reading.count(f"record: field {one_line(name, 60)}", line, record[name])
         session.records += 1
         try:
             message(session, reading, role, mapping(inner).get("content") if type(inner) is dict else inner, line)

@@ -113,7 +113,7 @@ class _State:
 
     def _set(self, values: dict[str, Any]) -> None:
         for name in sorted(values.keys() - _METADATA):
-            self._unknown(f"session: field {one_line(name, 60)}")
+            self._unknown(f"session: field {one_line(name, 60)}", values[name])
         messages = values.get("messages")
         if type(messages) is list:
             self._messages.clear()
@@ -188,7 +188,7 @@ class _State:
 
     def _message(self, session: Session, name: str, message: dict[str, Any]) -> None:
         for field in sorted(message.keys() - _MESSAGE):
-            self._unknown(f"message: field {one_line(field, 60)}")
+            self._unknown(f"message: field {one_line(field, 60)}", message[field])
         kind, at = message.get("type"), moment(message.get("timestamp"))
         session.seen(at)
         if kind == "user":
@@ -238,7 +238,7 @@ class _State:
 
     def _call(self, session: Session, name: str, call: dict[str, Any], at: str) -> None:
         for field in sorted(call.keys() - _CALL):
-            self._unknown(f"tool call: field {one_line(field, 60)}")
+            self._unknown(f"tool call: field {one_line(field, 60)}", call[field])
         identity = string(call.get("id"))
         at = moment(call.get("timestamp")) or at
         session.seen(at)
@@ -270,8 +270,8 @@ class _State:
             said = output.partition(_FEEDBACK)[2].partition("\n\nThe plan is stored at")[0]
             session.prompt(said.partition("\nRevise the plan")[0].strip().strip('"'), at, f"{name} feedback")
 
-    def _unknown(self, what: str) -> None:
-        self._reading.count(what, self._line)
+    def _unknown(self, what: str, value: Any = None) -> None:
+        self._reading.count(what, self._line, value)
 
 
 def _parts(content: Any) -> list[dict[str, Any]]:

@@ -223,13 +223,13 @@ class _Talk:
             said = "; ".join(", ".join(map(str, answer)) for answer in answers if type(answer) is list)
             session.noted(call, f"answer: {one_line(said, 2000)}", at, name)
 
-    def _unknown(self, what: str) -> None:
-        self._reading.count(what)
+    def _unknown(self, what: str, value: Any = None) -> None:
+        self._reading.count(what, 0, value)
 
     def _check(self, what: str, found: dict[str, Any]) -> None:
         if not found.keys() <= _FIELDS[what]:
             for name in sorted(found.keys() - _FIELDS[what]):
-                self._unknown(f"{what}: field {one_line(name, 60)}")
+                self._unknown(f"{what}: field {one_line(name, 60)}", found[name])
 
     def row(self, kind: str, name: str, data: dict[str, Any], at: str) -> None:
         """A row of the second projection (2.0 and later), which has no parts of its own."""

@@ -232,12 +232,12 @@ class Tree:
         if message.get("stopReason") == "aborted":
             session.interrupted(at, f"{entry} aborted" if entry else "")
 
-    def _unknown(self, what: str) -> None:
-        self._reading.count(what, self._line)
+    def _unknown(self, what: str, value: Any = None) -> None:
+        self._reading.count(what, self._line, value)
 
     def _fields(self, what: str, found: dict[str, Any], fields: frozenset[str]) -> None:
         for name in sorted(found.keys() - fields):
-            self._unknown(f"{what}: field {one_line(name, 60)}")
+            self._unknown(f"{what}: field {one_line(name, 60)}", found[name])
 
 
 def typed(text: str) -> str:

@@ -107,8 +107,10 @@ class Ledger:
         """Add what one file had to say: counts by reason or kind, and the first ``failures``."""
         for reason, count in notes.get("dropped", {}).items():
             self.dropped[reason] = self.dropped.get(reason, 0) + count
-        for what, (count, line) in notes.get("unknown", {}).items():
+        for what, (count, line, *look) in notes.get("unknown", {}).items():
             entry = self.unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
+            if look and look[0]:
+                entry.setdefault("shape", look[0])
             entry["count"] = int(str(entry["count"])) + count
             seen = entry.get("versions")
             found = {*(seen if isinstance(seen, list) else ()), *notes.get("versions", ())}

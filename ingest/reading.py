@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.redaction import clean, clean_document
 from ingest import rawfiles, records
+from ingest.shapes import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +32,8 @@ class Reading:
     A part is what ``ingest.turns.PartLike`` says, with the fields that its source's ``compose`` wants. ``size``,
     ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe the prefix that
     was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what was not
-    understood to (count, first line), in files of these ``versions`` of the tool; ``failures`` holds the first of
-    ``failed_reasons``.
+    understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
+    ``failures`` holds the first of ``failed_reasons``.
     """
 
     __slots__ = (
@@ -60,7 +61,7 @@ class Reading:
         self.failed_reasons: dict[str, int] = {}
         self.failed: Failure | None = None
         self.skipped = ""
-        self.unknown: dict[str, tuple[int, int]] = {}
+        self.unknown: dict[str, tuple[int, int, str]] = {}
         self.versions: list[str] = []
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
@@ -77,10 +78,13 @@ class Reading:
         if len(self.failures) < _MAX_FAILURES:
             self.failures.append(failure)
 
-    def count(self, what: str, line: int = 0) -> None:
-        """Count something that is not known; ``line`` is where it stands, 1-based."""
-        seen, first = self.unknown.get(what, (0, line))
-        self.unknown[what] = (seen + 1, first)
+    def count(self, what: str, line: int = 0, value: Any = None) -> None:
+        """Count something that is not known; ``line`` is where it stands, 1-based, ``value`` what stands there."""
+        known = self.unknown.get(what)
+        if known is None:
+            self.unknown[what] = (1, line, "" if value is None else shape(value))
+        else:
+            self.unknown[what] = (known[0] + 1, *known[1:])
 
     def broken(self, error: BaseException, line: int = 0) -> None:
         """Count a record whose shape is none that was ever seen."""

@@ -130,7 +130,7 @@ def _sources(found: dict[str, Any]) -> Iterator[dict[str, str]]:
         if isinstance(unknown, dict) and unknown:
             kinds = sorted(unknown, key=lambda kind: -_count(unknown[kind]))
             some = ", ".join(kinds[:_KINDS]) + (f" and {len(kinds) - _KINDS} more" if len(kinds) > _KINDS else "")
-            message = f"{name}: records of kinds that this version does not know: {some}"
+            message = f"{name}: records or fields that this version does not know: {some}"
             yield _problem("notice", "ledger", message, "brain explain shows where each was first seen")
         if parts:
             message = f"{name}: {' and '.join(parts)} could not be read"

@@ -39,7 +39,7 @@ def drift(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 f"drift:{name}",
                 "warning",
-                f"{name} writes records of {len(unknown)} kinds that this version does not know: {kinds}",
+                f"{name} writes {len(unknown)} kinds of records or fields that this version does not know: {kinds}",
                 "upgrade brain; brain explain --json shows examples",
             )
 

@@ -88,7 +88,7 @@ def test_what_a_run_did_not_understand_is_said_in_words(brain: Brain, tmp_path: 
     assert "    failed: 10 × malformed line\n" in shown
     assert f"    failed: {transcript}:1: malformed line (" in shown
     assert "    and 7 more failures: brain explain --json\n" in shown
-    assert f"    unknown record: odd-0, 1 ×, first at {transcript}:2\n" in shown
+    assert f"    unknown: odd-0, 1 ×, first at {transcript}:2\n" in shown
     assert "    and 5 more kinds: brain explain --json\n" in shown
     assert not any(mark in shown for mark in "{}[]'")
 

@@ -466,7 +466,7 @@ def test_unknown_records_blocks_and_subtypes_are_counted_with_a_first_example(ho
     path = save(
         tmp_path / f"{SESSION}.jsonl",
         s.user("go"),
-        s.record("hologram"),
+        s.record("hologram", beams="a secret of mine"),
         s.record("hologram"),
         s.record("system", subtype="tea_time"),
         s.record("attachment", attachment={"type": "smell"}),
@@ -475,7 +475,12 @@ def test_unknown_records_blocks_and_subtypes_are_counted_with_a_first_example(ho
         {"no": "type"},
     )
     found = ingest(home, tmp_path).unknown
-    assert found["hologram"] == {"count": 2, "example": f"{path}:2", "versions": ["2.1.100"]}
+    assert found["hologram"] == {
+        "count": 2,
+        "example": f"{path}:2",
+        "shape": "an object of beams",
+        "versions": ["2.1.100"],
+    }
     assert set(found) == {
         "hologram",
         "system tea_time",
@@ -485,6 +490,32 @@ def test_unknown_records_blocks_and_subtypes_are_counted_with_a_first_example(ho
         "(no type)",
     }
     assert ingest(home, tmp_path).unknown == found  # remembered, though nothing was read again
+
+
+def test_fields_that_are_not_known_are_counted_and_shown_without_what_they_say(home: Home, tmp_path: Path) -> None:
+    s = Script()
+    path = save(
+        tmp_path / f"{SESSION}.jsonl",
+        {**s.user("go"), "mood": {"felt": "joy to the world", "/home/me/diary": 1, "id83729": 2}},
+        {**s.assistant(text("Gone.")), "mood": [{"felt": "grief"}]},
+        {**s.assistant({"type": "text", "text": "So.", "accent": "the Welsh one"})},
+        {**s.record("summary", summary="x", leafUuid="y"), "taste": 3},
+    )
+    odd = s.assistant(text("Odd."))
+    odd["message"]["weather"] = True
+    save(tmp_path / "later.jsonl", s.user("again"), odd)
+    found = ingest(home, tmp_path).unknown
+    assert {what: (entry["count"], entry.get("shape")) for what, entry in found.items()} == {
+        "user: field mood": (1, "an object of felt and 2 more"),
+        "assistant: field mood": (1, "a list of 1, first an object of felt"),
+        "block text: field accent": (1, "text of 13 characters"),
+        "summary: field taste": (1, "a number"),
+        "assistant message: field weather": (1, "true"),
+    }
+    assert found["user: field mood"]["example"] == f"{path}:1"
+    assert ingest(home, tmp_path).unknown == found
+    kept = (Path(home.state) / "ledger/claude.json").read_text(encoding="utf-8")
+    assert not any(said in kept for said in ("joy", "grief", "Welsh", "diary", "83729"))
 
 
 def test_a_jsonl_of_another_tool_is_skipped_as_such(home: Home, tmp_path: Path) -> None:
