@@ -126,9 +126,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         lines += [
             f"  fails: {printable(failure['path'])}: {failure['reason']}" for failure in ledger["failed"][:_SHOWN]
         ]
-        lines += [
-            f"  unknown: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()
-        ]
+        lines += [f"  unknown: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()]
         lines += [f"  reads {printable(path)}" for path in would["files"][:_SHOWN]]
     write("\n".join([*lines, "nothing was written"]) + "\n")
     return OK
