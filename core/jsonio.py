@@ -7,7 +7,19 @@ prints the same bytes for the same value.
 
 from __future__ import annotations
 
-import apsw
+import _collections_abc
+import sys
+
+# apsw registers its types with ``collections.abc``, and importing that imports its package and ten modules more, a
+# fifth of the interpreter's own start. What is behind the name is `_collections_abc`, which is always there already.
+if "collections" in sys.modules:
+    import apsw
+else:
+    sys.modules["collections"] = sys.modules["collections.abc"] = _collections_abc
+    try:
+        import apsw
+    finally:  # whoever wants the package gets the whole of it
+        del sys.modules["collections"], sys.modules["collections.abc"]
 
 _printer: apsw.Connection | None = None
 
