@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock as dates
 from core import power
+from core.errors import LOCKED
 from runtime.watch_places import CHROME, Place, is_database, places
 
 if TYPE_CHECKING:
@@ -200,17 +201,22 @@ class Watcher:
         return True
 
     def _ran(self, code: int, now: float) -> None:
-        self.counts["failed"] += code > 0
+        self.counts["failed"] += code > 0 and code != LOCKED
         self._last = {
             "command": " ".join(self._words),
             "exit_code": code,
             "ended": dates.iso(int(self._wall())),
             "took_s": round(now - self._began, 1),
         }
-        if self._words != _EMBED:
+        if self._words == _EMBED:
+            # Its time was up before its work was done, or another one is at it.
+            self._stale |= code == LOCKED or now - self._began >= _BUDGET_S
+        else:
             self._not_before = now + min(_EASE * (_of_children() - self._cost), _LONGEST_PAUSE_S)
-        elif now - self._began >= _BUDGET_S:
-            self._stale = True  # its time was up before its work was done
+            if code == LOCKED:  # somebody else has been writing all the while: what changed is still to be read
+                self._not_before = now + _LONGEST_PAUSE_S
+                with self._lock:
+                    (self._browsing if self._words == _BROWSING else self._files).note(now)
 
     def _run(self, words: tuple[str, ...], now: float) -> None:
         self._words = words

@@ -87,6 +87,18 @@ def schedule(patient: Patient) -> Iterator[Finding]:
         yield Finding("schedule", "warning", f"installed once, gone now: {gone[0]}", "brain schedule install")
 
 
+def completions(patient: Patient) -> Iterator[Finding]:
+    """What completes brain in a shell is where it was put."""
+    try:
+        recorded = installed.read(patient.home)["completions"]
+    except BrainError:
+        return  # said by the check of the record
+    for path, details in recorded.items():
+        if not os.path.exists(path):
+            fix = f"brain completion install {details.get('shell') or ''}".rstrip()
+            yield Finding("completion", "notice", f"{path} was installed, and is gone", fix)
+
+
 def watch(patient: Patient) -> Iterator[Finding]:
     """What was to be watched is, by a process that can and whose runs end well."""
     from runtime.resident import control
@@ -128,4 +140,4 @@ def _newest_session(patient: Patient) -> int:
     return int(row[0] or 0) if row else 0
 
 
-CHECKS = (record, hooks_fire, skills_current, schedule, watch)
+CHECKS = (record, hooks_fire, skills_current, schedule, completions, watch)

@@ -18,7 +18,7 @@ import pytest
 
 from core.config import load
 from core.home import Home
-from ops import doctor, hooks, installed, notify, program, skills, wedge
+from ops import completions, doctor, hooks, installed, notify, program, skills, wedge
 from qmd import vectors
 from qmd.store import open_index
 from runtime import due, indexing
@@ -255,6 +255,16 @@ def test_a_skill_that_is_gone_is_noticed(well: Home, tmp_path: Path) -> None:
     skills.install(well, str(tmp_path / "skills"), {})
     (tmp_path / "skills/brain-why/SKILL.md").unlink()
     assert "skill:brain-why" in ids(examine(well), "notice")
+
+
+def test_a_completion_that_is_gone_is_noticed(well: Home) -> None:
+    written = completions.install(well, "fish", os.environ)
+    assert ids(examine(well), "notice") == []
+    os.unlink(written["path"])
+    (finding,) = [each for each in examine(well)["findings"] if each["id"] == "completion"]
+    assert finding["fix"] == "brain completion install fish"
+    completions.install(well, "fish", os.environ)
+    assert ids(examine(well), "notice") == []
 
 
 def test_a_record_of_installations_that_is_damaged_is_found(well: Home) -> None:

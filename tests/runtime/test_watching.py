@@ -216,6 +216,23 @@ def test_after_a_run_that_cost_much_there_is_a_pause(watcher: tuple[Watcher, Clo
     assert calls(tmp_path) == ["index", "index"]
 
 
+def test_a_run_that_was_shut_out_is_made_again(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
+    watching, clock = watcher
+    program = tmp_path / "brain"
+    program.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/calls\nexit 70\n')
+    clock.now += 2
+    watching.tick()
+    settle(watching)
+    watching.tick()
+    for seconds in (30, 31):
+        assert calls(tmp_path) == ["index"]
+        watching._looked = watching._swept = clock.now = clock.now + seconds
+        watching.tick()
+    settle(watching)
+    assert calls(tmp_path) == ["index", "index"]
+    assert watching.status()["failed"] == 0
+
+
 def test_a_program_that_cannot_be_started_ends_nothing(home: Home, tmp_path: Path) -> None:
     clock = Clock()
     watching = Watcher(home, [str(tmp_path / "nowhere")], clock=clock, wall=clock.wall)
