@@ -48,6 +48,13 @@ class Busy(EngineTimeout):
     """The endpoint asks for patience (HTTP 429)."""
 
 
+class Overloaded(EngineMissing):
+    """The endpoint, or a gateway before it, serves nobody at present (HTTP 502, 503, 504, 529)."""
+
+
+_OVERLOADED = (502, 503, 504, 529)
+
+
 class Endpoint:
     """``url`` is whole; ``headers`` may hold a key, ``secret``, which is struck out of whatever comes back."""
 
@@ -154,7 +161,7 @@ class Endpoint:
             raise BadInput(f"{self.host} does not take the key (HTTP {status})", self._fix)
         if status == 429 or status >= 500:
             wait_s = _retry_after(headers)
-            kind = Busy if status == 429 else EngineMissing
+            kind = Busy if status == 429 else Overloaded if status in _OVERLOADED else EngineMissing
             failure = kind(f"{self.host} is overloaded or out of order (HTTP {status}){said}", "try again later")
             if wait_s > LONGEST_WAIT_S:
                 raise failure

@@ -60,7 +60,7 @@ _BOUNDS = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
 }
 # What every other session would meet as well: by the API's status (versions since 2.1), or by the words.
-_EVERYONES = frozenset((401, 402, 403, 404, 429, 503, 529))
+_EVERYONES = frozenset((401, 402, 403, 404, 429, 502, 503, 504, 529))
 _NOT_NOW = (
     "login",
     "api key",

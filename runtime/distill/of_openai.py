@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError
-from qmd.embedding.wire import Busy, Endpoint, Unreachable, check_url
+from qmd.embedding.wire import Busy, Endpoint, Overloaded, Unreachable, check_url
 from qmd.generation.of_openai import Unusable, message
 from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
 from runtime.distill.thinking import Failed, Reply
@@ -54,7 +54,7 @@ class OpenAI:
         }
         try:
             answer = endpoint.post(body)
-        except (Busy, Unreachable, BadInput):
+        except (Busy, Overloaded, Unreachable, BadInput):
             raise  # every other session would fare the same: nothing is then a dead letter
         except BrainError as error:
             raise Failed(error.message) from None

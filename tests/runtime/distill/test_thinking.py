@@ -248,7 +248,7 @@ def test_a_slow_endpoint_is_not_waited_for(home: Home, server: Endpoint) -> None
         openai(home, server, timeout_s=0.2).distil(SOURCE)
 
 
-@pytest.mark.parametrize("status", [401, 404, 429])
+@pytest.mark.parametrize("status", [401, 404, 429, 502, 503, 504, 529])
 def test_what_every_session_would_meet_ends_the_run(home: Home, server: Endpoint, status: int) -> None:
     server.always = says({"error": {"message": "no sk-secret"}}, status)
     with pytest.raises(BrainError) as failure:
