@@ -1,7 +1,8 @@
 """What was forgotten and must not come back: ``state/tombstones.json``, identities and nothing of any content.
 
 An identity is a source and a unit of it: a session's id (its agents are meant too), ``<session>\\t<agent>`` for one
-agent, a day for a browser. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
+agent, a day for a browser, the id of a note or an article; of any other document, whose source is ``document``, the
+SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class Tombstones:
     def covers(self, source: str, unit: str) -> bool:
         """Whether a unit was forgotten, by itself or with its session."""
         return (source, unit) in self._held or (source, unit.partition("\t")[0]) in self._held
+
+    def marks(self) -> list[Tombstone]:
+        """All of them, sorted."""
+        return sorted(self._held)
 
     def of(self, source: str) -> set[str]:
         """The units of one source."""

@@ -133,16 +133,10 @@ def _state_last(names: Iterable[str]) -> list[str]:
 
 def _stay_forgotten(home: Home, copy: Home) -> int:
     """Take out of the copy what was forgotten here since it was made; returns how many tombstones it lacked."""
-    from ingest import sources
     from runtime.forget import obey
 
-    here, there = Tombstones(home), Tombstones(copy)
-    lacking = [
-        (source, unit)
-        for source in sources.names()
-        for unit in sorted(here.of(source))
-        if not there.covers(source, unit)
-    ]
+    there = Tombstones(copy)
+    lacking = [mark for mark in Tombstones(home).marks() if not there.covers(*mark)]
     if lacking:
         obey(copy, lacking)
     return len(lacking)

@@ -208,7 +208,9 @@ def _copies(folders: dict[str, str], marks: set[tuple[str, str]]) -> list[tuple[
 
 
 def _is_forgotten(held: Tombstones, data: bytes, relative: str) -> bool:
-    return any(held.covers(*unit) for unit in _unit(data[:_HEAD], relative))
+    from runtime.own_documents import mark_of
+
+    return held.covers(*mark_of(data)) or any(held.covers(*unit) for unit in _unit(data[:_HEAD], relative))
 
 
 def _unit(head: bytes, name: str) -> set[tuple[str, str]]:

@@ -72,6 +72,7 @@ def add(
                         failures.append({"path": place, "reason": error.reason, "fix": error.fix})
                     continue
                 counts[done.status] += 1
+                _lift(home, done)
                 _index(connection, collection, folder, done)
                 if len(documents) < _SHOWN:
                     uri = f"qmd://{collection}/{relpath(done.path, folder)}"
@@ -124,6 +125,17 @@ def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: s
         with open(path, "wb") as target:
             target.write(data)
         return shelf.add(path, called=title or "piped text", title=title, url=url)
+
+
+def _lift(home: Home, done: Added) -> None:
+    """What somebody adds is no longer forgotten."""
+    from core.tombstones import Tombstones
+    from runtime.own_documents import mark_of
+
+    held = Tombstones(home)
+    if len(held):
+        with open(done.path, "rb") as stream:
+            held.lift([mark_of(stream.read())])
 
 
 def _index(connection: apsw.Connection, collection: str, folder: str, done: Added) -> None:

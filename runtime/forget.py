@@ -22,7 +22,7 @@ from core.tombstones import Tombstones
 from ingest import forgetting, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
-from runtime import export, hits, leftovers
+from runtime import export, hits, leftovers, own_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         _add(home, config, found, unseen)
         marks |= dict.fromkeys(sorted(unseen)) | _marks(home, found.rows)
     found.marks = list(marks)
-    for source in {source for source, _ in found.marks if source != _CHROME}:
+    for source in {source for source, _ in found.marks if source in sources.names() and source != _CHROME}:
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
         found.originals += sorted(path for path in held.files if os.path.exists(path))
         found.shared += len(held.shared)
@@ -189,6 +189,8 @@ def obey(
             # A distillate has the name of what it was made from.
             named |= dict.fromkeys(("distilled", name) for name in names)
         folders = load(home).collections
+        ours = [(name, folder.path) for name, folder in folders.items() if _is_ours(home, folder.path)]
+        named |= dict.fromkeys(own_documents.find(ours, held))
         files = {each: join(folders[each[0]].path, each[1]) for each in named if each[0] in folders}
         there = [
             each for each, path in files.items() if os.path.lexists(path) and _is_below(folders[each[0]].path, path)
@@ -223,8 +225,7 @@ def sweep(home: Home, match: str) -> list[str]:
 
 def forgotten(home: Home) -> list[tuple[str, str]]:
     """(source, unit) of everything that is forgotten, sorted."""
-    held = Tombstones(home)
-    return sorted((source, unit) for source in sources.names() for unit in held.of(source))
+    return Tombstones(home).marks()
 
 
 def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
@@ -303,10 +304,12 @@ def _is_session(row: hits.Row) -> bool:
 
 
 def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
-    """The tombstone of a document that a source would make again; None for one that nothing makes."""
+    """The tombstone of a document; None for one that is made of others."""
     source = str(row.fields.get("source") or "")
-    if source not in sources.names() or _is_distilled(row):
+    if _is_distilled(row):
         return None
+    if source not in sources.names():
+        return own_documents.mark(row.fields, row.hash)
     if source == _CHROME:
         return source, basename(row.path).removesuffix(".md")
     unit = forgetting.unit_of(home, source, row.path)
@@ -378,7 +381,7 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
             sync_folder(dirname(path))
-    for source in {source for source, _ in marks}:
+    for source in {source for source, _ in marks if source in sources.names()}:
         units = {unit for each, unit in marks if each == source}
         if source == _CHROME:
             forgetting.forget_days(home, units)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
+from core.tombstones import Tombstones
 from tests.ingest import articles_fixture as made
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
@@ -40,6 +41,18 @@ def test_a_pipe_is_added_under_its_address(brain: Brain, home: Home) -> None:
     assert again.stdout.startswith("updated: The walrus paper\n")
     assert [path.parent.name for path in Path(home.root).rglob("*walrus*.md")] == ["kb-wiki"]
     assert list(Path(home.state).glob("piped-*")) == []
+
+
+def test_what_was_forgotten_and_is_added_again_is_not_forgotten_any_more(
+    brain: Brain, home: Home, tmp_path: Path
+) -> None:
+    paper = tmp_path / "a.pdf"
+    paper.write_bytes(made.pdf())
+    uri = json.loads(brain("add", str(paper), "--json").stdout)["documents"][0]["uri"]
+    assert brain("forget", uri, "--yes").returncode == 0
+    assert [source for source, _ in Tombstones(home).marks()] == ["article"]
+    assert json.loads(brain("add", str(paper), "--json").stdout)["added"] == 1
+    assert Tombstones(home).marks() == []
 
 
 @pytest.mark.parametrize(

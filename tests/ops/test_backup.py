@@ -303,6 +303,24 @@ def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(f
     assert not any("drawer3." in hit[3] for hit in ask(filled, ["drawer3"])[0])
 
 
+def test_notes_and_files_of_ones_own_do_not_come_back_either(filled: Home, tmp_path: Path) -> None:
+    page = Path(filled.path("kb-wiki", "bird.md"))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("# Birds\n\nA pelican is a bird.\n", encoding="utf-8")
+    page.with_name("fish.md").write_text("# Fish\n\nNo bird.\n", encoding="utf-8")
+    index(filled, config.load(filled))
+    path = make(filled)["path"]
+    away = tmp_path / "away.tar.zst"
+    shutil.move(path, away)
+    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(), "pelican"))
+    report = restore.restore(str(away), filled, force=True)
+    assert report["forgotten_again"] == 2
+    assert b"pelican" not in b"".join(corpus(filled).values())
+    assert sorted(each.name for each in page.parent.iterdir()) == ["fish.md"]
+    index(filled, config.load(filled))
+    assert not any("pelican" in hit[3] for hit in ask(filled, ["pelican"])[0])
+
+
 def test_forgetting_in_backups_that_was_killed_is_finished_by_the_next_backup(
     filled: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -202,12 +203,38 @@ def test_a_span_of_time(home: Home, folder: Path) -> None:
     assert gone(home, since=1_777_000_000).documents == 0
 
 
-def test_a_note_goes_and_leaves_no_tombstone(home: Home) -> None:
-    inbox.write(home, "Remember the cinnabar door.")
+def test_a_note_and_a_file_of_ones_own_go_and_leave_what_tells_them_from_others(home: Home) -> None:
+    entry = inbox.write(home, "Remember the cinnabar door.")
+    inbox.write(home, "Another one.")
+    page = Path(home.path("kb-wiki", "door.md"))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("# Doors\n\nThe cinnabar door is in the east.\n", encoding="utf-8")
+    digest = hashlib.sha256(page.read_bytes()).hexdigest()
+    run(home)
     outcome = gone(home, "cinnabar door")
-    assert (outcome.documents, outcome.left) == (1, [])
+    assert (outcome.documents, outcome.left) == (2, [])
     assert b"cinnabar" not in everything(home)
-    assert forget.forgotten(home) == []
+    assert forget.forgotten(home) == [("document", digest), ("note", entry.entry_id)]
+    assert forget.unforget(home, [entry.entry_id]) == [("note", entry.entry_id)]
+    run(home)
+    assert len(documents(home)) == 1
+
+
+def test_another_homes_notes_articles_and_files_are_forgotten_by_what_they_are(home: Home, tmp_path: Path) -> None:
+    entry = inbox.write(home, "Remember the cinnabar door.")
+    other = Path(home.path("kb-wiki", "sub", "renamed.md"))
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b"# Doors\n")
+    article = Path(home.path("kb-raw", "a.md"))
+    article.parent.mkdir(parents=True, exist_ok=True)
+    article.write_bytes(render({"session_id": "article-1", "source": "article"}, "# Paper"))
+    kept = Path(home.path("kb-wiki", "kept.md"))
+    kept.write_bytes(b"# Windows\n")
+    run(home)
+    marks = [("note", entry.entry_id), ("document", hashlib.sha256(b"# Doors\n").hexdigest()), ("article", "article-1")]
+    assert forget.obey(home, [*marks, ("hologram", "1")]) == 3
+    assert documents(home) == {"qmd://kb-wiki/kept.md"}
+    assert forget.forgotten(home) == sorted([*marks, ("hologram", "1")])
 
 
 def test_a_run_that_was_killed_is_finished_by_the_next(
