@@ -107,8 +107,9 @@ def erase(home: Home, source: str, held: Held) -> None:
 
     Of files that cannot be taken apart nothing stays. Raises OSError and apsw.Error.
     """
-    _from_state(home, source, held)
+    # The state goes last: whoever takes up again what was cut short finds by it what there is to remove.
     _from_archive(home, source, held)
+    _from_state(home, source, held)
 
 
 def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:

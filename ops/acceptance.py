@@ -94,7 +94,9 @@ def judge(home: Home, week: int | None = None, *, force: bool = False, now: floa
     # What is measured now says something of the week that has just ended, and nothing of one long ago.
     latest = 0 <= instant - ends < WEEK_S
     why = "" if force or not latest else _measure_recall(home, ends - WEEK_S)
-    criteria = _criteria(home, week_rows, thresholds, ends, instant if latest else ends, why)
+    # The measuring took its time, and what it measured is of its end.
+    until = max(instant, int(clock.now())) if latest else ends
+    criteria = _criteria(home, week_rows, thresholds, ends, until, why)
     decided = _verdict(home, number, criteria, thresholds)
     unmeasured = [criterion.id for criterion in criteria if criterion.met is None]
     result = {

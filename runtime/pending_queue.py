@@ -90,6 +90,8 @@ class PendingQueue:
         self._waiting: Rows = {}
         self._dead: Rows = {}
         self.added = 0
+        # What the journal added up to when it was last looked at: it is worth another look at twice that.
+        self._least = 0
         make_private(home.state)
 
     def add(self, collection: str, relative: str) -> bool:
@@ -99,7 +101,10 @@ class PendingQueue:
         )
 
     def add_alone(self, collection: str, relative: str) -> bool:
-        """As ``add``, for whoever adds few: of all that waits, only the rows about this document are parsed."""
+        """As ``add``, for whoever adds few: of all that waits, only the rows about this document are parsed.
+
+        The journal is left for others to compact.
+        """
         needle = json.dumps(relative).encode()
         key = (collection, relative)
         with locked(self._home):
@@ -108,9 +113,7 @@ class PendingQueue:
             if needle in data and key in _fold(b"\n".join(line for line in data.splitlines() if needle in line))[0]:
                 return False
             self.added += 1
-            long = self._write(_lines([_row(*key)])) > _COMPACT_BYTES
-        if long:
-            self._append(list, compact=True)
+            self._write(_lines([_row(*key)]))
         return True
 
     def end(
@@ -139,17 +142,17 @@ class PendingQueue:
 
         return self._append(rows)
 
-    def _append(self, rows: Callable[[], list[dict[str, object]]], *, compact: bool = False) -> int:
+    def _append(self, rows: Callable[[], list[dict[str, object]]]) -> int:
         """Append what ``rows`` gives of the journal as it stands under the lock; how many it gave."""
         with locked(self._home):
             if _stamp(self._path) != self._seen:
                 self._waiting, self._dead = _fold(read_or_none(self._path) or b"")
             new = rows()
             if new:
-                compact = self._write(_lines(new)) > _COMPACT_BYTES
+                size = self._write(_lines(new))
                 self._note(new)
-            if compact:
-                self._compact()
+                if size > max(_COMPACT_BYTES, 2 * self._least):
+                    self._compact(size)
             self._seen = _stamp(self._path)
         return len(new)
 
@@ -178,11 +181,12 @@ class PendingQueue:
             if state == "dead":
                 self._dead[key] = row
 
-    def _compact(self) -> None:
-        """Replace the journal by what it adds up to, whole or not at all."""
+    def _compact(self, size: int) -> None:
+        """Replace the journal of ``size`` bytes by what it adds up to, whole or not at all, where that is half."""
         kept = [*self._waiting.values(), *self._dead.values()]
         data = "".join(json.dumps(row) + "\n" for row in kept).encode()
-        if len(data) < _COMPACT_BYTES // 2:
+        self._least = len(data)
+        if len(data) < size // 2:
             write_atomic(self._path, data)
 
 

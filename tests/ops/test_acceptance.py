@@ -134,11 +134,11 @@ def test_judging_measures_recall_where_nobody_has(home: Home) -> None:
     for number, title in enumerate(("The walrus crossed the harbour", "Lamps along the northern river")):
         shelf.put("brain", f"{number}.md", "Said and done.", title=title, session_id=f"s{number}", source="claude")
     now = clock.now()
-    moved = now - OVER
+    moved = now - OVER - 200
     use(home, [each | {"ts": clock.iso(int(clock.parse_iso(each["ts"]) or 0) + moved)} for each in good_week()])
     early = acceptance.judge(home, now=now - 3600, force=True)
     assert early["conditional"], "a week that is not over is not measured"
-    found = acceptance.judge(home, now=now + 60)
+    found = acceptance.judge(home, now=now - 100)  # it measures, and that ends later than it began
     (recall,) = [each for each in found["criteria"] if each["id"] == "recall"]
     assert (found["verdict"], found["conditional"], recall["figure"]) == ("continue", False, 1.0)
     assert recall["evidence"]["newest"]["questions"] >= 2

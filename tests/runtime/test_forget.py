@@ -260,6 +260,27 @@ def test_a_run_that_was_killed_is_finished_by_the_next(
     assert documents(home) == {f"qmd://brain/{OTHER}.md"}
 
 
+@pytest.mark.parametrize("step", ["_from_state", "_from_archive"])
+def test_nor_does_a_kill_leave_what_lies_in_a_file_that_others_share(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    history = tmp_path / ".zsh_history"
+    history.write_text(": 1777300000:0;echo harmless\n: 1777400000:0;echo quicksilver\n")
+    run(home, source="shell", roots=[str(history)])
+    assert b"quicksilver" in everything(home)
+    history.unlink()
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(forgetting, step, dies)
+        with pytest.raises(KeyboardInterrupt):
+            gone(home, "quicksilver")
+    run(home, trust_stat=True)
+    assert b"quicksilver" not in everything(home)
+
+
 def test_what_was_cut_short_elsewhere_is_done_by_the_next_run(home: Home, folder: Path) -> None:
     run(home)
     found = forget.plan(home, config.load(home), Selection(), PHRASE)

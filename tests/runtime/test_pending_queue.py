@@ -47,14 +47,51 @@ def test_adding_one_alone_adds_what_adding_among_many_does(steps: list[tuple[str
         assert waiting(homes[0]) == waiting(homes[1])
 
 
-def test_adding_alone_keeps_the_journal_short(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_of_what_is_done_is_kept_short(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
     for _ in range(50):
         assert PendingQueue(home).add_alone("brain", "a.md")
         assert PendingQueue(home).end("brain", "a.md", "done")
     assert PendingQueue(home).add_alone("brain", "b.md")
     assert waiting(home) == ["b.md"]
-    assert os.path.getsize(pending_queue.path(home)) < 2200
+    assert os.path.getsize(pending_queue.path(home)) < 2300
+
+
+def test_however_much_waits_adding_one_parses_no_more_than_its_own_rows(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    among = PendingQueue(home)
+    for number in range(300):
+        among.add("brain", f"{number}.md")
+    parsed: list[bytes] = []
+    fold = pending_queue._fold
+
+    def counted(data: bytes) -> Any:
+        parsed.extend(data.splitlines())
+        return fold(data)
+
+    monkeypatch.setattr(pending_queue, "_fold", counted)
+    assert PendingQueue(home).add_alone("brain", "new.md")
+    assert not PendingQueue(home).add_alone("brain", "7.md")
+    assert [json.loads(row)["path"] for row in parsed] == ["7.md"]
+
+
+def test_a_queue_that_only_grows_is_seldom_gone_through_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    looked: list[int] = []
+    compact = PendingQueue._compact
+
+    def counted(queue: PendingQueue, size: int) -> None:
+        looked.append(size)
+        compact(queue, size)
+
+    monkeypatch.setattr(PendingQueue, "_compact", counted)
+    queue = PendingQueue(home)
+    for number in range(1000):
+        queue.add("brain", f"{number}.md")
+    assert 1 <= len(looked) <= 8
+    assert len(waiting(home)) == 1000
 
 
 def test_a_document_that_changed_meanwhile_goes_on_waiting(home: Home) -> None:
