@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 TICK_NS = 20_000_000
 COARSE_TICK_NS = 2_000_000_000
 
+# Files from which on an update is large.
+_MANY = 1000
+
 _COUNTED = "SELECT value FROM brain_state WHERE key = 'documents'"
 
 
@@ -178,6 +181,10 @@ def _apply(
     # Imported here: most runs find nothing to do, and pay for no hash, YAML or regular expression.
     from qmd.writer import Batch, drop
 
+    if len(pending) > _MANY:
+        from qmd import large_pages
+
+        large_pages.ask()
     batch = Batch(connection)
     for done, entry in enumerate(pending, 1):
         with batch:
