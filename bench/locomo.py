@@ -10,6 +10,9 @@ from bench.report import Report, Row
 SETS = SHARED / "evals"
 DIALOGS = SETS / "locomo-dev.json"
 WORDS, COLD, WARM = "ask:mode=lex", "ask", "ask-warm"
+# The same without abstention. Words of which nothing is withheld are what the others are compared with.
+FREE = {WORDS: "ask:min_score=0,mode=lex", COLD: "ask:min_score=0", WARM: "ask-warm:min_score=0"}
+BASELINE = FREE[WORDS]
 
 # Measure, the rival's figure, the bar of a cold `ask`, digits, scale.
 _LOCOMO = (("hit@1", 71.7, 76.0, 1, 100), ("hit@5", 86.3, 95.0, 1, 100), ("mrr@10", 0.781, 0.84, 3, 1))
@@ -25,8 +28,9 @@ def measure(report: Report) -> None:
     if not DIALOGS.is_file():
         report.skip("LoCoMo", f"no {relative(DIALOGS)}")
         return
-    (found,) = _run(str(DIALOGS), [WORDS, COLD, WARM])
-    for arm in (WORDS, COLD, WARM):
+    arms = [BASELINE, WORDS, COLD, WARM]
+    (found,) = _run(str(DIALOGS), arms)
+    for arm in arms:
         row = _arm(found, arm)
         for name, rival, bar, digits, scale in _LOCOMO:
             value = scale * float(row["metrics"][name])
@@ -41,9 +45,7 @@ def measure_sets(report: Report) -> None:
     if not SETS.is_dir():
         report.skip("all question sets", f"no {relative(SETS)}")
         return
-    # The same ways of asking, without abstention.
-    free = {WORDS: "ask:min_score=0,mode=lex", COLD: "ask:min_score=0", WARM: "ask-warm:min_score=0"}
-    for found in _run(str(SETS), [*free, *free.values()]):
+    for found in _run(str(SETS), [*FREE.values(), *FREE]):
         name = found["name"]
         if name == _CODE:
             metrics = _arm(found, WARM)["metrics"]
@@ -54,7 +56,7 @@ def measure_sets(report: Report) -> None:
                 report.add(Row(title, f"{value:.1f}", beside, value / words, f"≥ {bar:g}", value >= bar))
         for arm in (COLD, WARM):
             _gain(report, name, _arm(found, arm))
-        for arm, without in free.items():
+        for arm, without in FREE.items():
             _abstention(report, f"{name}, {arm}", _arm(found, arm), _arm(found, without))
 
 
@@ -63,7 +65,7 @@ def _gain(report: Report, name: str, row: dict[str, Any], least: float | None = 
     gain = row["against"]["differences"]["mrr@10"]
     said = f"{gain['mean']:+.4f} [{gain['low']:+.4f}, {gain['high']:+.4f}]"
     bar, met = ("not below 0", gain["high"] >= 0) if least is None else (f"> {least:g}", gain["low"] > least)
-    report.add(Row(f"{name}, {row['arm']}: gain over {WORDS}, MRR", said, "", None, bar, met))
+    report.add(Row(f"{name}, {row['arm']}: gain over {BASELINE}, MRR", said, "", None, bar, met))
 
 
 def _abstention(report: Report, name: str, row: dict[str, Any], without: dict[str, Any]) -> None:
@@ -80,7 +82,10 @@ def _abstention(report: Report, name: str, row: dict[str, Any], without: dict[st
 
 def _run(data: str, arms: list[str]) -> list[dict[str, Any]]:
     words = [word for arm in arms for word in ("-a", arm)]
-    done = run([*program(), "eval", "run", "--data", data, *words, "--json"], environment(DATA / "eval"))
+    done = run(
+        [*program(), "eval", "run", "--data", data, *words, "--baseline", BASELINE, "--json"],
+        environment(DATA / "eval"),
+    )
     found: list[dict[str, Any]] = done.answer()["sets"]
     return found
 
