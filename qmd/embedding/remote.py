@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, Internal
 from qmd.embedding import cutting
+from qmd.embedding.keys import OPENAI, header, openai_key
 from qmd.embedding.wire import Endpoint, check_url
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from qmd.chunking import Break
 
-OPENAI = "https://api.openai.com/v1"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta"
 _DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 _WINDOWS = {"openai": 8191, "gemini": 2048, "llm": 512}
@@ -106,14 +106,14 @@ class OpenAI(Remote):
 
     def __init__(self, section: Mapping[str, Any], environ: Mapping[str, str], model: str, **options: Any) -> None:
         base = check_url(environ.get("OPENAI_BASE_URL") or str(section.get("base_url") or OPENAI))
-        key = environ.get("OPENAI_API_KEY") or ""
+        key = openai_key(base, environ)
         if not key and base == OPENAI:
             raise BadInput(
                 "OpenAI wants a key", "export OPENAI_API_KEY=…; or OPENAI_BASE_URL=http://localhost:11434/v1"
             )
         super().__init__(model, int(section.get("window") or 0), int(section.get("dimensions") or 0), base)
-        fix = "check OPENAI_API_KEY, OPENAI_BASE_URL and the model's name"
-        headers = {"Authorization": f"Bearer {header(key, 'OPENAI_API_KEY')}"} if key else {}
+        fix = "check OPENAI_API_KEY, OPENAI_BASE_URL (the host that it is for) and the model's name"
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._endpoint = Endpoint(f"{base}/embeddings", headers, key, fix, **options)
 
     def close(self) -> None:
@@ -195,11 +195,3 @@ def unit(rows: Sequence[Any], dimensions: int, name: str) -> NDArray[np.float32]
         raise Internal(f"{name} answered with a vector of zeros", _FIX)
     scaled: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
     return scaled
-
-
-def header(key: str, name: str) -> str:
-    """A key that can stand in a header. Raises BadInput otherwise, without the key."""
-    key = key.strip()
-    if not key.isascii() or not key.isprintable():
-        raise BadInput(f"{name} holds signs that no key has", f"export {name} anew")
-    return key

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput, Internal
 from core.text import one_line
 from core.within import within
+from qmd.embedding.keys import OPENAI, openai_key
 from qmd.embedding.provider import TextRefused
-from qmd.embedding.remote import OPENAI, header
 from qmd.embedding.wire import Endpoint, check_url
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _TOKENS = 700
 # Bytes of an answer; what the prompt asks for has less than one percent of it.
 _LARGEST = 1 << 18
 _ATTEMPTS = 3
-_FIX = "check generation: {base_url: …, model: …} and the key in the environment"
+_FIX = "check generation: {base_url: …, model: …} and the key in the environment (QMD_GENERATE_API_KEY)"
 # The request's own limits end it; this is for what they do not see, such as a name that does not resolve.
 _GRACE_S = 0.5
 
@@ -36,7 +36,7 @@ class Unusable(Exception):
 
 
 class OpenAI:
-    """The key is ``$QMD_GENERATE_API_KEY``, else ``$OPENAI_API_KEY``.
+    """The key is ``$QMD_GENERATE_API_KEY``, else ``$OPENAI_API_KEY`` where that is the host's (``openai_key``).
 
     Raises BadInput where OpenAI's own endpoint is meant and there is none.
     """
@@ -51,8 +51,7 @@ class OpenAI:
     ) -> None:
         given = environ.get("QMD_GENERATE_BASE_URL") or base_url or environ.get("OPENAI_BASE_URL") or OPENAI
         self._base = check_url(given)
-        name = "QMD_GENERATE_API_KEY" if environ.get("QMD_GENERATE_API_KEY") else "OPENAI_API_KEY"
-        self._key = header(environ.get(name) or "", name)
+        self._key = openai_key(self._base, environ, "QMD_GENERATE_API_KEY")
         if not self._key and self._base == OPENAI:
             raise BadInput("OpenAI wants a key", "export OPENAI_API_KEY=…; or generation: {base_url: …}")
         self._model = model

@@ -6,12 +6,11 @@ Inference takes ``texts`` instead and answers with a bare list, which is tried w
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, Internal
+from qmd.embedding.keys import header, openai_key
 from qmd.embedding.provider import TextRefused
-from qmd.embedding.remote import header
 from qmd.embedding.wire import Endpoint, check_url
 
 if TYPE_CHECKING:
@@ -23,10 +22,13 @@ PROVIDERS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "cohere": ("COHERE_BASE_URL", ("COHERE_API_KEY", "CO_API_KEY"), "https://api.cohere.com/v2", "rerank-v3.5"),
     "jina": ("JINA_BASE_URL", ("JINA_API_KEY",), "https://api.jina.ai/v1", "jina-reranker-v2-base-multilingual"),
 }
+_KEY = "QMD_RERANK_API_KEY"
 # Text Embeddings Inference takes no more at once, unless told to.
 BATCH = 32
 _ATTEMPTS = 3
 _LARGEST = 8 << 20
+# Up to here each whole number is a float, too; JSON has some that overflow one.
+_MOST = 1 << 53
 _FIX = "check that the endpoint reranks: docs/retrieval.md"
 
 
@@ -34,8 +36,7 @@ class Remote:
     """An endpoint. Raises BadInput where its address, or the key of a service that wants one, is missing.
 
     Address: ``QMD_RERANK_BASE_URL``, else ``base_url``, else the provider's own variable. Keys: ``QMD_RERANK_API_KEY``,
-    else the provider's own; ``OPENAI_API_KEY`` only where ``OPENAI_BASE_URL`` leads to the
-    same host, so that it is shown to nobody whom it is not for.
+    else the provider's own; ``OPENAI_API_KEY`` by ``openai_key``'s rule.
     """
 
     remote = True
@@ -46,17 +47,16 @@ class Remote:
         if not given:
             raise BadInput("the reranker has no address", "rerank: {base_url: http://localhost:8080/v1}")
         base = check_url(given)
-        if provider == "openai" and _same_host(base, environ.get(variable) or ""):
-            keys = ("OPENAI_API_KEY",)
-        name, key = next(
-            ((each, found) for each in ("QMD_RERANK_API_KEY", *keys) if (found := environ.get(each) or "")), ("", "")
-        )
+        if provider == "openai":
+            key = openai_key(base, environ, _KEY)
+        else:
+            key = next((header(environ[each], each) for each in (_KEY, *keys) if environ.get(each)), "")
         if not key and base == own:
             raise BadInput(f"{provider} wants a key", f"export {keys[0]}=…")
         self.model = str(section.get("model") or model)
         self.name = f"{provider}/{self.model}" if self.model else provider
         self.identity = f"{base}:{self.model}"
-        headers = {"Authorization": f"Bearer {header(key, name)}"} if key else {}
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         url = base if base.endswith("/rerank") else f"{base}/rerank"
         fix = "check rerank: base_url and model, and the key (QMD_RERANK_API_KEY)"
         self._endpoint = Endpoint(url, headers, key, fix, **{"attempts": _ATTEMPTS, "largest": _LARGEST, **options})
@@ -115,14 +115,5 @@ def scores_of(answer: Any, count: int, host: str) -> list[float]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _same_host(one: str, other: str) -> bool:
-    from urllib.parse import urlsplit
-
-    try:
-        first, second = urlsplit(one), urlsplit(other)
-        return bool(other) and (first.scheme, first.netloc) == (second.scheme, second.netloc)
-    except ValueError:
-        return False
+    """Also NaN, the infinities and what is too large for a score or an index are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_MOST <= value <= _MOST

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError
+from qmd.embedding.keys import OPENAI, openai_key
 from qmd.embedding.wire import Busy, Endpoint, Overloaded, Unreachable, check_url
 from qmd.generation.of_openai import Unusable, message
 from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
@@ -16,7 +17,6 @@ from runtime.distill.thinking import Failed, Reply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OPENAI = "https://api.openai.com/v1"
 _MODEL = "gpt-4.1-mini"
 
 
@@ -24,9 +24,9 @@ class OpenAI:
     """``section`` is the configuration's ``distill:``. Raises BadInput where a key is needed and not there."""
 
     def __init__(self, model: str, section: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-        url = check_url(str(section.get("base_url") or environ.get("OPENAI_BASE_URL") or _OPENAI))
-        key = environ.get("OPENAI_API_KEY", "").strip()
-        if not key and url == _OPENAI:
+        url = check_url(str(section.get("base_url") or environ.get("OPENAI_BASE_URL") or OPENAI))
+        key = openai_key(url, environ)
+        if not key and url == OPENAI:
             raise BadInput("OPENAI_API_KEY is not set", "export OPENAI_API_KEY=…, or --llm extractive")
         self._model = model or _MODEL
         self._url = f"{url}/chat/completions"
@@ -39,7 +39,7 @@ class OpenAI:
             self._url,
             headers,
             self._key,
-            "check distill: {base_url: …, model: …}",
+            "check distill: {base_url: …, model: …}, OPENAI_API_KEY and OPENAI_BASE_URL (the host that it is for)",
             read_s=timeout_s,
             whole_s=timeout_s,
             attempts=1,

@@ -23,7 +23,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
         monkeypatch.delenv(name, raising=False)
     for name in ("QMD_GENERATE_MODEL", "QMD_GENERATE_BASE_URL", "QMD_GENERATE_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("QMD_GENERATE_API_KEY", KEY)
     place = Endpoint()
     place.always = says(chat(EXPANDED))
     yield place

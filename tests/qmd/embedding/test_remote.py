@@ -52,7 +52,7 @@ class Slept(list[float]):
 def openai(endpoint: Endpoint, slept: Slept | None = None, model: str = "m", **options: Any) -> OpenAI:
     section = {"base_url": endpoint.url, **options.pop("section", {})}
     sleep = slept if slept is not None else Slept()
-    provider = OpenAI(section, {"OPENAI_API_KEY": KEY}, model, sleep=sleep, **options)
+    provider = OpenAI(section, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": endpoint.url}, model, sleep=sleep, **options)
     endpoint.clients.append(provider)
     return provider
 
@@ -325,7 +325,7 @@ def test_without_a_key_it_says_which_to_export(name: str) -> None:
 
 def test_a_key_that_would_break_the_header_is_refused_without_showing_it(endpoint: Endpoint) -> None:
     with pytest.raises(BadInput) as caught:
-        OpenAI({"base_url": endpoint.url}, {"OPENAI_API_KEY": f"{KEY}\nX-Evil: 1"}, "m")
+        OpenAI({}, {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": f"{KEY}\nX-Evil: 1"}, "m")
     assert KEY not in str(caught.value.envelope())
 
 

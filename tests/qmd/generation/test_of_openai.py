@@ -37,7 +37,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def generator(endpoint: Endpoint, slept: list[float] | None = None, **environ: str) -> OpenAI:
-    environ = environ or {"OPENAI_API_KEY": KEY}
+    environ = environ or {"QMD_GENERATE_API_KEY": KEY}
     return OpenAI("small", endpoint.url, environ, sleep=(slept if slept is not None else []).append)
 
 
@@ -69,7 +69,7 @@ def test_the_address_may_come_from_the_environment(endpoint: Endpoint) -> None:
         ("", {}, "OpenAI wants a key"),
         ("ftp://x", {}, "no address"),
         ("http://me:pw@localhost/v1", {}, "may hold no password"),
-        ("http://localhost/v1", {"OPENAI_API_KEY": "a\nb"}, "holds signs that no key has"),
+        ("http://localhost/v1", {"QMD_GENERATE_API_KEY": "a\nb"}, "holds signs that no key has"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_sent(base: str, environ: Any, said: str) -> None:

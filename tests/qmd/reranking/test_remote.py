@@ -111,6 +111,8 @@ def test_what_may_pass_is_tried_again(endpoint: Endpoint, behaviour: Any) -> Non
         ([(0, 0.5), (1, 0.5), (2, True)], "true"),
         ([(0, 0.5), (1, 0.5), (1.5, 0.5)], "between"),
         ([(0, 0.5), (1, 0.5), (None, 0.5)], "nameless"),
+        ([(0, 0.5), (1, 0.5), (2, 10**400)], "overflow"),
+        ([(0, 0.5), (1, 0.5), (-(10**400), 0.5)], "overflow of the index"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -127,8 +129,10 @@ def test_an_answer_of_another_form_is_none(value: Any) -> None:
         scores_of(value, 3, "host")
 
 
+# JSON has numbers of any length.
+NUMBERS = st.integers() | st.floats() | st.sampled_from([10**400, -(10**400), 2**53, 2**53 + 1, 1e308])
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(st.sampled_from(["results", "data", "index", "score", "relevance_score"]), inner, max_size=4)
@@ -137,7 +141,12 @@ JSON = st.recursive(
 )
 
 
-@given(JSON, st.integers(1, 3))
+ROWS = st.lists(
+    st.fixed_dictionaries({"index": st.integers(0, 2) | JSON, "score": st.floats(-9, 9) | JSON}), min_size=1, max_size=3
+)
+
+
+@given(JSON | ROWS | ROWS.map(lambda rows: {"results": rows}), st.integers(1, 3))
 def test_whatever_an_endpoint_says_is_scores_or_an_error_of_ours(value: Any, count: int) -> None:
     try:
         found = scores_of(value, count, "host")

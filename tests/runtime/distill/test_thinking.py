@@ -178,7 +178,9 @@ def chat(text: str | None = GOOD, **message: Any) -> dict[str, Any]:
 
 def openai(home: Home, server: Endpoint, **section: Any) -> Thinking:
     section = {"base_url": server.url, "model": "small", "timeout_s": 5, **section}
-    return thinking(home, OpenAI("small", section, {"OPENAI_API_KEY": "sk-secret"}), section)
+    return thinking(
+        home, OpenAI("small", section, {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": server.url}), section
+    )
 
 
 def test_an_endpoint_is_asked_in_openais_protocol(home: Home, server: Endpoint) -> None:
