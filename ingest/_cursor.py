@@ -9,12 +9,12 @@ import json
 from functools import partial
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from core.document import Failure
 from core.text import clean, one_line
 from ingest import databases, rawfiles, records
-from ingest._cursor_text import answer, message, typed, where
+from ingest._cursor_composer import NAME, Composer, path_of
+from ingest._cursor_text import message
 from ingest._cursor_transcripts import read as read_transcript
 from ingest.reading import BROKEN, Reading
 from ingest.rows import Names
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
     from ingest.rows import Groups, Row, Tables
 
-NAME = "cursor"
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 _PROMPTS = "aiService.prompts"
-_QUESTIONS = ("ask_question", "ask_user_question", "askQuestion")
 _ID = 32  # bytes of a blob's name
 _HEADS = "select key, value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;' order by key"
 _HEADERS = "select composerId, value from composerHeaders order by composerId"
@@ -140,7 +138,7 @@ def _composers(connection: apsw.Connection, there: dict[str, set[str]], reading:
         if type(data) is dict and name:
             head = mapping(_json(headers.get(name), reading, f"header of {name}"))
             data |= {key: value for key, value in head.items() if not data.get(key)}
-            talk = _Composer(reading, name, data, "")
+            talk = Composer(reading, name, data, "")
             first, last = f"bubbleId:{name}:", f"bubbleId:{name};"
             bubbles: dict[str, Any] = {}
             for bubble, text in connection.execute(_BUBBLES, (first, last)):
@@ -148,146 +146,6 @@ def _composers(connection: apsw.Connection, there: dict[str, set[str]], reading:
                 if type(found) is dict:
                     bubbles[str(bubble)[len(first) :]] = found
             talk.finish(bubbles)
-
-
-class _Composer:
-    """One conversation, of either generation."""
-
-    def __init__(self, reading: Reading, name: str, data: dict[str, Any], folder: str) -> None:
-        self._reading = reading
-        self._data = data
-        self.session = session = Session(one_line(name, 4000), NAME)
-        session.title = string(data.get("name"))
-        session.seen(moment(data.get("createdAt")))
-        place = mapping(mapping(data.get("workspaceIdentifier")).get("uri"))
-        session.cwd = string(place.get("fsPath")) or string(place.get("path")) or folder or where(data)
-        model = string(mapping(data.get("modelConfig")).get("modelName"))
-        if model and model != "default":
-            session.models.add(model)
-        session.parent = one_line(string(mapping(data.get("subagentInfo")).get("parentComposerId")), 500)
-        mode = data.get("unifiedMode")
-        if type(mode) is str and mode:
-            session.extra["mode"] = one_line(mode, 40)
-
-    def bubbles(self, found: dict[str, Any]) -> None:
-        """Take the bubbles in, in the order of the headers; those that no header names follow in order of time."""
-        inline = self._data.get("conversation")
-        if type(inline) is list and inline:
-            for number, bubble in enumerate(inline):
-                self.add(string(mapping(bubble).get("bubbleId")) or f"inline {number}", mapping(bubble))
-            return
-        stored = {**mapping(self._data.get("conversationMap")), **found}
-        ordered: list[str] = []
-        by_own = {string(bubble.get("bubbleId")): name for name, bubble in stored.items() if type(bubble) is dict}
-        headers = self._data.get("fullConversationHeadersOnly")
-        for header in headers if type(headers) is list else ():
-            name = string(mapping(header).get("bubbleId"))
-            key = name if name in stored else by_own.get(name, "")
-            if key and key not in ordered:
-                ordered.append(key)
-        seen = set(ordered)
-        left = [name for name in stored if name not in seen and type(stored[name]) is dict]
-        ordered += sorted(left, key=lambda name: (_at(stored[name]), name))
-        for name in ordered:
-            self.add(name, mapping(stored[name]))
-
-    def add(self, name: str, bubble: dict[str, Any]) -> None:
-        """Take one bubble in; a shape that was never seen is a failure of the reading."""
-        try:
-            self._add(one_line(name, 200), bubble)
-        except BROKEN as error:
-            self._reading.broken(error)
-
-    def _add(self, name: str, bubble: dict[str, Any]) -> None:
-        session = self.session
-        at = _at(bubble)
-        session.seen(at)
-        session.records += 1
-        kind = bubble.get("type")
-        text = string(bubble.get("text")) or string(bubble.get("rawText"))
-        if kind in (1, "user"):
-            session.prompt(typed(text or _rich(bubble)), at, name)
-            session.cwd = session.cwd or _folder(bubble)
-            return
-        if kind not in (2, "ai", "assistant"):
-            self._reading.count(f"bubble type {one_line(str(kind), 60)}")
-        model = string(mapping(bubble.get("modelInfo")).get("modelName")) or string(bubble.get("modelType"))
-        if model and model != "default":
-            session.models.add(model)
-        tokens = mapping(bubble.get("tokenCount")).get("outputTokens")
-        if type(tokens) is int and tokens:
-            session.tokens[name] = tokens
-        thinking = bubble.get("thinking")
-        session.think(string(mapping(thinking).get("text")) or string(thinking), at, name)
-        tool = bubble.get("toolFormerData")
-        if type(tool) is dict and tool:
-            self._tool(tool, at, name)
-        session.say(text, at, name)
-
-    def _tool(self, tool: dict[str, Any], at: str, name: str) -> None:
-        session = self.session
-        call = string(tool.get("toolCallId")) or name
-        given: Any = next((tool[key] for key in ("params", "rawArgs", "args") if tool.get(key)), {})
-        session.call(string(tool.get("name")) or f"tool {tool.get('tool', '')}".strip(), given, at, name, call=call)
-        if tool.get("userDecision") == "rejected" or tool.get("status") == "rejected":
-            session.noted(call, "rejected by the user", at, name)
-        elif tool.get("status") == "error" or tool.get("error"):
-            error = tool.get("error")
-            text = string(error) or json.dumps(error, ensure_ascii=False) if error else ""
-            session.failed(call, text or string(tool.get("result")) or "error", at, name)
-        elif tool.get("status") == "cancelled":
-            session.noted(call, "cancelled by the user", at, name)
-        elif tool.get("name") in _QUESTIONS and tool.get("result"):
-            session.noted(call, f"answer: {answer(tool['result'])}", at, name)
-
-    def finish(self, stored: dict[str, Any]) -> None:
-        """Take in the bubbles that are stored by themselves, and hand the conversation over, where there is one."""
-        try:
-            self.bubbles(stored)
-        except BROKEN as error:
-            self._reading.broken(error)
-            for name in sorted(stored):
-                self.add(name, mapping(stored[name]))
-        if self.session.uuids:
-            self._reading.parts.setdefault(self.session.unit, self.session)
-
-
-def _at(bubble: dict[str, Any]) -> str:
-    timing = mapping(bubble.get("timingInfo"))
-    return moment(bubble.get("createdAt")) or moment(timing.get("clientStartTime")) or moment(bubble.get("timestamp"))
-
-
-def _rich(bubble: dict[str, Any]) -> str:
-    """The text of the editor's own form (Lexical), where nothing plainer is kept."""
-    rich = bubble.get("richText") or bubble.get("initText")
-    try:
-        node = json.loads(rich) if type(rich) is str else rich
-    except (ValueError, RecursionError):
-        return string(rich)
-    found: list[str] = []
-
-    def walk(node: Any, depth: int) -> None:
-        if type(node) is dict and depth < 50:
-            if type(node.get("text")) is str:
-                found.append(node["text"])
-            for child in node.get("children") or ():
-                walk(child, depth + 1)
-            if node.get("type") == "paragraph":
-                found.append("\n")
-            walk(node.get("root"), depth + 1)
-
-    walk(node, 0)
-    return "".join(found)
-
-
-def _folder(bubble: dict[str, Any]) -> str:
-    uris = bubble.get("workspaceUris")
-    first = string(uris[0]) if type(uris) is list and uris else ""
-    return string(bubble.get("workspaceProjectDir")) or _path(first)
-
-
-def _path(uri: str) -> str:
-    return unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else ""
 
 
 # The first generation: everything inline, in the workspace's database
@@ -328,10 +186,10 @@ def _workspace(connection: apsw.Connection, reading: Reading) -> None:
     found = _Items(connection, lambda value, key: _json(value, reading, key))
     folder = _workspace_folder(reading.path)
     for name, composer in found.composers(reading.path):
-        _Composer(reading, name, composer, folder).finish({})  # bubbles of others are in the global database
+        Composer(reading, name, composer, folder).finish({})  # bubbles of others are in the global database
     for name, tab in found.tabs(reading.path):
         inner = {"name": tab.get("chatTitle"), "conversation": tab.get("bubbles"), "createdAt": tab.get("lastSendTime")}
-        _Composer(reading, name, inner, folder).finish({})
+        Composer(reading, name, inner, folder).finish({})
     if not found.heads:
         _prompts(found.prompts, reading, folder)
 
@@ -364,7 +222,7 @@ def _workspace_folder(path: str) -> str:
         found = mapping(json.loads(rawfiles.load(join(dirname(path), "workspace.json"), 1 << 20)))
     except (OSError, ValueError, RecursionError):
         return ""
-    return _path(string(found.get("folder")) or string(found.get("workspace")))
+    return path_of(string(found.get("folder")) or string(found.get("workspace")))
 
 
 # The agent's own database: messages by the hash of their content, in the order that a root names

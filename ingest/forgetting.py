@@ -187,12 +187,12 @@ def _from_state(home: Home, source: str, held: Held) -> None:
 
 
 def _from_archive(home: Home, source: str, held: Held) -> None:
-    from ingest import archive, sharing
+    from ingest import archive, rewriting, sharing
 
     def rest(path: str, data: bytes) -> bytes:
         return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
 
-    archive.remove(home, source, held.files, rest)
+    rewriting.remove(home, source, held.files, rest)
     folder = home.path(archive.FOLDER)
     if not os.path.isdir(folder):
         return

@@ -16,9 +16,10 @@ from ingest.exclusions import Rules
 if TYPE_CHECKING:
     from typing import Any
 
-    from ingest.archive import Archive, Entry, Recorder
+    from ingest.archive import Entry
     from ingest.files import SourceFile
     from ingest.reading import Reading
+    from ingest.recording import Archive, Recorder
 
 FORGOTTEN = "forgotten"
 DEFAULT_GB = 20.0
@@ -92,7 +93,7 @@ class Keeping:
         if self.from_archive or not self._policy.enabled:
             return None
         if self._archive is None:
-            from ingest.archive import Archive
+            from ingest.recording import Archive
 
             self._archive = Archive(self._home, self._source, keeps_raw=not self._policy.redact)
         return self._archive.recorder(path, beside=beside)

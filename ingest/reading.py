@@ -15,7 +15,7 @@ from ingest.shapes import shape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ingest.archive import Recorder
+    from ingest.recording import Recorder
 
 EMPTY = "empty"
 INCOMPLETE = "no complete record yet"

@@ -46,10 +46,10 @@ def rescan(home: Home, config: Config) -> dict[str, int] | None:
     from ingest.keeping import Policy
 
     if Policy(home).redact:
-        from ingest import archive
+        from ingest import archive, rewriting
 
         for source in archive.sources(home):
-            archive.redact_again(home, source, counts)
+            rewriting.redact_again(home, source, counts)
     write_atomic(join(home.state, FILE), f"{REDACTION}\n".encode())
     return counts
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
-from ingest import archive, keeping, rawfiles, reading
+from ingest import archive, keeping, rawfiles, reading, recording
 from ingest._claude_events import Part
 from ingest.run import run
 from ingest.state import State
@@ -88,7 +88,7 @@ def test_what_is_kept_is_private_redacted_and_compressed(home: Home, folder: Pat
 def test_growth_adds_what_is_new_and_small_pieces_are_put_together(
     home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "SMALL", 1500)
+    monkeypatch.setattr(recording, "SMALL", 1500)
     script = Script()
     path = save(folder / "a.jsonl", script.user("one"))
     for number in range(30):
@@ -105,14 +105,14 @@ def test_growth_adds_what_is_new_and_small_pieces_are_put_together(
 
 
 def test_growth_reads_no_old_object_but_the_last(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "SMALL", 10)
+    monkeypatch.setattr(recording, "SMALL", 10)
     script = Script()
     path = save(folder / "a.jsonl", script.user("one"))
     ingest(home, folder)
     (before,) = held(home)
     with path.open("ab") as stream:
         stream.write(lines(script.user("two")))
-    monkeypatch.setattr(archive, "content", None)  # would raise if called
+    monkeypatch.setattr(recording, "content", None)  # would raise if called
     ingest(home, folder)
     (after,) = held(home)
     assert after.segments[:-1] == before.segments
@@ -144,7 +144,7 @@ def test_a_rewritten_file_is_replaced_and_what_it_said_before_is_kept(home: Home
     ingest(home, folder)
     save(path, other.user("uno"), other.user("dos"), other.user("tres"))
     ingest(home, folder)
-    catalogue = archive._open(home.path("raw", archive.CATALOGUE))
+    catalogue = archive.open_catalogue(home.path("raw", archive.CATALOGUE))
     try:
         versions = list(archive.entries(catalogue, "claude"))
     finally:

@@ -13,7 +13,7 @@ import pytest
 from core import config, redaction
 from core.document import Timestamp, render, split
 from core.home import Home
-from ingest import archive
+from ingest import recording, rewriting
 from ingest import state as state_module
 from runtime import inbox, rescan, withhold
 from runtime.indexing import index
@@ -35,7 +35,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     kept = (redaction.clean_record, redaction.shown)
     as_before(records, "clean_record", lambda raw, value, counts: value)
     as_before(redaction, "shown", lambda text: text)
-    numbers = [(module, module.REDACTION) for module in (archive, rescan, withhold, state_module)]
+    numbers = [(module, module.REDACTION) for module in (recording, rewriting, rescan, withhold, state_module)]
     for module, _ in numbers:
         as_before(module, "REDACTION", 0)
     from runtime import indexing

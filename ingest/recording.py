@@ -1,0 +1,280 @@
+"""Taking raw files into the archive as they are read; what the archive is says ``ingest.archive``."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from os.path import dirname, join
+
+import zstandard
+
+from core.files import remove_temporary, sync_folder, write_temporary
+from core.home import Home, make_private
+from core.version import REDACTION
+from ingest.archive import (
+    BESIDE,
+    CATALOGUE,
+    FOLDER,
+    Entry,
+    Segment,
+    content,
+    entries,
+    lines,
+    object_path,
+    open_catalogue,
+    unlink_unnamed,
+    write_rows,
+)
+
+# The next segment takes in the last one while that is shorter than this: appending a line costs no file of its own.
+SMALL = 512 * 1024
+LARGE = 8 * 1024 * 1024
+_LEVEL = 5
+
+
+class Archive:
+    """One source's part of the archive, open. Raises OSError and apsw.Error where it cannot be read or written.
+
+    ``keeps_raw``: lines are stored as they were found, not redacted. ``stored`` counts bytes written in this run.
+    """
+
+    def __init__(self, home: Home, source: str, *, keeps_raw: bool = False) -> None:
+        self.folder = home.path(FOLDER)
+        self.source = source
+        self.keeps_raw = keeps_raw
+        self.stored = 0
+        make_private(self.folder)
+        self._connection = open_catalogue(join(self.folder, CATALOGUE))
+        self._entries: dict[tuple[str, int], Entry | None] = {}
+        self._changed: dict[tuple[str, int], Entry] = {}
+        self._superseded: list[Entry] = []
+        self._dropped: set[str] = set()
+        self._folders: set[str] = set()
+
+    def close(self) -> None:
+        """Close the catalogue; what was not committed is forgotten."""
+        self._connection.close()
+
+    def entry(self, path: str, version: int = 0) -> Entry | None:
+        """The present version of a file."""
+        if (path, version) not in self._entries:
+            found = entries(self._connection, self.source, path)
+            self._entries[path, version] = next((entry for entry in found if entry.version == version), None)
+        return self._entries[path, version]
+
+    def recorder(self, path: str, *, beside: bool = False) -> Recorder:
+        """Takes a file in, line by line."""
+        return Recorder(self, path, beside=beside)
+
+    def put(self, data: bytes) -> Segment:
+        """Store an object, unless it is there. Raises OSError."""
+        name = hashlib.sha256(data).hexdigest()
+        target = object_path(self.folder, name)
+        if not os.path.exists(target):
+            folder = dirname(target)
+            make_private(folder)
+            packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)
+            temporary, descriptor = write_temporary(folder, packed)
+            os.close(descriptor)
+            try:
+                os.rename(temporary, target)
+            except BaseException:
+                remove_temporary(temporary)
+                raise
+            self._folders.add(target)
+            self.stored += len(packed)
+        return name, len(data)
+
+    def take(self, entry: Entry, *, superseded: bool) -> None:
+        """Let ``entry`` be the present version of its file from the next commit on, with or without the old one."""
+        key = (entry.path, entry.version)
+        before = self.entry(*key)
+        if before is not None:
+            if superseded:
+                self._superseded.append(before)
+            else:
+                self._dropped.update(name for name, _ in before.segments)
+        self._entries[key] = self._changed[key] = entry
+
+    def sync(self) -> None:
+        """Bring the objects that were put to the disk."""
+        for target in self._folders:
+            _sync(target)
+        for folder in {dirname(target) for target in self._folders}:
+            sync_folder(folder)
+        self._folders.clear()
+
+    def commit(self) -> None:
+        """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
+        if not self._changed and not self._superseded:
+            return
+        self.sync()
+        with self._connection:
+            for entry in self._superseded:
+                row = self._connection.execute(
+                    "select coalesce(max(version), 0) + 1 from files where source = ? and path = ?",
+                    (self.source, os.fsencode(entry.path)),
+                ).fetchone()
+                assert row is not None
+                entry.version = int(row[0])
+            write_rows(self._connection, self.source, [*self._superseded, *self._changed.values()])
+        self._superseded.clear()
+        self._changed.clear()
+        unlink_unnamed(self._connection, self.folder, self._dropped)
+        self._dropped.clear()
+
+
+class Recorder:
+    """Takes one file in as it is read: ``add`` for each line in its archived form, then ``finish``.
+
+    Where the file begins as the archived one does, only what follows is stored. ``again`` after ``finish``: it did
+    not, although it was expected to; the lines must be given once more, from the first.
+    """
+
+    __slots__ = (
+        "_anew",
+        "_archive",
+        "_buffer",
+        "_entry",
+        "_grows",
+        "_hash",
+        "_held",
+        "_path",
+        "_pieces",
+        "_segments",
+        "_version",
+        "again",
+        "length",
+        "records",
+    )
+
+    def __init__(self, archive: Archive, path: str, *, anew: bool = False, beside: bool = False) -> None:
+        self._anew = anew
+        self._version = BESIDE if beside else 0
+        self._archive = archive
+        self._path = path
+        entry = archive.entry(path, self._version)
+        self._entry = entry
+        self._grows = not anew and entry is not None and entry.policy == REDACTION and bool(entry.segments)
+        self._hash = hashlib.sha256()
+        self._buffer: list[bytes] = []
+        self._held = 0
+        self._segments: list[Segment] = []
+        self._pieces = False
+        self.again = False
+        self.length = 0
+        self.records = 0
+
+    @property
+    def keeps_raw(self) -> bool:
+        """Whether lines are to be given as they were found."""
+        return self._archive.keeps_raw
+
+    def add(self, line: bytes) -> None:
+        """The next line, with its line end."""
+        if self.again:
+            return
+        self.length += len(line)
+        self.records += 1
+        self._hash.update(line)
+        entry = self._entry
+        if self._grows and entry is not None:
+            if self.length < entry.length:
+                return
+            if self.length > entry.length or self._hash.hexdigest() != entry.sha:
+                self.again = True
+                return
+            self._grows = False
+            self._segments = list(entry.segments)
+            return
+        self._buffer.append(line)
+        self._held += len(line)
+        if self._held >= LARGE:
+            self._cut()
+
+    @property
+    def before(self) -> Entry | None:
+        """What the archive has of the file."""
+        return self._entry
+
+    @property
+    def folder(self) -> str:
+        """Where the archive's objects lie."""
+        return self._archive.folder
+
+    def piece(self, data: bytes) -> None:
+        """A part of the file that is an object by itself, in whole lines; pieces that it had and are not given go."""
+        self._grows = False
+        self._pieces = True
+        self.length += len(data)
+        self.records += data.count(b"\n")
+        self._hash.update(data)
+        self._segments.append(self._archive.put(data))
+
+    def whole(self, data: bytes) -> None:
+        """The file is one document, replaced at each write: it is stored whole."""
+        self._grows = False
+        self._segments = []
+        self.add(data)
+
+    def finish(self, size: int, mtime_ns: int, consumed: int, digest: str) -> None:
+        """The file has ended. Sizes and digest are the raw file's."""
+        entry = self._entry
+        if self.again:
+            return
+        if self._grows:
+            self.again = True  # it is shorter now: whether it says the same is not known yet
+            return
+        self._cut()
+        sha = self._hash.hexdigest()
+        known = entry
+        if known is not None and known.sha == sha and known.policy == REDACTION:
+            if (known.size, known.mtime_ns, known.consumed, known.digest) == (size, mtime_ns, consumed, digest):
+                return
+        elif not self._pieces and known is not None and known.policy == REDACTION and self.records < known.records:
+            return  # cut short where it stood: the archive keeps what it had said, as its document does
+        made = Entry(
+            self._path,
+            self._version,
+            size,
+            mtime_ns,
+            consumed,
+            digest,
+            self.records,
+            self.length,
+            sha,
+            REDACTION,
+            self._segments,
+        )
+        self._archive.take(made, superseded=self._rewritten(known))
+
+    def restarted(self) -> Recorder:
+        """A recorder for the second reading."""
+        return Recorder(self._archive, self._path, anew=True)
+
+    def _rewritten(self, known: Entry | None) -> bool:
+        """Whether the archived form holds lines that the new one has not."""
+        if not self._anew or known is None or known.policy != REDACTION or known.records < 2:
+            return False
+        there = set(lines(self._archive.folder, self._segments))
+        return any(line not in there for line in lines(self._archive.folder, known.segments))
+
+    def _cut(self) -> None:
+        if not self._buffer:
+            return
+        data = b"".join(self._buffer)
+        self._buffer.clear()
+        self._held = 0
+        if self._segments and self._segments[-1][1] < SMALL:
+            data = content(self._archive.folder, self._segments.pop()) + data
+        self._segments.append(self._archive.put(data))
+
+
+def _sync(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
