@@ -49,8 +49,8 @@ def run(args: Args, context: Context) -> int:
         found = control.watch(home) or {}
         if not found and args.start:
             found = control.start(home, context.environ, ("--watch",))
-        if found and not found["roles"].get("watch", {}).get("watching"):
-            continue  # another one was started by somebody else at the same moment: it is asked as well
+        if found and not _role(found).get("watching"):
+            continue  # it was started by somebody else, or is ending: it, or the next one, is asked as well
         if found:
             report = _report(found, started=bool(found["started"]))
             _say(args, context, report, _lines(report))
@@ -79,11 +79,19 @@ def _stay(args: Args, context: Context) -> int:
 
 
 def _report(found: dict[str, Any], *, started: bool) -> dict[str, Any]:
-    role = (found.get("roles") or {}).get("watch") or {"watching": False}
+    hung = not found["running"] and found["pid"] is not None
+    role = _role(found) or {"watching": None if hung else False}
     return {"schema": 1, "ok": True, "pid": found["pid"], "started": started, **role}
 
 
+def _role(found: dict[str, Any]) -> dict[str, Any]:
+    """What the process says of its watching, nothing where it does not answer."""
+    return (found.get("roles") or {}).get("watch") or {}
+
+
 def _lines(report: dict[str, Any]) -> list[str]:
+    if report["watching"] is None:
+        return [f"process {report['pid']} serves this home and does not answer: brain serve --stop"]
     if not report["watching"]:
         return ["nobody watches this home"]
     lines = [

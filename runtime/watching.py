@@ -30,6 +30,8 @@ _LOOK_S = 30.0
 _SWEEP_S = 900.0
 _JUMP_S = 30.0
 _END_S = 10.0
+# Its threads are waited for, then the run that is under way.
+LONGEST_STOP_S = 2 * _END_S
 # A file that never rests must not keep the machine at work: after a run comes a pause of so many times its cpu time.
 _EASE = 10.0
 _LONGEST_PAUSE_S = 60.0

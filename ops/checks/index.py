@@ -225,7 +225,7 @@ def _checkpoint(patient: Patient) -> str:
 
     if checkpoint(patient.home.index):
         return "the write-ahead log was written back"
-    return "the write-ahead log was written back as far as a reader lets: brain serve stop, then once more"
+    return "the write-ahead log was written back as far as a reader lets: brain serve --stop, then once more"
 
 
 CHECKS = (integrity, full_text, disk_and_index, lexical, vectors, log_size, contamination)

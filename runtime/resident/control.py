@@ -29,8 +29,8 @@ _AGAIN_S = 60.0
 _START_S = 20.0
 _STOP_S = 6.0
 _POLL_S = 0.05
-# Ending a watch ends the run that is under way.
-_PATIENCE_S = 15.0
+# Giving up a watch ends its threads and the run that is under way, each of which has its time for that.
+_PATIENCE_S = 40.0
 
 
 def status(home: Home, patience_s: float = 2.0) -> dict[str, Any]:
@@ -129,21 +129,29 @@ def watch(home: Home) -> dict[str, Any] | None:
 
     Raises Refused where it is another version's or environment's, LockContention where it does not answer.
     """
-    found = client.call(home, {"op": "watch"}, _PATIENCE_S)
+    found = _told(home, "watch")
     if found is None:
-        pid = holder(home)
-        if pid is None:
-            return None
-        raise LockContention(f"process {pid} serves this home and does not answer", "brain serve --stop")
+        return None
     if found.get("ok") is not True:
         raise Refused(f"the process that serves this home cannot watch: {found.get('message')}", "brain serve --stop")
     return {**status(home), "started": False, "taken": found["taken"]}
 
 
 def unwatch(home: Home) -> bool:
-    """Have the process that serves this home watch no more; whether it did. It goes on serving."""
-    found = client.call(home, {"op": "unwatch"}, _PATIENCE_S)
+    """Have the process that serves this home watch no more; whether it did. It goes on serving.
+
+    Raises LockContention where it does not answer: then nobody knows whether it still watches.
+    """
+    found = _told(home, "unwatch")
     return found is not None and found.get("ended") is True
+
+
+def _told(home: Home, operation: str) -> dict[str, Any] | None:
+    """The answer of the process that serves this home, None where there is none. Raises LockContention."""
+    found = client.call(home, {"op": operation}, _PATIENCE_S)
+    if found is None and (pid := holder(home)) is not None:
+        raise LockContention(f"process {pid} serves this home and does not answer", "brain serve --stop")
+    return found
 
 
 def stop(home: Home) -> dict[str, Any]:

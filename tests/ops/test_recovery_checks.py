@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from core import config
+from core import config, wal
 from core.config_yaml import _DOCTOR
 from core.errors import BadInput
 from core.home import Home
 from ops import backup, restore, sync
-from ops.checks import machine, recovery
+from ops.checks import index, machine, recovery
 from ops.finding import Finding, Patient
 from runtime import inbox
+from tests.conftest import Brain
 
 
 def findings(home: Home, later_days: float = 0.0) -> list[Finding]:
@@ -64,6 +65,13 @@ def test_a_restore_that_was_killed_is_found_and_mended(asked: Home, monkeypatch:
     assert found.mend()
     assert findings(asked) == []
     assert list(Path(asked.inbox).rglob("*.md"))
+
+
+def test_a_log_that_a_reader_holds_is_said_to_be_so(home: Home, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wal, "checkpoint", lambda _: False)
+    said = index._checkpoint(Patient(home, os.environ, time.time()))
+    command = said.rpartition(": ")[2].partition(",")[0]
+    assert brain(*command.split()[1:]).returncode == 0, f"{command} is a command that there is"
 
 
 def test_backups_that_may_hold_the_forgotten_are_a_finding(asked: Home) -> None:

@@ -40,7 +40,10 @@ def test_a_home_that_is_to_be_watched_and_is_not_is_noticed(home: Home, monkeypa
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
+        deadline = time.monotonic() + 30
         while not control.status(home)["running"]:
+            assert thread.is_alive()
+            assert time.monotonic() < deadline
             time.sleep(0.02)
         assert found(home) == {}
     finally:

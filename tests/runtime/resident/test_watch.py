@@ -15,11 +15,17 @@ from typing import Any
 import psutil
 import pytest
 
+from cli.context import Context
+from cli.spec import parse
+from cli.watch import COMMAND, run
 from core.config import load
+from core.errors import LOCKED
 from core.home import Home
+from core.locks import FileLock
 from runtime.resident import client, control
-from runtime.resident.server import Server
+from runtime.resident.server import LOCK, Server
 from runtime.resident.watch import Watching
+from runtime.watching import LONGEST_STOP_S
 from tests.conftest import Brain
 
 MOST_BYTES = 80 << 20
@@ -149,6 +155,37 @@ def test_while_it_watches_it_does_not_end_idle_and_holds_no_model(home: Home, mo
     server._roles = [watching, Looking(home, [])]
     assert server.run() == "idle"
     assert looked >= 3, "it stayed as long as it watched"
+
+
+def test_nothing_is_said_of_a_process_that_does_not_answer(home: Home, brain: Brain) -> None:
+    home.make()
+    with FileLock(os.path.join(home.state, LOCK), 0):
+        Path(home.state, "serve.pid").write_text("4711")
+        for words in (("watch", "--stop"), ("watch",)):
+            refused = said(brain, *words, code=LOCKED)
+            assert refused["fix"] == "brain serve --stop"
+            assert "4711" in refused["message"]
+        report = said(brain, "watch", "--status")
+        assert (report["pid"], report["watching"]) == (4711, None)
+        assert "process 4711 serves this home and does not answer" in brain("watch", "--status").stdout
+    assert said(brain, "watch", "--stop")["stopped"] is False
+    assert said(brain, "watch", "--status")["watching"] is False
+
+
+def test_a_process_that_ends_when_it_was_just_asked_is_asked_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = {"schema": 1, "ok": True, "running": False, "pid": None, "socket": home.socket(), "started": False}
+    role = {"watching": True, "watched": [], "index": 0, "embed": 0, "failed": 0, "last": None, "problems": {}}
+    here = {**gone, "running": True, "pid": 7, "roles": {"watch": role}}
+    answers = iter((gone, here))
+    monkeypatch.setattr(control, "watch", lambda _: next(answers))
+    assert run(parse(COMMAND, ["--json"]), Context({**os.environ, "BRAIN_HOME": home.root})) == 0
+    assert json.loads(capsys.readouterr().out)["pid"] == 7
+
+
+def test_giving_up_a_watch_is_waited_for_as_long_as_it_may_take() -> None:
+    assert control._PATIENCE_S > LONGEST_STOP_S
 
 
 def test_a_process_of_another_version_is_not_asked_to_watch(watched: Home, brain: Brain) -> None:
