@@ -64,7 +64,10 @@ def record(
         part = reading.parts.get(unit)
         if part is not None:
             count = len(part.uuids)
-            made[unit] = count, _packed(unit, count, tables, rows, raw=recorder.keeps_raw)
+            packed = _packed(unit, count, tables, rows, raw=recorder.keeps_raw)
+            if unit in made:  # it stands in two places of the database
+                packed = made[unit][1] + packed[packed.index(b"\n") + 1 :]
+            made[unit] = count, packed
         elif whole:
             loose += rows  # whose they are is not certain: they go with whichever unit is forgotten
     if loose:

@@ -275,6 +275,23 @@ def _days(folder: Path) -> Path:
     return path
 
 
+def test_a_conversation_that_a_database_has_twice_is_made_again_as_it_was(home: Home, tmp_path: Path) -> None:
+    path = _pair(tmp_path / "there")
+    head = {"composerId": "k", "name": "Twice"}
+    bubble = {"type": 1, "text": "said by the bubble", "bubbleId": "b"}
+    rows(
+        path,
+        "create table cursorDiskKV(key text unique on conflict replace, value blob)",
+        "insert into cursorDiskKV values(?, ?)",
+        [("composerData:k", json.dumps(head)), ("bubbleId:k:b", json.dumps(bubble))],
+    )
+    ingest(home, tmp_path / "there", "cursor")
+    before = corpus(home)
+    assert b"said by the bubble" in kept(home)
+    assert b"2 said" in kept(home)
+    assert again(home, tmp_path / "there", "cursor") == before
+
+
 @pytest.mark.parametrize("with_state", [True, False])
 @pytest.mark.parametrize(
     ("make", "source", "gone", "stays"),
