@@ -31,7 +31,7 @@ from ingest.events import (
     bounded,
 )
 from ingest.units import is_agent
-from ingest.values import blocks, instant, mapping, plain, string
+from ingest.values import blocks, instant, mapping, moment, plain, string
 
 _SYNTHETIC = "<synthetic>"
 
@@ -141,7 +141,8 @@ class Part:
 
     def _common(self, record: dict[str, Any]) -> str:
         get = record.get
-        at = instant(get("timestamp"))
+        stamp = get("timestamp")
+        at = instant(stamp) if type(stamp) is str else moment(stamp)
         if at:
             if not self.first or at < self.first:
                 self.first = at
@@ -325,7 +326,7 @@ class Part:
     def _queue(self, record: dict[str, Any]) -> None:
         """A prompt typed while the assistant was at work; before 2.1.101 nothing else may record that it was sent."""
         operation = record.get("operation")
-        at = instant(record.get("timestamp"))
+        at = moment(record.get("timestamp"))
         if operation == "enqueue":
             self._queued(record.get("content"), at, "", "")
         elif operation == "popAll":

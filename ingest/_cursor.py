@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from os.path import basename, dirname, join
+from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
 
-from core.document import Failure
 from core.text import clean, one_line
-from ingest import databases, rawfiles, records
+from ingest import databases, rawfiles
+from ingest._cursor_agent import read as read_agent
+from ingest._cursor_agent import rows as agent_rows
 from ingest._cursor_composer import NAME, Composer, path_of
-from ingest._cursor_text import message
+from ingest._cursor_text import cell, workspace_name
 from ingest._cursor_transcripts import read as read_transcript
-from ingest.reading import BROKEN, Reading
-from ingest.rows import Names
+from ingest.reading import Reading
 from ingest.sessions import Session
-from ingest.values import mapping, moment, string
+from ingest.values import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,13 +31,10 @@ if TYPE_CHECKING:
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 _PROMPTS = "aiService.prompts"
-_ID = 32  # bytes of a blob's name
 _HEADS = "select key, value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;' order by key"
 _HEADERS = "select composerId, value from composerHeaders order by composerId"
 _BUBBLES = "select key, value from cursorDiskKV where key >= ? and key < ? order by key"
 _ITEMS = "select key, value from ItemTable where key in (?, ?, ?) order by key"
-_META = "select key, value from meta order by key"
-_BLOBS = "select id, data from blobs order by rowid"
 
 
 def read(path: str) -> Reading:
@@ -53,7 +50,7 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
     if "itemtable" in there:
         _workspace(connection, reading)
     if {"blobs", "meta"} <= there.keys():
-        _agent(connection, reading)
+        read_agent(connection, reading)
     if not reading.parts:
         reading.skipped = "no conversation in this database"
 
@@ -86,10 +83,7 @@ def _groups(path: str, connection: apsw.Connection, tables: Tables) -> Iterator[
     if "ItemTable" in tables:
         yield from _items(path, connection)
     if "blobs" in tables:
-        about = _about(connection, Reading(path))
-        held: list[Row] = [("meta", (key, _legible(_unhexed(value)))) for key, value in connection.execute(_META)]
-        held += [("blobs", (str(name), _legible(data))) for name, data in connection.execute(_BLOBS)]
-        yield _agent_unit(about, path), held
+        yield agent_rows(path, connection)
 
 
 def _items(path: str, connection: apsw.Connection) -> Iterator[tuple[str, list[Row]]]:
@@ -115,17 +109,6 @@ def _plain(value: Any, _: str) -> Any:
         return None
 
 
-def _legible(data: Any) -> Any:
-    """A blob that is a message as it is, of any other what it names: nothing else of it is read."""
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    if type(raw) is not bytes or raw.startswith(b"{"):
-        return data
-    end = 0
-    while raw[end : end + 2] == bytes((0x0A, _ID)) and len(raw) >= end + 2 + _ID:
-        end += 2 + _ID
-    return Names(raw[:end]) if end else None
-
-
 # The second generation: one row a composer, one a bubble
 
 
@@ -134,15 +117,15 @@ def _composers(connection: apsw.Connection, there: dict[str, set[str]], reading:
     headers = dict(connection.execute(_HEADERS)) if "composerheaders" in there else {}
     for key, value in connection.execute(_HEADS).fetchall():
         name = str(key).partition(":")[2]
-        data = _json(value, reading, str(key))
+        data = cell(value, reading, str(key))
         if type(data) is dict and name:
-            head = mapping(_json(headers.get(name), reading, f"header of {name}"))
+            head = mapping(cell(headers.get(name), reading, f"header of {name}"))
             data |= {key: value for key, value in head.items() if not data.get(key)}
             talk = Composer(reading, name, data, "")
             first, last = f"bubbleId:{name}:", f"bubbleId:{name};"
             bubbles: dict[str, Any] = {}
             for bubble, text in connection.execute(_BUBBLES, (first, last)):
-                found = _json(text, reading, str(bubble))
+                found = cell(text, reading, str(bubble))
                 if type(found) is dict:
                     bubbles[str(bubble)[len(first) :]] = found
             talk.finish(bubbles)
@@ -173,17 +156,17 @@ class _Items:
         for number, data in enumerate(self._composers):
             composer = mapping(data)
             if composer.get("conversation"):
-                yield string(composer.get("composerId")) or f"{_hash(path)}-{number}", composer
+                yield string(composer.get("composerId")) or f"{workspace_name(path)}-{number}", composer
 
     def tabs(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(name, tab) of the chats before there were composers."""
         for number, data in enumerate(self._tabs):
             tab = mapping(data)
-            yield string(tab.get("tabId")) or f"{_hash(path)}-tab-{number}", tab
+            yield string(tab.get("tabId")) or f"{workspace_name(path)}-tab-{number}", tab
 
 
 def _workspace(connection: apsw.Connection, reading: Reading) -> None:
-    found = _Items(connection, lambda value, key: _json(value, reading, key))
+    found = _Items(connection, lambda value, key: cell(value, reading, key))
     folder = _workspace_folder(reading.path)
     for name, composer in found.composers(reading.path):
         Composer(reading, name, composer, folder).finish({})  # bubbles of others are in the global database
@@ -209,12 +192,7 @@ def _prompts(values: list[Any], reading: Reading, folder: str) -> None:
 
 
 def _prompts_unit(path: str) -> str:
-    return f"prompts-{_hash(path)}"
-
-
-def _hash(path: str) -> str:
-    """The workspace's name: the folder that its database lies in."""
-    return one_line(basename(dirname(path)), 100) or "workspace"
+    return f"prompts-{workspace_name(path)}"
 
 
 def _workspace_folder(path: str) -> str:
@@ -223,76 +201,3 @@ def _workspace_folder(path: str) -> str:
     except (OSError, ValueError, RecursionError):
         return ""
     return path_of(string(found.get("folder")) or string(found.get("workspace")))
-
-
-# The agent's own database: messages by the hash of their content, in the order that a root names
-
-
-def _agent(connection: apsw.Connection, reading: Reading) -> None:
-    about = _about(connection, reading)
-    session = Session(_agent_unit(about, reading.path), NAME)
-    session.title = "" if about.get("name") == "New Agent" else string(about.get("name"))
-    session.seen(moment(about.get("createdAt")))
-    session.extra["surface"] = "agent"
-    model = string(about.get("lastUsedModel"))
-    if model:
-        session.models.add(model)
-    blobs = {str(name): data for name, data in connection.execute(_BLOBS)}
-    order = _named(blobs.get(string(about.get("latestRootBlobId"))), blobs) or list(blobs)
-    for name in order:
-        data = blobs[name]
-        raw = data.encode() if isinstance(data, str) else data
-        if type(raw) is not bytes or not raw.startswith(b"{"):
-            continue
-        value = _json(raw, reading, f"blob {name}")
-        if type(value) is dict and type(value.get("role")) is str:
-            session.records += 1
-            try:
-                message(session, reading, value["role"], value.get("content"), 0, name)
-            except BROKEN as error:
-                reading.broken(error)
-    if session.uuids:
-        reading.parts[session.unit] = session
-
-
-def _about(connection: apsw.Connection, reading: Reading) -> dict[str, Any]:
-    about: dict[str, Any] = {}
-    for _, value in connection.execute(_META):
-        about.update(mapping(_json(_unhexed(value), reading, "meta")))
-    return about
-
-
-def _agent_unit(about: dict[str, Any], path: str) -> str:
-    return one_line(string(about.get("agentId")) or _hash(path), 4000)
-
-
-def _named(root: Any, blobs: dict[str, Any]) -> list[str]:
-    """The blobs that a root (protobuf: field 1, 32 bytes each) names, in its order; ``[]`` where it names none."""
-    found: list[str] = []
-    position = 0
-    while type(root) is bytes and root[position : position + 2] == bytes((0x0A, _ID)):
-        name = root[position + 2 : position + 2 + _ID].hex()
-        if name in blobs:
-            found.append(name)
-        position += 2 + _ID
-    return found
-
-
-def _unhexed(value: Any) -> Any:
-    if type(value) is str and not value.startswith("{"):
-        try:
-            return bytes.fromhex(value)
-        except ValueError:
-            return value
-    return value
-
-
-def _json(value: Any, reading: Reading, where: str) -> Any:
-    """The value of one cell; NULL is None, and what is no JSON a failure of the reading."""
-    if not isinstance(value, str | bytes) or not value:
-        return None
-    try:
-        return records.value(value, reading.redacted)
-    except (ValueError, RecursionError) as error:
-        reading.fail(Failure(reading.path, records.MALFORMED, f"{one_line(where, 120)}: {error}"))
-        return None

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 from datetime import datetime, timedelta, timezone
+from os.path import basename, dirname
 from typing import TYPE_CHECKING, Any
 
+from core.document import Failure
 from core.text import clean, one_line
+from ingest import records
 from ingest.agentcalls import answers, command_text
 from ingest.markup import between, cut_blocks
 from ingest.values import blocks, mapping, moment, string
@@ -42,6 +45,12 @@ _ASIDES = (
     "terminal_files_information",
     "linter_errors",
 )
+# What the editor asks in a person's place when a task in the background has ended.
+_FOLLOW_UPS = (
+    "Briefly inform the user about the task result and perform any follow-up actions (if needed).",
+    "The beginning of the above subagent result is already visible to the user. Perform any follow-up actions",
+)
+_SUMMARY = "[Previous conversation summary]:"
 _DROPPED = ("image", "file", "redacted_reasoning", "redacted-reasoning", "tool-result", "source")
 
 
@@ -54,12 +63,23 @@ def typed(text: str) -> str:
             rest = text.partition("<user_query>")[2]
             inner, _, text = rest.partition("</user_query>")
             found.append(inner.strip())
-        return "\n\n".join(piece for piece in found if piece)
+        return "\n\n".join(piece for piece in found if piece and not piece.startswith(_FOLLOW_UPS))
     if "<" in text:
         for tag in _ASIDES:
             if "<" + tag in text:
                 text = cut_blocks(text, tag)
-    return text.strip()
+    text = text.strip()
+    return "" if text.startswith(_FOLLOW_UPS) else text
+
+
+def summary(content: Any, options: dict[str, Any]) -> str:
+    """The summary that stands in a person's place where a conversation was compacted, or "" where it is no such."""
+    text = "\n".join(string(block.get("text")) for block in blocks(content)).strip()
+    if text.startswith("<summary>") and text.endswith("</summary>"):
+        return between(text, "summary").strip()
+    if options.get("isSummary") is True or text.startswith(_SUMMARY):
+        return text.removeprefix(_SUMMARY).strip()
+    return ""
 
 
 def workspace(text: str) -> str:
@@ -99,20 +119,36 @@ def stamp(text: str) -> str:
     return moment(found.timestamp())
 
 
-def message(session: Session, reading: Reading, role: str, content: Any, line: int, name: str = "") -> None:
+def message(
+    session: Session, reading: Reading, record: dict[str, Any], line: int, name: str = "", content: Any = None
+) -> None:
     """Put one message of an agent's transcript into the session; ``content`` is text or a list of parts."""
+    role = record["role"]
+    at = moment(record.get("createdAt")) or moment(record.get("timestamp"))
+    options = cursor(record)
+    session.seen(at)
     if role == "user":
-        _user(session, reading, content, line, name)
+        compacted = summary(content, options)
+        if compacted:
+            session.compacted(clean(compacted), at, name)
+        elif not options.get("loopReminder"):
+            _user(session, reading, content, line, name, at)
     elif role in ("assistant", "tool"):
+        failed = mapping(options.get("highLevelToolCallResult"))
+        wrong = failed.get("isError") is True or mapping(failed.get("output")).get("isError") is True
         for block in blocks(content):
-            _part(session, reading, block, line, name)
+            _part(session, reading, block, line, name, at, wrong)
     elif role != "system":
         reading.count(f"message role {one_line(role, 60)}", line)
 
 
-def _user(session: Session, reading: Reading, content: Any, line: int, name: str) -> None:
+def cursor(record: dict[str, Any]) -> dict[str, Any]:
+    """What Cursor notes of a message, or of a part of one."""
+    return mapping(mapping(record.get("providerOptions")).get("cursor"))
+
+
+def _user(session: Session, reading: Reading, content: Any, line: int, name: str, at: str) -> None:
     said: list[str] = []
-    at = ""
     for block in blocks(content):
         kind = block.get("type")
         if kind == "text":
@@ -121,34 +157,55 @@ def _user(session: Session, reading: Reading, content: Any, line: int, name: str
             at = at or stamp(text)
             said.append(typed(text))
         elif kind in ("tool_result", "tool-result"):
-            _outcome(session, block, name)
+            _outcome(session, block, name, at, False)
         elif kind not in _DROPPED:
             reading.count(f"user part {one_line(str(kind), 60)}", line)
     session.seen(at)
     session.prompt("\n\n".join(text for text in said if text), at, name)
 
 
-def _part(session: Session, reading: Reading, block: dict[str, Any], line: int, name: str) -> None:
+def _part(
+    session: Session, reading: Reading, block: dict[str, Any], line: int, name: str, at: str, wrong: bool
+) -> None:
     kind = block.get("type")
+    model = string(cursor(block).get("modelName"))
+    if model:
+        session.models.add(one_line(model, 200))
     if kind == "text":
         text = string(block.get("text"))
         if text.strip() != "[REDACTED]":
-            session.say(text, "", name)
+            session.say(text, at, name)
     elif kind in ("thinking", "reasoning"):
-        session.think(string(block.get("thinking")) or string(block.get("text")), "", name)
+        session.think(string(block.get("thinking")) or string(block.get("text")), at, name)
     elif kind in ("tool_use", "tool_call", "tool-call"):
         given = block.get("input", block.get("args", block.get("arguments")))
         tool = string(block.get("name")) or string(block.get("toolName"))
-        session.call(tool, given, "", name, call=string(block.get("id")) or string(block.get("toolCallId")))
+        session.call(tool, given, at, name, call=string(block.get("id")) or string(block.get("toolCallId")))
     elif kind in ("tool_result", "tool-result"):
-        _outcome(session, block, name)
+        _outcome(session, block, name, at, wrong)
     elif kind not in _DROPPED:
         reading.count(f"assistant part {one_line(str(kind), 60)}", line)
 
 
-def _outcome(session: Session, block: dict[str, Any], name: str) -> None:
+def _outcome(session: Session, block: dict[str, Any], name: str, at: str, wrong: bool) -> None:
     call = string(block.get("tool_use_id")) or string(block.get("toolCallId"))
-    if call and (block.get("is_error") is True or block.get("isError") is True):
+    if call and (wrong or block.get("is_error") is True or block.get("isError") is True):
         result = block.get("content", block.get("result"))
         text = "\n".join(string(part.get("text")) for part in blocks(result))
-        session.failed(call, text or command_text(result), "", name)
+        session.failed(call, text or command_text(result), at, name)
+
+
+def workspace_name(path: str) -> str:
+    """The workspace's name: the folder that its database lies in."""
+    return one_line(basename(dirname(path)), 100) or "workspace"
+
+
+def cell(value: Any, reading: Reading, where: str) -> Any:
+    """The value of one cell; NULL is None, and what is no JSON a failure of the reading."""
+    if not isinstance(value, str | bytes) or not value:
+        return None
+    try:
+        return records.value(value, reading.redacted)
+    except (ValueError, RecursionError) as error:
+        reading.fail(Failure(reading.path, records.MALFORMED, f"{one_line(where, 120)}: {error}"))
+        return None

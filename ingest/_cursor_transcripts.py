@@ -19,7 +19,7 @@ from ingest.values import mapping, string
 
 NAME = "cursor"
 FOREIGN = "not a Cursor transcript"
-_FIELDS = frozenset(("role", "message", "timestamp", "id", "type", "status"))
+_FIELDS = frozenset(("role", "message", "timestamp", "createdAt", "id", "type", "status"))
 _DROPPED = frozenset(("turn_ended", "turn_started", "metadata"))
 _ROLES = {"user:": "user", "human:": "user", "assistant:": "assistant", "A:": "assistant", "system:": "system"}
 
@@ -65,7 +65,8 @@ def _records(source: records.Records, reading: Reading) -> None:
             reading.count(f"record: field {one_line(name, 60)}", line, record[name])
         session.records += 1
         try:
-            message(session, reading, role, mapping(inner).get("content") if type(inner) is dict else inner, line)
+            content = mapping(inner).get("content") if type(inner) is dict else inner
+            message(session, reading, record, line, content=content)
         except BROKEN as error:
             reading.broken(error, line)
     if recognised:

@@ -37,6 +37,16 @@ def test_the_bookkeeping_of_later_versions_is_no_finding(home: Home, tmp_path: P
     assert heads(document(home)[1]) == ["user", "assistant"]
 
 
+def test_a_clock_that_counts_since_1970_is_read(home: Home, tmp_path: Path) -> None:
+    make = Script()
+    said, answer = make.user("Why?"), make.assistant(text("So."))
+    said["timestamp"], answer["timestamp"] = 1_777_367_643_000, 1_777_367_703
+    save(tmp_path / f"{SESSION}.jsonl", said, answer)
+    ingest(home, tmp_path)
+    meta = document(home)[0]
+    assert (meta["date"], meta["ended"]) == ("2026-04-28T09:14:03Z", "2026-04-28T09:15:03Z")
+
+
 def test_a_kind_that_no_version_had_is_still_a_finding(home: Home, tmp_path: Path) -> None:
     make = Script()
     dream = make.record("attachment", attachment={"type": "dream"})

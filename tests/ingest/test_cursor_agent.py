@@ -1,0 +1,146 @@
+"""Cursor's agent: conversations that were compacted, what lies beside its database, and words nobody typed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from core.document import split
+from core.home import Home
+from ingest.run import run
+from tests.ingest.test_rows import again
+from tests.ingest.transcripts import corpus
+
+AT = 1_777_367_643_000
+Record = dict[str, Any]
+FOLLOW_UP = "Briefly inform the user about the task result and perform any follow-up actions (if needed)."
+
+
+def asked(text: str, **more: Any) -> Record:
+    return {"role": "user", "content": [{"type": "text", "text": f"<user_query>\n{text}\n</user_query>"}], **more}
+
+
+def answered(text: str) -> Record:
+    return {"role": "assistant", "id": "1", "content": [{"type": "text", "text": text}]}
+
+
+def field(number: int, data: bytes) -> bytes:
+    return bytes((number << 3 | 2, len(data))) + data
+
+
+class Store:
+    """A database of the agent's; ``names`` are of blobs that were put."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.path = folder / "store.db"
+        self._connection = apsw.Connection(str(self.path))
+        self._connection.execute("create table blobs(id text primary key, data blob)")
+        self._connection.execute("create table meta(key text primary key, value text)")
+
+    def put(self, data: bytes | Record) -> bytes:
+        raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+        name = hashlib.sha256(raw).digest()
+        self._connection.execute("insert or replace into blobs values(?, ?)", (name.hex(), raw))
+        return name
+
+    def list(self, *messages: Record) -> bytes:
+        return b"".join(field(1, self.put(message)) for message in messages)
+
+    def close(self, root: bytes, **about: Any) -> None:
+        value = {"agentId": "a1", "latestRootBlobId": self.put(root).hex(), "createdAt": AT, **about}
+        self._connection.execute("insert into meta values('0', ?)", (json.dumps(value).encode().hex(),))
+        self._connection.close()
+
+
+def document(home: Home) -> tuple[Record, str]:
+    return split(corpus(home)["cursor__a1.md"].decode())
+
+
+def test_what_a_summary_replaced_is_kept_and_the_summary_is_nobodys_words(home: Home, tmp_path: Path) -> None:
+    store = Store(tmp_path / "there/chats/h/a1")
+    handed = {
+        "role": "user",
+        "content": [{"type": "text", "text": "[Previous conversation summary]: They talked."}],
+        "providerOptions": {"cursor": {"isSummary": True}},
+    }
+    older = {"role": "user", "content": [{"type": "text", "text": " <summary>They had met.</summary>"}]}
+    one = store.put(store.list(asked("First?"), answered("One.")) + field(2, b"They had met."))
+    two = store.put(store.list(older, asked("Second?"), answered("Two.")))
+    live = store.list({"role": "system", "content": "Be good."}, handed, asked("Third?"), answered("Three."))
+    size = field(5, b"\x08\x9b\x60\x10\xc0\x9a\x0c")
+    windows = field(13, one) + field(13, two)
+    store.close(live + size + field(9, b"file:///home/me/my%20api") + b"\x50\x01" + windows, name="The race")
+    ledger = run(home, "cursor", [str(tmp_path / "there")], trust_stat=False)
+    assert (ledger.failed_records, ledger.unknown) == (0, {})
+    meta, body = document(home)
+    assert (meta["project"], meta["turns"], meta["date"]) == ("/home/me/my api", 8, "2026-04-28T09:14:03Z")
+    places = [body.index(text) for text in ("First?", "One.", "Second?", "Two.", "Third?", "Three.")]
+    assert places == sorted(places)
+    assert "user\n\nThey had met" not in body
+    assert "[Previous conversation" not in body
+    assert body.index("Two.") < body.index("They talked.") < body.index("Third?")
+    before = corpus(home)
+    assert again(home, tmp_path / "there", "cursor") == before, "the archive keeps what the root and its windows name"
+
+
+def test_a_root_that_is_no_protobuf_leaves_the_messages_as_they_lie(home: Home, tmp_path: Path) -> None:
+    for number, root in enumerate(
+        (b"", b"\x0a", b"\x0a\xff\xff\xff", b"\xff" * 40, b"\n a text that begins with a blank")
+    ):
+        store = Store(tmp_path / f"{number}/a1")
+        store.list(asked("First?"), answered("One."))
+        store.close(root, agentId=f"a{number}")
+    assert run(home, "cursor", [str(tmp_path)], trust_stat=False).documents == 5
+    for text in corpus(home).values():
+        assert b"First?" in text
+        assert b"One." in text
+
+
+def test_what_lies_beside_the_database_names_the_conversation(home: Home, tmp_path: Path) -> None:
+    store = Store(tmp_path / "chats/h/a1")
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "Shell", "args": {"command": "make"}}
+    model = {"cursor": {"modelName": "composer-2.5"}}
+    parts = [{"type": "redacted-reasoning", "data": "x", "providerOptions": model}, call]
+    failed = {
+        "role": "tool",
+        "content": [{"type": "tool-result", "toolCallId": "c1", "toolName": "Shell", "result": "Exit code: 2"}],
+        "providerOptions": {"cursor": {"highLevelToolCallResult": {"isError": True, "output": {}}}},
+    }
+    said = asked("Build it", createdAt=AT + 60_000)
+    nudge = {**asked("Do not loop"), "providerOptions": {"cursor": {"loopReminder": True}}}
+    root = store.list(said, {"role": "assistant", "content": parts}, failed, nudge)
+    store.close(root, name="New Agent", lastUsedModel="default")
+    beside = {"schemaVersion": 1, "title": "A build", "cwd": "/home/me/api", "updatedAtMs": AT + 120_000}
+    (tmp_path / "chats/h/a1/meta.json").write_text(json.dumps(beside))
+    run(home, "cursor", [str(tmp_path)], trust_stat=False)
+    meta, body = document(home)
+    assert (meta["title"], meta["project"], meta["models"]) == ("A build", "/home/me/api", ["composer-2.5"])
+    assert (meta["turns"], meta["ended"]) == (2, "2026-04-28T09:16:03Z")
+    assert "user · 2026-04-28 09:15\n\nBuild it" in body
+    assert "- Shell: make\n" in body
+    assert "Exit code: 2" in body
+
+
+def test_what_the_editor_asks_after_a_task_is_nobodys_words(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "projects/p/agent-transcripts/a1/a1.jsonl"
+    path.parent.mkdir(parents=True)
+    note = "<system_notification>\nA task has finished.\n<task>\nkind: shell\n</task>\n</system_notification>\n"
+    later = "The beginning of the above subagent result is already visible to the user. Perform any follow-up actions"
+    texts = [
+        "<user_query>\nWhy?\n</user_query>",
+        f"{note}<user_query>{FOLLOW_UP} If there's no follow-ups needed, don't explicitly say that.</user_query>",
+        f"{note}<user_query>{later} (if needed).</user_query>",
+        FOLLOW_UP,
+    ]
+    lines: list[Record] = [{"role": "user", "message": {"content": [{"type": "text", "text": text}]}} for text in texts]
+    lines.append({"role": "assistant", "message": {"content": [{"type": "text", "text": "So."}]}, "timestamp": AT})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run(home, "cursor", [str(tmp_path)], trust_stat=False)
+    meta, body = document(home)
+    assert (meta["turns"], meta["title"]) == (2, "Why?")
+    assert body == "# Why?\n\n## [1] user\n\nWhy?\n\n## [2] assistant · 2026-04-28 09:14\n\nSo.\n"
