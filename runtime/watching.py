@@ -106,6 +106,8 @@ class Watcher:
         self._child: subprocess.Popen[bytes] | None = None
         self._words: tuple[str, ...] = ()
         self._began = self._cost = self._not_before = 0.0
+        self._again: dict[tuple[str, ...], float] = {}
+        self._failures = 0
         self._watched: dict[Place, tuple[Any, tuple[int, int]]] = {}
         self._looked, self._swept = self._clock() - _LOOK_S, self._clock()
         self._offset = self._wall() - self._clock()
@@ -176,6 +178,12 @@ class Watcher:
     def _next(self, now: float) -> tuple[str, ...]:
         """The words of what is to run now, none where nothing is."""
         with self._lock:
+            for words in [words for words, at in self._again.items() if now >= at]:
+                del self._again[words]
+                if words == _EMBED:
+                    self._stale = True
+                else:
+                    self._due(words).at_once()
             if now >= self._not_before:
                 if self._files.ready(now) or self._databases.ready(now):
                     self._files.waits = self._databases.waits = False
@@ -213,12 +221,23 @@ class Watcher:
         if self._words == _EMBED:
             # Its time was up before its work was done, or another one is at it.
             self._stale |= code == LOCKED or now - self._began >= _BUDGET_S
+            failed = code != 0 and not self._stale
         else:
+            failed = code not in (0, LOCKED)
             self._not_before = now + min(_EASE * (_of_children() - self._cost), _LONGEST_PAUSE_S)
             if code == LOCKED:  # somebody else has been writing all the while: what changed is still to be read
                 self._not_before = now + _LONGEST_PAUSE_S
                 with self._lock:
-                    (self._browsing if self._words == _BROWSING else self._files).note(now)
+                    self._due(self._words).note(now)
+        if failed:  # what was due still is; what comes meanwhile does not wait for that
+            self._failures += 1
+            self._again[self._words] = now + min(_LONGEST_PAUSE_S * 2.0 ** min(self._failures - 1, 8), _SWEEP_S)
+        elif code == 0:
+            self._failures = 0
+            self._again.pop(self._words, None)
+
+    def _due(self, words: tuple[str, ...]) -> Due:
+        return self._browsing if words == _BROWSING else self._files
 
     def _run(self, words: tuple[str, ...], now: float) -> None:
         self._words = words
@@ -261,9 +280,19 @@ class Watcher:
             except OSError:
                 continue  # not there any more
         before = len(self._watched)
-        gone = [place for place, (_, identity) in self._watched.items() if wanted.get(place) != identity]
-        for place in gone:
-            self._observer.unschedule(self._watched.pop(place)[0])
+        # A folder that is made anew may get the number of the one that was removed, whose watch has ended by itself.
+        deaf = (
+            {each.watch for each in self._observer.emitters if not each.is_alive()} if self._observer.is_alive() else ()
+        )
+        gone = {
+            watch
+            for place, (watch, identity) in self._watched.items()
+            if watch in deaf or wanted.get(place) != identity
+        }
+        # Two places may share a folder, and then its watch: both are begun anew.
+        self._watched = {place: kept for place, kept in self._watched.items() if kept[0] not in gone}
+        for watch in gone:
+            self._observer.unschedule(watch)
         # Each watch has a thread, whose stack is bounded lest all of them together come near the process's limit.
         ordinary = threading.stack_size(_STACK_BYTES)
         try:
@@ -290,8 +319,9 @@ class Watcher:
 
         try:
             watch = self._observer.schedule(Handler(), place.folder, recursive=not place.files)
-        except OSError as error:  # too many watches (fs.inotify.max_user_watches): sweeping still finds it
-            self.problems[place.folder] = error.strerror or str(error)
+        except (OSError, RuntimeError) as error:
+            # Too many watches (fs.inotify.max_user_watches), or threads: sweeping still finds it.
+            self.problems[place.folder] = getattr(error, "strerror", None) or str(error)
             return
         self._watched[place] = (watch, identity)
         self.problems.pop(place.folder, None)

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from core.home import Home
+from runtime.watch_places import Place
 from runtime.watching import Watcher
 
 
@@ -129,6 +130,64 @@ def test_a_folder_that_vanishes_and_comes_back_is_watched_again(watcher: tuple[W
     until(lambda: watching.counts["events"] > before)
 
 
+def test_a_folder_made_anew_with_the_number_of_the_old_one_is_watched_again(
+    watcher: tuple[Watcher, Clock], home: Home
+) -> None:
+    watching, clock = watcher
+    Path(home.inbox).mkdir()
+    watching.tick()
+    (place,) = [place for place in watching._watched if place.folder == home.inbox]
+    shutil.rmtree(home.inbox)
+    until(lambda: any(not each.is_alive() for each in watching._observer.emitters))
+    Path(home.inbox).mkdir()
+    status = os.stat(home.inbox)
+    # ext4 gives the next folder the number that has become free; other file systems do not.
+    watching._watched[place] = (watching._watched[place][0], (status.st_dev, status.st_ino))
+    clock.now += 31
+    watching.tick()
+    before = watching.counts["events"]
+    Path(home.inbox, "a.md").write_text("x")
+    until(lambda: watching.counts["events"] > before)
+
+
+def test_of_two_places_in_one_folder_one_may_go(
+    watcher: tuple[Watcher, Clock], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching, clock = watcher
+    both = [Place(str(tmp_path), frozenset(("a.md",))), Place(str(tmp_path), frozenset(("b.md",)), "chrome")]
+    monkeypatch.setattr("runtime.watching.places", lambda _: both)
+    watching.tick()
+    monkeypatch.setattr("runtime.watching.places", lambda _: both[:1])
+    clock.now += 31
+    watching.tick()
+    before = watching.counts["events"]
+    Path(tmp_path, "a.md").write_text("x")
+    until(lambda: watching.counts["events"] > before)
+    monkeypatch.setattr("runtime.watching.places", lambda _: [])
+    clock.now += 31
+    watching.tick()
+    assert watching.status()["watched"] == []
+
+
+def test_a_watch_that_gets_no_thread_is_a_problem_that_passes(
+    watcher: tuple[Watcher, Clock], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching, clock = watcher
+    Path(home.inbox).mkdir()
+
+    def full(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watching._observer, "schedule", full)
+        watching.tick()
+    assert watching.status()["problems"] == {home.inbox: "can't start new thread"}
+    clock.now += 31
+    watching.tick()
+    assert home.inbox in watching.status()["watched"]
+    assert watching.status()["problems"] == {}
+
+
 def test_after_sleep_everything_is_looked_at_again(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
     watching, clock = watcher
     watching.tick()
@@ -231,6 +290,34 @@ def test_a_run_that_was_shut_out_is_made_again(watcher: tuple[Watcher, Clock], t
     settle(watching)
     assert calls(tmp_path) == ["index", "index"]
     assert watching.status()["failed"] == 0
+
+
+def test_a_run_that_failed_is_made_again_ever_later(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
+    watching, clock = watcher
+    program = tmp_path / "brain"
+    program.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/calls\nexit 99\n')
+    watching._stale = False
+    clock.now += 2
+    watching.tick()
+    settle(watching)
+    for number, (early, late) in enumerate(((58, 3), (117, 4)), 1):
+        watching.tick()
+        for seconds in (early, late):
+            assert calls(tmp_path) == ["index"] * number
+            watching._looked = watching._swept = watching._heard = clock.now = clock.now + seconds
+            watching.tick()
+        settle(watching)
+        assert calls(tmp_path) == ["index"] * (number + 1)
+    program.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/calls\n')
+    watching.tick()
+    watching.noted("/x/a.md")  # what is new does not wait for what failed
+    clock.now += 61
+    watching._heard = clock.now
+    watching.tick()
+    settle(watching)
+    watching.tick()
+    assert calls(tmp_path) == ["index"] * 4
+    assert not watching._again
 
 
 def test_a_program_that_cannot_be_started_ends_nothing(home: Home, tmp_path: Path) -> None:
