@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Parser, Query
+    from tree_sitter import Language, Node, Parser, Query
 
 # Extension → grammar.
 LANGUAGES = {
@@ -22,6 +22,9 @@ LANGUAGES = {
 
 # A longer text, in bytes, is more likely a program's output than anyone's code, and parsing it takes seconds.
 MAX_TEXT = 2 * 1024 * 1024
+
+# Pairs of siblings in what could not be parsed that a query may have to step over: about a second of cpu.
+MOST_TANGLED = 1_000_000_000
 
 _languages: dict[str, Language] = {}
 _parsers: dict[str, Parser] = {}
@@ -52,6 +55,26 @@ def query(language: str, source: str) -> Query:
 
         known = _queries[language, source] = Query(_language(language), source)
     return known
+
+
+def is_tangled(root: Node) -> bool:
+    """Whether a query of this tree would take longer than anybody's code is worth.
+
+    A cursor's step costs as much as siblings stand before it in an ERROR node, whose children tree-sitter keeps as a
+    list and not as a balanced tree: 200,000 opening brackets take a minute. Found by the tree alone, so that the same
+    text always has the same symbols and the same cuts. (A cursor's own ``progress_callback`` would end it by the clock;
+    in py-tree-sitter 0.26.1 it crashes the process.)
+    """
+    pairs = 0
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if node.is_error:
+            pairs += node.child_count**2
+            if pairs > MOST_TANGLED:
+                return True
+        nodes.extend(child for child in node.children if child.has_error)
+    return False
 
 
 def _language(name: str) -> Language:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 LONGEST = 20_000
+# Classes and modules that one may lie in; what is deeper is a part of the last. Nobody nests as deep.
+_DEEPEST = 32
 
 _JS = """
 [(function_declaration name: (_) @name) (generator_function_declaration name: (_) @name)] @Function
@@ -77,6 +79,10 @@ _NAMES = frozenset(
 )
 
 
+class Tangled(ValueError):
+    """A text in which symbols are not looked for: ``grammars.is_tangled``."""
+
+
 class Symbol(NamedTuple):
     """``name`` is qualified (``Parser.next``); lines count from 1, both included; ``text`` is at most 20,000 long."""
 
@@ -99,11 +105,13 @@ class _Found:
 
 
 def symbols(data: bytes, language: str) -> list[Symbol]:
-    """The symbols of one file in the order of the text. What does not parse gives those around it; raises nothing."""
+    """The symbols of one file in the order of the text. What does not parse gives those around it. Raises Tangled."""
     query = grammars.query(language, _QUERIES[language])
     from tree_sitter import QueryCursor
 
     tree = grammars.parser(language).parse(data)
+    if grammars.is_tangled(tree.root_node):
+        raise Tangled
     found: dict[tuple[int, int], _Found] = {}
     for _, captures in QueryCursor(query).matches(tree.root_node):
         name = captures.pop("name")[0]
@@ -120,7 +128,7 @@ def symbols(data: bytes, language: str) -> list[Symbol]:
             stack.pop()
         one.outer = stack[-1] if stack else None
         stack.append(one)
-        if one.outer is not None and any(each.label not in _HOLDERS for each in stack[:-1]):
+        if len(stack) > _DEEPEST or any(each.label not in _HOLDERS for each in stack[:-1]):
             continue  # what is inside a function is a part of it
         if one.outer is not None:
             one.outer.inner.append(one)

@@ -24,7 +24,7 @@ from core.redaction import clean as redact
 from core.text import clean
 from core.tombstones import Tombstones
 from core.version import DOCUMENT, REDACTION
-from ingest._code_symbols import Symbol, fence, symbols
+from ingest._code_symbols import Symbol, Tangled, fence, symbols
 from ingest._code_walk import walk
 from ingest.corpus import Corpus
 from ingest.files import SourceFile
@@ -44,11 +44,12 @@ COLLECTION = "code"
 FILE = "code.sqlite"
 LOCK_WAIT_S = 60.0
 # Bump when the same code gives other documents.
-VERSION = 1
+VERSION = 2
 _LONGEST_NAME = 120
 _BATCH = 128
 _TOO_LARGE = "too large"
 _BINARY = "no text"
+_TANGLED = "too tangled"
 
 _SCHEMA = """
 create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
@@ -110,7 +111,12 @@ def parse(path: str) -> Iterator[Document | Failure]:
     if len(data) > MAX_TEXT or b"\0" in data:
         yield Failure(path, _TOO_LARGE if len(data) > MAX_TEXT else _BINARY)
         return
-    yield from documents(data, folder, basename(path), {})
+    try:
+        found = symbols(data, language_of(path))
+    except Tangled:
+        yield Failure(path, _TANGLED)
+        return
+    yield from documents(found, folder, basename(path), {})
 
 
 def stats(home: Home) -> dict[str, object]:
@@ -237,10 +243,17 @@ class _Repository:
             self._forget(corpus, path, mine)
             return
         else:
-            ledger.ingested += 1
-            ledger.bytes += len(data)
+            try:
+                found = symbols(data, language_of(path))
+            except Tangled:
+                # Remembered like any other: it is not parsed again before it changes.
+                ledger.skip(_TANGLED)
+                found = []
+            else:
+                ledger.ingested += 1
+                ledger.bytes += len(data)
             made = {}
-            for document in documents(data, self._name, path, ledger.redacted):
+            for document in documents(found, self._name, path, ledger.redacted):
                 if document.meta["session_id"] in self._forgotten:
                     continue
                 made[document.name] = corpus.put(document.name, document.render())
@@ -284,11 +297,11 @@ class _Repository:
             self._on_written(COLLECTION, name, data, status)
 
 
-def documents(data: bytes, repository: str, path: str, redacted: dict[str, int]) -> Iterator[Document]:
+def documents(found: Sequence[Symbol], repository: str, path: str, redacted: dict[str, int]) -> Iterator[Document]:
     """One document a symbol of a file at ``path`` below its repository; ``redacted`` counts secrets by kind."""
     language = language_of(path)
     times: dict[str, int] = {}
-    for symbol in symbols(data, language):
+    for symbol in found:
         node = f"{symbol.label}:{path}:{symbol.name}"
         times[node] = times.get(node, 0) + 1
         if times[node] > 1:

@@ -18,10 +18,11 @@ AUTO = "auto"
 REGEX = "regex"
 
 # Bump with any change that moves a cut: code is then cut anew, and what differs embedded anew.
-VERSION = 1
+VERSION = 2
 
-# Not installed; of a version that tree-sitter does not read, or without a node that is asked for.
-_UNUSABLE = (ImportError, ValueError)
+# Not installed; of a version that tree-sitter does not read, or without a node that is asked for; another package of
+# that name, without the function that gives its grammar or with one that gives something else.
+_UNUSABLE = (ImportError, ValueError, AttributeError, TypeError)
 
 _SCORES = {
     **dict.fromkeys(("class", "iface", "struct", "trait", "impl", "mod"), 100),
@@ -99,7 +100,8 @@ def language_of(path: str, strategy: str = AUTO) -> str:
 def breaks(text: str, language: str) -> list[Break]:
     """The places before the definitions of ``text``, in characters and in order; of several at one the best.
 
-    None for a text that is too long, and where the grammar is missing or of another make: it is cut by the plain rule.
+    None for a text that is too long or too tangled (``grammars.is_tangled``), and where the grammar is missing or of
+    another make: it is cut by the plain rule.
     """
     if not language:
         return []
@@ -109,9 +111,10 @@ def breaks(text: str, language: str) -> list[Break]:
     try:
         from tree_sitter import QueryCursor
 
-        captures = QueryCursor(grammars.query(language, _QUERIES[language])).captures(
-            grammars.parser(language).parse(data).root_node
-        )
+        tree = grammars.parser(language).parse(data)
+        if grammars.is_tangled(tree.root_node):
+            return []
+        captures = QueryCursor(grammars.query(language, _QUERIES[language])).captures(tree.root_node)
     except _UNUSABLE:
         return []
     found: dict[int, str] = {}
@@ -126,21 +129,24 @@ def breaks(text: str, language: str) -> list[Break]:
 
 
 def mark(language: str) -> str:
-    """What a cut notes of how it came about; "" for the plain rule."""
-    return f"{language}:{VERSION}" if language else ""
+    """What a cut notes of how it came about; "" for the plain rule, also where the grammar cannot be used: a text is
+    cut anew once it can.
+    """
+    return f"{language}:{VERSION}" if language and not _fault(language) else ""
 
 
 def languages() -> dict[str, str]:
     """Every grammar, and why it cannot be used: "" where it can."""
-    found = {}
-    for language, source in _QUERIES.items():
-        try:
-            grammars.query(language, source)
-        except _UNUSABLE as error:
-            found[language] = str(error)
-        else:
-            found[language] = ""
-    return found
+    return {language: _fault(language) for language in _QUERIES}
+
+
+def _fault(language: str) -> str:
+    try:
+        grammars.parser(language)
+        grammars.query(language, _QUERIES[language])
+    except _UNUSABLE as error:
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _characters(data: bytes, positions: Iterable[int]) -> list[int]:

@@ -30,7 +30,7 @@ def settle(connection: apsw.Connection, layout: Layout, asked: str, late: Callab
     """
     known = _noted(connection, layout.name)
     name = asked or known.partition(":")[0]
-    wanted = f"{name}:{syntax.VERSION}" if name == syntax.AUTO else name
+    wanted = f"{name}:{syntax.VERSION}{_absent()}" if name == syntax.AUTO else name
     if wanted == known:
         return name
     _note(connection, layout.name, f"{name}:unfinished")
@@ -60,6 +60,11 @@ def _group(connection: apsw.Connection, layout: Layout, texts: list[tuple[int, s
             else:
                 vectors.drop_cut(connection, cut)
         vectors.note(connection)
+
+
+def _absent() -> str:
+    """The grammars that cannot be used, as a note: once they can, there is something to settle."""
+    return "".join(f"-{language}" for language, fault in syntax.languages().items() if fault)
 
 
 def _noted(connection: apsw.Connection, layout: str) -> str:

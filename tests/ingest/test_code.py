@@ -275,6 +275,28 @@ def test_what_is_too_large_or_no_text_is_skipped(home: Home, repository: Path) -
     assert {type(item) for item in code.parse(str(repository / "src/a.py"))} == {Document}
 
 
+def test_a_tangle_has_no_symbols_and_is_not_parsed_again_before_it_changes(
+    home: Home, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = ingest(home, repository).documents
+    hostile = repository / "hostile.py"
+    hostile.write_text("def f():\n    pass\n")
+    assert ingest(home, repository).documents == before + 1
+    hostile.write_text("def f():\n    pass\n\n" + "(" * 60_000)
+    changed = ingest(home, repository)
+    assert (changed.skipped, changed.failed_files, changed.documents) == ({"too tangled": 1}, 0, before)
+    assert [type(item) for item in code.parse(str(hostile))] == [Failure]
+    monkeypatch.setattr(code, "symbols", lambda *_: pytest.fail("it is read again"))
+    assert ingest(home, repository).written == 0
+
+
+@pytest.mark.parametrize(("language", "opening"), [("cpp", "namespace a{"), ("java", "class A{"), ("rust", "mod a{")])
+def test_names_are_as_long_as_anybody_nests(language: str, opening: str) -> None:
+    found = symbols((opening * 3000 + "}" * 3000).encode(), language)
+    assert len(found) == 32
+    assert max(symbol.name.count(".") for symbol in found) == 31
+
+
 @given(st.binary(max_size=400), st.sampled_from(sorted(set(LANGUAGES.values()))))
 def test_no_bytes_stop_the_reader(data: bytes, language: str) -> None:
     for symbol in symbols(data, language):

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import tree_sitter
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,6 +114,39 @@ def test_a_text_that_no_grammar_can_read_is_cut_by_the_plain_rule(monkeypatch: p
     assert syntax.breaks(text, "python") == []
     assert syntax.languages()["python"]
     assert not syntax.languages()["go"]
+    assert (syntax.mark("python"), syntax.mark("go")) == ("", f"go:{syntax.VERSION}")
+
+
+@pytest.mark.parametrize("module", [{}, {"language": lambda: "a grammar"}, {"language": lambda: None}, {"language": 7}])
+def test_a_package_of_a_grammars_name_and_another_make_is_none(
+    monkeypatch: pytest.MonkeyPatch, module: dict[str, Any]
+) -> None:
+    for known in ("_queries", "_parsers", "_languages"):
+        monkeypatch.setattr(grammars, known, {})
+    monkeypatch.setitem(sys.modules, "tree_sitter_python", SimpleNamespace(**module))
+    assert syntax.breaks("def a():\n    pass\n", "python") == []
+    assert syntax.languages()["python"]
+    assert syntax.mark("python") == ""
+
+
+@pytest.mark.parametrize(("sign", "language"), [("(", "python"), ("{", "c"), ("<", "rust"), ("[]", "go")])
+def test_a_tangle_is_cut_by_the_plain_rule_and_no_query_is_run(
+    monkeypatch: pytest.MonkeyPatch, sign: str, language: str
+) -> None:
+    runs: list[Any] = []
+
+    cursor = tree_sitter.QueryCursor
+
+    def counting(query: Any) -> Any:
+        runs.append(query)
+        return cursor(query)
+
+    monkeypatch.setattr(tree_sitter, "QueryCursor", counting)
+    assert syntax.breaks(sign * 60_000, language) == []
+    assert runs == []
+    text, starts, _ = SAMPLES[language]
+    assert len(syntax.breaks(f"{text}\n{sign * 9}\n", language)) >= len(starts) - 1
+    assert len(runs) == 1
 
 
 @given(

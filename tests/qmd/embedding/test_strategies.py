@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import apsw
 import pytest
 
+import core.grammars
 from qmd import syntax, vectors
 from qmd.embedding import strategies
 from qmd.embedding.embedder import embed
@@ -14,6 +16,8 @@ from qmd.store import open_index
 from qmd.update import update
 from tests.qmd.corpus import Folder, write
 from tests.qmd.embedding.fake import Fake
+
+MARK = f"python:{syntax.VERSION}"
 
 # Chunks are of ten words, moved back by up to three: the plain rule ends one at any line's end, the other before a def.
 CODE = "def alpha():\n    a b c d e\ndef beta():\n    f\ng h\n    i j k l m\ndef gamma():\n    n o p\n"
@@ -62,7 +66,7 @@ def test_going_over_to_another_rule_embeds_only_what_it_moves(world: tuple[apsw.
     assert sorted(cut) == sorted(auto.seen)
     assert cut != plain
     assert sum(chunk.startswith("def ") for chunk in cut) > sum(chunk.startswith("def ") for chunk in plain)
-    assert grammars(connection) == {"a.md": "", "long.py": "python:1", "short.py": "python:1"}
+    assert grammars(connection) == {"a.md": "", "long.py": MARK, "short.py": MARK}
     back = Fake()
     assert embed(connection, back, strategy=syntax.REGEX).texts == 1
     assert chunks(connection, "long.py") == plain
@@ -80,9 +84,9 @@ def test_the_rule_stays_until_another_is_asked_for(world: tuple[apsw.Connection,
     write(Path(folder.path), {"new.py": CODE.replace("alpha", "delta")})
     update(connection, [folder])
     embed(connection, idle)
-    assert grammars(connection)["new.py"] == "python:1"
+    assert grammars(connection)["new.py"] == MARK
     embed(connection, idle, force=True)
-    assert grammars(connection)["long.py"] == "python:1"
+    assert grammars(connection)["long.py"] == MARK
 
 
 def test_models_of_one_layout_share_the_rule(world: tuple[apsw.Connection, Folder]) -> None:
@@ -105,9 +109,9 @@ def test_a_change_that_was_cut_short_goes_on_unasked(
     embed(connection, Fake())
     monkeypatch.setattr(strategies, "_GROUP", 2)
     embed(connection, Fake(), strategy=syntax.AUTO, deadline=time.monotonic())
-    assert 0 < list(grammars(connection).values()).count("python:1") < 7
+    assert 0 < list(grammars(connection).values()).count(MARK) < 7
     embed(connection, Fake())
-    assert list(grammars(connection).values()).count("python:1") == 7
+    assert list(grammars(connection).values()).count(MARK) == 7
     assert grammars(connection)["a.md"] == ""
     idle = Fake()
     embed(connection, idle)
@@ -119,11 +123,11 @@ def test_a_new_version_of_the_rule_cuts_anew(
 ) -> None:
     connection, _ = world
     embed(connection, Fake(), strategy=syntax.AUTO)
-    monkeypatch.setattr(syntax, "VERSION", 2)
+    monkeypatch.setattr(syntax, "VERSION", 99)
     monkeypatch.setattr(syntax, "breaks", lambda text, language: [])
     again = Fake()
     assert embed(connection, again).texts == 1
-    assert grammars(connection)["long.py"] == "python:2"
+    assert grammars(connection)["long.py"] == "python:99"
 
 
 def test_an_index_from_before_there_were_grammars_is_read_and_written(world: tuple[apsw.Connection, Folder]) -> None:
@@ -135,4 +139,26 @@ def test_an_index_from_before_there_were_grammars_is_read_and_written(world: tup
     embed(connection, idle)
     assert idle.calls == []
     embed(connection, idle, strategy=syntax.AUTO)
-    assert grammars(connection)["long.py"] == "python:1"
+    assert grammars(connection)["long.py"] == MARK
+
+
+def test_a_grammar_that_is_installed_later_cuts_what_was_cut_without_it(
+    world: tuple[apsw.Connection, Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, _ = world
+    with monkeypatch.context() as patch:
+        for known in ("_queries", "_parsers", "_languages"):
+            patch.setattr(core.grammars, known, {})
+        patch.setitem(sys.modules, "tree_sitter_python", None)
+        embed(connection, Fake(), strategy=syntax.AUTO)
+        plain = chunks(connection, "long.py")
+        assert set(grammars(connection).values()) == {""}
+        idle = Fake()
+        embed(connection, idle)
+        assert idle.calls == []
+    assert embed(connection, Fake()).texts == 1
+    assert grammars(connection) == {"a.md": "", "long.py": MARK, "short.py": MARK}
+    assert chunks(connection, "long.py") != plain
+    idle = Fake()
+    embed(connection, idle)
+    assert idle.calls == []
