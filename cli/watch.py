@@ -100,6 +100,8 @@ def _lines(report: dict[str, Any]) -> list[str]:
     ]
     last = report["last"]
     lines += [f"last: brain {last['command']} ended with {last['exit_code']} at {last['ended']}"] if last else []
+    if fault := report.get("fault"):
+        lines.append(f"failed at {fault['at']}: {fault['message']}")
     return lines + [f"not watched: {folder}: {why}" for folder, why in report["problems"].items()]
 
 

@@ -7,9 +7,7 @@ its watches. An event says only that there is something to do; what, the index r
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock as dates
 from core import power
 from core.errors import LOCKED
+from runtime.watch_limits import of_children, set_free, with_small_stacks
 from runtime.watch_places import CHROME, Place, is_database, places
 
 if TYPE_CHECKING:
@@ -29,14 +28,12 @@ _LOOK_S = 30.0
 # What no event told (a network folder, a lost watch) is found this much later.
 _SWEEP_S = 900.0
 _JUMP_S = 30.0
-_END_S = 10.0
-# Its threads are waited for, then the run that is under way.
-LONGEST_STOP_S = 2 * _END_S
+END_S = 10.0
+# Whoever ticks is waited for, then those that listen, then the run that is under way.
+LONGEST_STOP_S = 3 * END_S
 # A file that never rests must not keep the machine at work: after a run comes a pause of so many times its cpu time.
 _EASE = 10.0
 _LONGEST_PAUSE_S = 60.0
-_STACK_BYTES = 1 << 19
-_NICE = 10
 _LOUD = frozenset(("created", "modified", "moved", "deleted", "closed"))
 _INDEX = ("index", "--new", "--queue")
 _BROWSING = ("index", "--source", CHROME, "--new")
@@ -74,6 +71,7 @@ class Due:
 class Watcher:
     """``start()``, a ``tick()`` about once a second, ``stop()``; ``command`` are the words that start brain.
 
+    Ticks are one thread's, and begin nothing once ``ending`` is set; all else is for any thread.
     ``clock`` stands still while the machine sleeps, ``wall`` does not, and is set by people; both in seconds.
     """
 
@@ -114,18 +112,19 @@ class Watcher:
         self._last: dict[str, Any] | None = None
         self.counts = {"events": 0, "index": 0, "embed": 0, "failed": 0}
         self.problems: dict[str, str] = {}
-        self._observer = Observer()
+        self.ending = threading.Event()
+        self._observer = with_small_stacks(Observer())
 
     def start(self) -> None:
-        """Begin to listen. Raises OSError."""
+        """Begin to listen, to what the first tick finds. Raises OSError, RuntimeError."""
         self._observer.start()
-        self._follow(self._clock())
 
     def stop(self) -> None:
         """Stop listening, and end the run that is under way: it goes on where it was with the next one."""
+        self.ending.set()
         if self._observer.is_alive():
             self._observer.stop()
-            self._observer.join(_END_S)
+            self._observer.join(END_S)
         self._end()
 
     def status(self) -> dict[str, Any]:
@@ -163,6 +162,8 @@ class Watcher:
         if now - self._looked >= _LOOK_S:
             self._looked = now
             self._follow(now)
+        if self.ending.is_set():
+            return
         if now - self._swept >= _SWEEP_S:
             self._swept = now
             with self._lock:
@@ -224,7 +225,7 @@ class Watcher:
             failed = code != 0 and not self._stale
         else:
             failed = code not in (0, LOCKED)
-            self._not_before = now + min(_EASE * (_of_children() - self._cost), _LONGEST_PAUSE_S)
+            self._not_before = now + min(_EASE * (of_children() - self._cost), _LONGEST_PAUSE_S)
             if code == LOCKED:  # somebody else has been writing all the while: what changed is still to be read
                 self._not_before = now + _LONGEST_PAUSE_S
                 with self._lock:
@@ -242,7 +243,7 @@ class Watcher:
     def _run(self, words: tuple[str, ...], now: float) -> None:
         self._words = words
         self._began = now
-        self._cost = _of_children()
+        self._cost = of_children()
         self._stale = words != _EMBED
         self.counts[words[0]] += 1
         home = self._home
@@ -257,7 +258,9 @@ class Watcher:
             self._not_before = now + _LONGEST_PAUSE_S
             return
         self._child = child
-        _set_free(child.pid, patient=words == _EMBED)
+        set_free(child.pid, patient=words == _EMBED)
+        if self.ending.is_set():  # said meanwhile: whoever said so may have looked too early
+            self._end()
 
     def _end(self) -> None:
         child, self._child = self._child, None
@@ -265,7 +268,7 @@ class Watcher:
             return
         child.terminate()
         try:
-            child.wait(_END_S)
+            child.wait(END_S)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
@@ -293,14 +296,11 @@ class Watcher:
         self._watched = {place: kept for place, kept in self._watched.items() if kept[0] not in gone}
         for watch in gone:
             self._observer.unschedule(watch)
-        # Each watch has a thread, whose stack is bounded lest all of them together come near the process's limit.
-        ordinary = threading.stack_size(_STACK_BYTES)
-        try:
-            for place, identity in wanted.items():
-                if place not in self._watched:
-                    self._listen(place, identity)
-        finally:
-            threading.stack_size(ordinary)
+        for place, identity in wanted.items():
+            if self.ending.is_set():
+                return
+            if place not in self._watched:
+                self._listen(place, identity)
         if gone or len(self._watched) != before:
             with self._lock:
                 self._files.note(now)
@@ -325,21 +325,3 @@ class Watcher:
             return
         self._watched[place] = (watch, identity)
         self.problems.pop(place.folder, None)
-
-
-def _of_children() -> float:
-    """Cpu seconds of the children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _set_free(pid: int, *, patient: bool) -> None:
-    """Let a run take the memory it needs, whatever the process that watches may; a ``patient`` one gives way."""
-    try:
-        if sys.platform == "linux":
-            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-            resource.prlimit(pid, resource.RLIMIT_DATA, (hard, hard))
-        if patient:
-            os.setpriority(os.PRIO_PROCESS, pid, _NICE)
-    except OSError:
-        return  # it has ended already, or the system forbids it: it runs as it is

@@ -117,6 +117,10 @@ def watch(patient: Patient) -> Iterator[Finding]:
     elif wanted and not role.get("watching"):
         said = f"{patient.config.path} says that this home is watched, and nobody watches it"
         yield Finding("watch", "notice", said, "brain watch --start")
+    for name, each in (found.get("roles") or {}).items():
+        if fault := each.get("fault"):
+            said = f"process {found['pid']}: {name} failed at {fault['at']}: {fault['message']}"
+            yield Finding("resident-role", "warning", said, "brain serve --stop")
     for folder, why in (role.get("problems") or {}).items():
         said = f"{folder} cannot be watched: {why}; it is looked at every 15 minutes"
         yield Finding("watch-folder", "notice", said, "raise fs.inotify.max_user_watches")

@@ -30,7 +30,8 @@ class Role(Protocol):
     """One thing that wants to stay alive.
 
     ``operations`` are the messages that it answers: name → a function from the message to the answer, called from any
-    thread; what it raises (BrainError) is told to the caller. ``tick`` is called about once a second, by one thread.
+    thread; what it raises (BrainError) is told to the caller. ``tick`` is called about once a second, by the thread
+    that lets callers in: what takes time is for a thread of the role. What it raises is kept, and shown by ``status``.
     A role that is ``busy`` keeps the process from ending idle. Its child processes (``pids``) count against the memory
     that the process may take; ``relieve`` asks for memory back at once. After ``stop`` nothing of it may be left.
     """

@@ -64,6 +64,7 @@ class Server:
         self._used = self._began
         self._room = threading.BoundedSemaphore(_AT_ONCE)
         self._served = 0
+        self._faults: dict[str, dict[str, str]] = {}
         self._wake, self._woken = os.pipe()
 
     def run(self) -> str:
@@ -190,7 +191,7 @@ class Server:
             "memory_bytes": self._resident(),
             "memory_limit_bytes": self._memory,
             "served": self._served,
-            "roles": {role.name: role.status() for role in self._roles},
+            "roles": {role.name: {**role.status(), "fault": self._faults.get(role.name)} for role in self._roles},
         }
 
     def _names(self) -> str:
@@ -199,7 +200,11 @@ class Server:
     def _tick(self, inode: int) -> None:
         now = time.monotonic()
         for role in self._roles:
-            role.tick(now)
+            try:
+                role.tick(now)
+            except Exception as error:  # noqa: BLE001  # the others go on, and so does this one
+                said = f"{type(error).__name__}: {error}"
+                self._faults[role.name] = {"message": said, "at": clock.iso(int(time.time()))}
         try:
             there = os.lstat(self._path).st_ino == inode
         except OSError:

@@ -16,6 +16,45 @@ if TYPE_CHECKING:
     from runtime.watching import Watcher
 
 
+_TICK_S = 1.0
+# To watch a hundred thousand folders takes seconds, in which nobody who wants to know of it need wait.
+_FOLLOW_S = 2.0
+
+
+class _Run:
+    """One taking of the role: a watcher, and the thread that ticks it, beside that which lets callers in."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+        self.fault: Exception | None = None
+        self.followed = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch. Raises OSError, RuntimeError (no thread to be had)."""
+        self.watcher.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Watch no more, and end the run that is under way."""
+        from runtime.watching import END_S
+
+        self._ended.set()
+        self.watcher.ending.set()
+        self._thread.join(END_S)
+        self.watcher.stop()
+
+    def _keep(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self.watcher.tick()
+            except Exception as error:  # noqa: BLE001  # it is told by the role's tick, and the next one may go well
+                self.fault = error
+            self.followed.set()
+            self._ended.wait(_TICK_S)
+
+
 class Watching:
     """Sources and collections watched while the role is taken; ``command`` are the words that start brain.
 
@@ -30,7 +69,8 @@ class Watching:
         self._me = caller(home)
         self._lock = threading.Lock()
         self._wanted = taken
-        self._watcher: Watcher | None = None
+        # Changed under the lock. Who only looks takes it once, and may be told what was so a moment ago.
+        self._run: _Run | None = None
         self._counts: dict[str, int] = {}
 
     @property
@@ -38,19 +78,20 @@ class Watching:
         return {"watch": self._take, "unwatch": self._give_up}
 
     def start(self) -> None:
-        """Begin, where the role was given with the process. Raises OSError."""
+        """Begin, where the role was given with the process. Raises OSError, RuntimeError."""
         if self._wanted:
             self._begin()
 
     def tick(self, now: float) -> None:  # noqa: ARG002  # the watcher has a clock of its own
-        """Do what is due."""
-        with self._lock:
-            if self._watcher is not None:
-                self._watcher.tick()
+        """Raises what went wrong while watching, since the last time; all else has a thread of its own."""
+        run = self._run
+        if run is not None and run.fault is not None:
+            fault, run.fault = run.fault, None
+            raise fault
 
     def busy(self) -> bool:
         """Watching is a reason to stay."""
-        return self._watcher is not None
+        return self._run is not None
 
     def pids(self) -> list[int]:
         """None: its children are runs with an end, as a schedule starts them, and none of them is kept."""
@@ -61,34 +102,44 @@ class Watching:
 
     def status(self) -> dict[str, Any]:
         """``watching``, and where it is so, what ``Watcher.status`` says."""
-        watcher = self._watcher
-        return {"watching": watcher is not None, **(watcher.status() if watcher is not None else {})}
+        run = self._run
+        return {"watching": run is not None, **(run.watcher.status() if run is not None else {})}
 
     def done(self) -> dict[str, int]:
         """How many events came, and how many runs of each kind were started, in the life of this process."""
-        watcher = self._watcher
-        now = watcher.counts if watcher is not None else {}
+        run = self._run
+        now = run.watcher.counts if run is not None else {}
         return {name: self._counts.get(name, 0) + now.get(name, 0) for name in {**self._counts, **now}}
 
     def stop(self) -> None:
         """End the watches, and the run that is under way."""
+        self._end()
+
+    def _end(self) -> bool:
+        """Whether there was something to end."""
         with self._lock:
-            watcher, self._watcher = self._watcher, None
-            for name, count in (watcher.counts if watcher is not None else {}).items():
-                self._counts[name] = self._counts.get(name, 0) + count
-        if watcher is not None:  # outside the lock: a run may take its time to end, and others are to be answered
-            watcher.stop()
+            run, self._run = self._run, None
+        if run is None:
+            return False
+        try:
+            run.stop()  # outside the lock: a run may take its time to end, and others are to be answered
+        finally:
+            with self._lock:
+                for name, count in run.watcher.counts.items():
+                    self._counts[name] = self._counts.get(name, 0) + count
+        return True
 
     def _begin(self) -> bool:
         with self._lock:
-            if self._watcher is not None:
+            if self._run is not None:
                 return False
             from runtime.watching import Watcher
 
-            watcher = Watcher(self._home, self._command)
-            watcher.start()
-            self._watcher = watcher
-            return True
+            run = _Run(Watcher(self._home, self._command))
+            run.start()
+            self._run = run
+        run.followed.wait(_FOLLOW_S)
+        return True
 
     def _take(self, message: dict[str, Any]) -> dict[str, Any]:
         for_the_same(self._me, message)
@@ -96,6 +147,4 @@ class Watching:
         return {"schema": 1, "ok": True, "taken": taken, **self.status()}
 
     def _give_up(self, message: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # whoever says so may
-        before = self._watcher is not None
-        self.stop()
-        return {"schema": 1, "ok": True, "ended": before}
+        return {"schema": 1, "ok": True, "ended": self._end()}

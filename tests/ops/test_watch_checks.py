@@ -20,6 +20,7 @@ from ops.finding import Patient
 from runtime.resident import control
 from runtime.resident.server import LOCK, Server
 from runtime.resident.watch import Watching
+from runtime.watching import Watcher
 
 
 def found(home: Home) -> dict[str, str]:
@@ -62,6 +63,31 @@ def test_a_run_that_fails_while_watching_is_found(home: Home, monkeypatch: pytes
         while "watch-run" not in found(home) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert found(home) == {"watch-run": "brain index --new --queue"}
+    finally:
+        server.end("the test is over")
+        thread.join(20)
+
+
+def test_a_role_that_fails_ends_nothing_and_is_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.make()
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    def fails(_: Watcher) -> None:
+        raise KeyError("no such watch")
+
+    monkeypatch.setattr(Watcher, "tick", fails)
+    server = Server(home, [Watching(home, [sys.executable, "-c", "pass"], taken=True)])
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 30
+        while not found(home):
+            assert thread.is_alive()
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert found(home) == {"resident-role": "brain serve --stop"}
+        role = control.status(home)["roles"]["watch"]
+        assert (role["watching"], role["fault"]["message"]) == (True, "KeyError: 'no such watch'")
     finally:
         server.end("the test is over")
         thread.join(20)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,10 +23,10 @@ from core.config import load
 from core.errors import LOCKED
 from core.home import Home
 from core.locks import FileLock
-from runtime.resident import client, control
+from runtime.resident import client, control, watch
 from runtime.resident.server import LOCK, Server
 from runtime.resident.watch import Watching
-from runtime.watching import LONGEST_STOP_S
+from runtime.watching import LONGEST_STOP_S, Watcher
 from tests.conftest import Brain
 
 MOST_BYTES = 80 << 20
@@ -182,6 +183,41 @@ def test_a_process_that_ends_when_it_was_just_asked_is_asked_again(
     monkeypatch.setattr(control, "watch", lambda _: next(answers))
     assert run(parse(COMMAND, ["--json"]), Context({**os.environ, "BRAIN_HOME": home.root})) == 0
     assert json.loads(capsys.readouterr().out)["pid"] == 7
+
+
+def test_while_folders_are_looked_through_others_are_answered(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.make()
+    monkeypatch.setattr(watch, "_FOLLOW_S", 0.0)
+    looked, go_on = threading.Event(), threading.Event()
+
+    def endless(_: Watcher) -> None:
+        looked.set()
+        assert go_on.wait(60)
+
+    monkeypatch.setattr(Watcher, "tick", endless)
+    role = Watching(home, [sys.executable, "-c", "pass"], taken=True)
+    role.start()
+    try:
+        assert looked.wait(60)
+        role.tick(0.0)  # the thread that lets callers in goes on
+        assert role.status()["watching"] is True
+    finally:
+        go_on.set()
+        role.stop()
+    assert role.status() == {"watching": False}
+    assert role.done()["index"] == 0
+
+
+def test_nothing_is_started_by_a_watch_that_ends(home: Home, tmp_path: Path) -> None:
+    watcher = Watcher(home, [sys.executable, "-c", "import time; time.sleep(60)"])
+    before = set(psutil.Process().children())
+    watcher._files.at_once()
+    watcher.ending.set()
+    watcher.tick()
+    assert watcher.counts["index"] == 0
+    watcher._run(("index",), 0.0)  # it was about to when that was said
+    assert watcher.status()["running"] is None
+    assert not set(psutil.Process().children()) - before
 
 
 def test_giving_up_a_watch_is_waited_for_as_long_as_it_may_take() -> None:
