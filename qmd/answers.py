@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Filters:
-    """Which documents may answer. ``fields`` are (name, "=" or "GLOB", value) over the frontmatter.
+    """Which documents may answer. ``fields`` are (name, "=" or "GLOB", value) over the frontmatter, any item of a list.
 
     ``since`` and ``until`` (exclusive) are epoch seconds and test overlap with a document's ``date``…``ended``.
     """
@@ -44,7 +44,12 @@ class Filters:
             clauses.append("f.date < ?")
             bindings.append(self.until)
         for name, operator, value in self.fields:
-            clauses.append(f"json_extract(f.fields, ?) {'GLOB' if operator == 'GLOB' else '='} ?")
+            # One row a scalar, one an item of a list; what is written true or 3 is compared as it is written.
+            clauses.append(
+                "EXISTS (SELECT 1 FROM json_each(f.fields, ?)"
+                " WHERE CASE WHEN type IN ('true', 'false') THEN type ELSE CAST(value AS TEXT) END"
+                f" {'GLOB' if operator == 'GLOB' else '='} ?)"
+            )
             bindings += [f'$."{name}"', value]
         return " AND ".join(clauses), bindings
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.answers import Filters
     from qmd.reranking.judge import Judge
     from qmd.semantic import Semantic
 
@@ -38,9 +39,12 @@ class Hit:
 
 
 class Limits:
-    """At most ``limit`` answers of ``candidates``, none below ``min_score``; ``strategy`` cuts code into chunks."""
+    """At most ``limit`` answers of ``candidates``, none below ``min_score`` or that ``filters`` leave out.
 
-    __slots__ = ("candidates", "limit", "min_score", "strategy")
+    ``strategy`` cuts code into chunks.
+    """
+
+    __slots__ = ("candidates", "filters", "limit", "min_score", "strategy")
 
     def __init__(
         self,
@@ -48,7 +52,9 @@ class Limits:
         min_score: float = 0.0,
         candidates: int = fusion.CANDIDATES,
         strategy: str = syntax.REGEX,
+        filters: Filters | None = None,
     ) -> None:
+        self.filters = filters
         self.limit = limit
         self.min_score = min_score
         self.candidates = candidates
@@ -75,7 +81,7 @@ def documents(
         for search in searches
         if search.kind == "lex"
         for collection in (collections or [""])
-        if (found := lex.search(connection, search.query, fusion.LIST_LENGTH, [collection] if collection else []))
+        if (found := lex.search(connection, search.query, fusion.LIST_LENGTH, _only(collection), limits.filters))
     ]
     # Keyword lists come first, whatever the order of the lines: the first list counts twice.
     lists += [
@@ -85,7 +91,11 @@ def documents(
         for collection in (collections or [""])
         if (
             near := semantic.search(
-                search.query, fusion.LIST_LENGTH, [collection] if collection else [], hyde=search.kind == "hyde"
+                search.query,
+                fusion.LIST_LENGTH,
+                _only(collection),
+                hyde=search.kind == "hyde",
+                filters=limits.filters,
             )
         )
     ]
@@ -107,7 +117,8 @@ def plain(
 
     Where that score is 0, ``expand`` says what is searched for besides.
     """
-    found = lex.search(connection, query, fusion.LIST_LENGTH, collections)
+    only = limits.filters
+    found = lex.search(connection, query, fusion.LIST_LENGTH, collections, only)
     hits: dict[str, lex.Found] = {}
     strong = found[0].score if fusion.is_strong([each.score for each in found], intent) else 0.0
     more = expand() if expand is not None and not strong else ()
@@ -115,17 +126,21 @@ def plain(
     lists += [
         _ranked("lex", each.query, also, hits)
         for each in more
-        if each.kind == "lex" and (also := lex.search(connection, each.query, fusion.LIST_LENGTH, collections))
+        if each.kind == "lex" and (also := lex.search(connection, each.query, fusion.LIST_LENGTH, collections, only))
     ]
     if semantic is not None:
         asked = [("original", query), *((each.kind, each.query) for each in more if each.kind != "lex")]
         lists += [
             _ranked(kind, text, near, hits, "vec")
             for kind, text in asked
-            if (near := semantic.search(text, fusion.LIST_LENGTH, collections, hyde=kind == "hyde"))
+            if (near := semantic.search(text, fusion.LIST_LENGTH, collections, hyde=kind == "hyde", filters=only))
         ]
     weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
     return _fused(connection, lists, weights, hits, query, limits, intent, judge), strong
+
+
+def _only(collection: str) -> list[str]:
+    return [collection] if collection else []
 
 
 def _ranked(

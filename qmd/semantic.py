@@ -58,7 +58,15 @@ class Semantic:
         """``provider/model``."""
         return self._space.name
 
-    def search(self, query: str, limit: int, collections: Sequence[str] = (), *, hyde: bool = False) -> list[Found]:
+    def search(
+        self,
+        query: str,
+        limit: int,
+        collections: Sequence[str] = (),
+        *,
+        hyde: bool = False,
+        filters: Filters | None = None,
+    ) -> list[Found]:
         """The documents nearest to ``query``, best first; with ``hyde`` it is a document that answers, not a question.
 
         Raises BrainError where the provider fails, apsw.Error.
@@ -66,8 +74,11 @@ class Semantic:
         vector = self._encode(query, hyde) if query.strip() and limit > 0 else b""
         if not vector:
             return []
-        filters = Filters(tuple(collections))
-        near = knn.nearest(self._connection, self._space, vector, filters, restricted=bool(collections)).documents
+        only = Filters(tuple(collections))
+        if filters is not None:
+            only.since, only.until, only.fields = filters.since, filters.until, filters.fields
+        restricted = bool(collections) or filters is not None
+        near = knn.nearest(self._connection, self._space, vector, only, restricted=restricted).documents
         best = sorted(near, key=lambda document: (-near[document].best, document))[:limit]
         rows: dict[int, Any] = {
             row[0]: row

@@ -52,7 +52,7 @@ def cache(settings: Settings, configured: Mapping[str, str], environ: Mapping[st
     chosen = {uri for slot, uri in models.resolve(configured, environ).items() if uri != models.DEFAULTS[slot]}
     wanted = sorted(basename(uri) for uri in chosen if uri.startswith("hf:") and uri.endswith(".gguf"))
     if not wanted:
-        return True, "nothing to download: keyword search uses no model"
+        return True, "nothing to download: the built-in model is installed with the program"
     folder = join(settings.cache_dir, "models")
     present = sorted(os.listdir(folder)) if isdir(folder) else []
     valid, invalid, missing = 0, [], []

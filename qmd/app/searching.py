@@ -19,7 +19,7 @@ def search(session: Session) -> None:
     shape = arguments.format
     connection = session.index
     collections = wanted(session)
-    filters = _filters(session)
+    filters = filters_of(session)
     limit = arguments.limit
     fetched = limit if "all" in arguments.flags else max(50, 2 * limit)
     found = lex.search(connection, arguments.query, fetched, collections, filters)
@@ -71,7 +71,7 @@ def address(session: Session, collection: str, path: str) -> str:
     return virtual.build(collection, path, index_name(session))
 
 
-def _filters(session: Session) -> Filters | None:
+def filters_of(session: Session) -> Filters | None:
     """``--filter key=value``, ``--since`` and ``--until``, or None where none is given. Raises Exit for a bad one."""
     arguments = session.arguments
     given = {"filter", "since", "until"} & arguments.flags

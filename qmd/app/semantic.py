@@ -9,7 +9,7 @@ from qmd import ecma, fusion, hybrid, lex, models, semantic, structured, trust
 from qmd.app.embedding import section
 from qmd.app.expanding import Expansion
 from qmd.app.results import Result, show, show_none
-from qmd.app.searching import wanted
+from qmd.app.searching import filters_of, wanted
 from qmd.app.updating import trusted
 
 TYPE_CHECKING = False
@@ -143,8 +143,10 @@ def vsearch(session: Session) -> None:
         )
     least = arguments.min_score if "min-score" in arguments.flags else _LEAST_COSINE
     limit = _ALL if "all" in arguments.flags else arguments.limit
+    only = filters_of(session)
     try:
-        found = [each for each in meaning.search(arguments.query, limit, collections) if each.score >= least]
+        near = meaning.search(arguments.query, limit, collections, filters=only)
+        found = [each for each in near if each.score >= least]
     except BrainError as error:
         raise session.fail(f"qmd vsearch: {error.message}", error.fix) from None
     finally:
@@ -223,11 +225,11 @@ def reranker(session: Session) -> Judge | None:
 
 
 def pull(session: Session) -> None:
-    """Say that no model is downloaded, because none is used."""
+    """Say that no model is downloaded: the built-in one came with the program."""
     trusted(session)
     out = session.out
     out.line(out.paint("bold", "Pulling models"))
-    out.line("- nothing to pull: keyword search uses no model")
+    out.line("- nothing to pull: the built-in model is installed with the program")
 
 
 def _limits(session: Session) -> hybrid.Limits:
@@ -236,7 +238,7 @@ def _limits(session: Session) -> hybrid.Limits:
     if arguments.text.get("candidate-limit"):
         candidates = arguments.number("candidate-limit") or 0
     limit = _ALL if "all" in arguments.flags else arguments.limit
-    return hybrid.Limits(limit, arguments.min_score, candidates, arguments.chunk_strategy)
+    return hybrid.Limits(limit, arguments.min_score, candidates, arguments.chunk_strategy, filters_of(session))
 
 
 def _tell_searches(session: Session, searches: Sequence[structured.Search], intent: str) -> None:

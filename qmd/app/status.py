@@ -7,6 +7,7 @@ from os.path import exists, getsize, join
 
 from qmd import collections, contexts, ecma, models, syntax, virtual
 from qmd.app import expanding, figures, semantic
+from qmd.app.embedding import active
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,8 +142,10 @@ def _models(session: Session) -> None:
     out.line(f"\n{out.paint('bold', 'Models')}")
     configured = session.config.models
     for slot, label in (("embed", "Embedding:  "), ("rerank", "Reranking:  "), ("generate", "Generation: ")):
-        # Only what somebody has chosen: keyword search, all there is so far, uses no model.
+        # What somebody has chosen; only questions by meaning use a model that is not.
         uri = configured.get(slot) or os.environ.get(f"QMD_{slot.upper()}_MODEL") or ""
+        if slot == "embed" and not uri:
+            uri = active(session)
         if slot == "generate":
             uri = expanding.name(session) or uri
         if slot == "rerank":

@@ -28,6 +28,33 @@ def test_a_filter_keeps_what_the_frontmatter_says(notes: Path, qmd: Qmd) -> None
     assert names(qmd("search", "tokens", "--json", "--filter", "status=open", "--filter", "status=done").out) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("tags=alpha", ["block.md", "flow.md"]),
+        ("tags=alp*", ["block.md", "flow.md"]),
+        ("tags=bet", []),
+        ("tags=beta", ["flow.md"]),
+        ("done=true", ["scalar.md"]),
+        ("turns=3", ["scalar.md"]),
+        ("turns=03", []),
+        ('a"b=c', []),
+    ],
+)
+def test_a_filter_sees_the_items_of_lists_and_what_is_no_text(
+    place: Path, qmd: Qmd, given: str, kept: list[str]
+) -> None:
+    heads = {
+        "flow.md": "tags: [alpha, beta]",
+        "block.md": "tags:\n- alpha\n- x",
+        "scalar.md": "tags: gamma\ndone: true\nturns: 3",
+    }
+    write(place / "zoo", {name: f"---\n{head}\n---\n\nwallaby\n" for name, head in heads.items()})
+    assert qmd("collection", "add", "zoo").code == 0
+    found = names(qmd("search", "wallaby", "--json", "--filter", given).out)
+    assert sorted(found) == [f"qmd://zoo/{name}" for name in kept]
+
+
 def test_dates_keep_documents_of_that_time(notes: Path, qmd: Qmd) -> None:
     def found(*words: str) -> list[str]:
         return names(qmd("search", "tokens", "--json", *words).out)

@@ -52,6 +52,33 @@ def test_what_cannot_be_done_is_told_on_stderr_with_code_1(notes: Path, qmd: Qmd
     assert "nothing is embedded by local/all-MiniLM-L6-v2 yet (qmd embed)" in done.err
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (("--filter", "status=open"), {"qmd://tasks/open.md"}),
+        (("--since", "2026-03-01"), {"qmd://tasks/open.md"}),
+        (("--until", "2026-02-01"), {"qmd://tasks/done.md"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "asked", [("vsearch", "a pet on the couch"), ("query", "dog"), ("query", "lex: dog\nvec: a pet on the couch")]
+)
+def test_what_a_filter_leaves_out_is_not_found_by_meaning_either(
+    place: Path, qmd: Qmd, asked: tuple[str, str], given: tuple[str, str], kept: set[str]
+) -> None:
+    write(
+        place / "tasks",
+        {
+            "open.md": "---\nstatus: open\ndate: 2026-04-01\n---\n\nThe dog on the sofa.\n",
+            "done.md": "---\nstatus: done\ndate: 2026-01-01\n---\n\nOur dog sleeps on the sofa.\n",
+        },
+    )
+    assert qmd("collection", "add", "tasks").code == 0
+    assert qmd("embed").code == 0
+    assert {row["file"] for row in rows(qmd(*asked, "--json"))} == {"qmd://tasks/open.md", "qmd://tasks/done.md"}
+    assert {row["file"] for row in rows(qmd(*asked, "--json", *given))} == kept
+
+
 @pytest.mark.parametrize("verb", ["vsearch", "vector-search"])
 def test_what_means_the_same_is_found_without_its_words(pets: Path, qmd: Qmd, verb: str) -> None:
     found = rows(qmd(verb, "a pet on the couch", "--json"))
