@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 
-def within(seconds: float, call: Callable[[], _Answer], late: str) -> _Answer:
+def within(
+    seconds: float, call: Callable[[], _Answer], late: str, on_late: Callable[[], None] | None = None
+) -> _Answer:
     """What ``call`` returns or raises. Raises EngineTimeout, saying ``late``, after ``seconds``.
 
-    It runs in a thread that nobody waits for: a late one goes on until its own limits end it, or the process does.
+    ``on_late`` may have a late one end soon. It runs in a thread that nobody waits for: a late one goes on until its
+    own limits end it, or the process does.
     """
     ended: queue.SimpleQueue[tuple[_Answer | None, BaseException | None]] = queue.SimpleQueue()
 
@@ -31,6 +34,8 @@ def within(seconds: float, call: Callable[[], _Answer], late: str) -> _Answer:
     try:
         answer, error = ended.get(timeout=seconds)
     except queue.Empty:
+        if on_late is not None:
+            on_late()
         raise EngineTimeout(late) from None
     if error is not None:
         raise error

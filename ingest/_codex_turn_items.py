@@ -66,12 +66,16 @@ def _without(text: str, opening: str, closing: str) -> tuple[str, list[str]]:
     """(``text`` without the blocks, what stood in them); one that is not closed goes on to the end."""
     kept: list[str] = []
     inner: list[str] = []
-    while opening in text:
-        before, _, rest = text.partition(opening)
-        block, _, text = rest.partition(closing)
-        kept.append(before)
-        inner.append(block)
-    return "".join([*kept, text]), inner
+    at = 0
+    while (start := text.find(opening, at)) >= 0:
+        kept.append(text[at:start])
+        start += len(opening)
+        end = text.find(closing, start)
+        if end < 0:
+            return "".join(kept), [*inner, text[start:]]
+        inner.append(text[start:end])
+        at = end + len(closing)
+    return "".join([*kept, text[at:]]), inner
 
 
 def is_typed(kinds: Any, index: int) -> bool | None:

@@ -21,8 +21,13 @@ _BUSY_MS = 500
 
 
 def get(connection: apsw.Connection, key: str) -> str | None:
-    """The answer kept under ``key`` (``qmd.models.cache_key``); None where there is none."""
-    row = connection.execute("SELECT result FROM llm_cache WHERE hash = ?", (key,)).fetchone()
+    """The answer kept under ``key`` (``qmd.models.cache_key``); None where there is none, also in an index of another
+    program that keeps none. Raises apsw.Error.
+    """
+    try:
+        row = connection.execute("SELECT result FROM llm_cache WHERE hash = ?", (key,)).fetchone()
+    except apsw.SQLError:
+        return None
     return row[0] if row and isinstance(row[0], str) else None
 
 

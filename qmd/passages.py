@@ -81,8 +81,9 @@ def inner_words(text: str) -> str:
 def _may_have_humps(text: str) -> bool:
     """Whether any capital follows a letter or a digit at once, in half the time of a regular expression.
 
-    The text is a number whose bytes are its characters' kinds. Moved by 8 − 1 bits, bit 0 of each meets bit 1 of its
-    successor; moved by 8 − 2, bit 1 meets bit 3. No other two bits meet.
+    The text is a number whose bytes are its characters' kinds. A kind's bits 0, 1 and 3 fall, moved by 7, upon bits 1,
+    2 and 4 of the next byte and, moved by 6, upon 2, 3 and 5; kinds have no others than 0, 1 and 3, so that a bit is
+    left only where 0 falls upon 1 (a small letter or a digit, then a capital) or 1 upon 3 (two capitals).
     """
     kinds = int.from_bytes(text.encode("latin-1", "replace").translate(_KINDS), "big")
     return bool(kinds & (kinds >> 7 | kinds >> 6))

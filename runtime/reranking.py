@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core import redaction
 from core.errors import EngineMissing
 from qmd.hybrid import best_chunk
-from qmd.reranking.judge import Judge, opened
+from qmd.reranking.judge import LONGEST, Judge, opened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +104,8 @@ class Reranking:
         """What the reranker reads of a hit: its title and the passage that was found, else the best chunk."""
         body = str(self._connection.execute("SELECT doc FROM content WHERE hash = ?", (hit.hash,)).get or "")
         start, end = hit.piece
-        piece = (body[start:end] if end else best_chunk(body, question).text).strip()
+        # Choosing looks at no clock: of a body no more than could be judged.
+        piece = (body[start:end] if end else best_chunk(body[:LONGEST], question).text).strip()
         return piece if piece.lstrip("# ").startswith(hit.title) else f"{hit.title}\n{piece}"
 
 

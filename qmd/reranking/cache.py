@@ -23,6 +23,11 @@ def keys(query: str, model: str, texts: Sequence[str]) -> list[str]:
     return [cache_key("rerank", {"query": query, "model": model, "chunk": text}) for text in texts]
 
 
+def scale_key(model: str) -> str:
+    """The key under which stands that a model's scores are logits."""
+    return cache_key("rerankLogits", {"model": model})
+
+
 def read(connection: apsw.Connection, wanted: Sequence[str]) -> dict[str, float]:
     """The scores that are known, by key. Raises apsw.Error."""
     found: dict[str, float] = {}

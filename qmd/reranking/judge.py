@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import os
-import queue
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from core.errors import BrainError, EngineTimeout
+from core.within import within
 from qmd.reranking import cache
 from qmd.reranking.reranker import TIMEOUT_S, configured, make
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     Outgoing = Callable[[list[str]], list[str]]
 
 # Characters of a text: about what the largest windows (8,192 tokens) hold.
-_LONGEST = 32_000
+LONGEST = 32_000
 # Scores that are held before they are written down.
 _MOST_FRESH = 1000
 
@@ -51,6 +50,9 @@ class Judge:
         self._connection = connection
         self._outgoing = outgoing
         self._fresh: dict[str, float] = {}
+        # Whether its scores are logits, and where that is kept beside them.
+        self._logits = False
+        self._scale = cache.scale_key(reranker.identity)
         self.reason = ""
         self.took_ms = 0.0
 
@@ -93,16 +95,14 @@ class Judge:
 
     def _known_and_new(self, query: str, texts: Sequence[str], until: float) -> list[float]:
         # A command line may hold bytes that are no UTF-8.
-        query, *texts = (text[:_LONGEST].encode("utf-8", "replace").decode() for text in (query, *texts))
+        query, *texts = (text[:LONGEST].encode("utf-8", "replace").decode() for text in (query, *texts))
         keys = cache.keys(query, self._reranker.identity, texts)
         known = dict(self._fresh)
         if self._connection is not None:
             try:
-                known.update(cache.read(self._connection, keys))
+                known.update(cache.read(self._connection, [*keys, self._scale]))
             except apsw.InterruptError:
                 raise EngineTimeout("the question's time was up") from None
-            except apsw.SQLError:
-                self._connection = None  # an index of another program, which has no such table
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if new:
             asked, places = list(new.values()), list(new)
@@ -115,38 +115,36 @@ class Judge:
                 # Also of what was cut short: the same question goes on from there.
                 self._fresh.update({places[place]: score for place, score in done.copy().items()})
             known.update(self._fresh)
-        return probabilities([known[key] for key in keys])
+        return self._probabilities([known[key] for key in keys], known)
+
+    def _probabilities(self, scores: list[float], known: Mapping[str, float]) -> list[float]:
+        """Scores as 0–1. A reranker that once gave a score outside that gives logits (llama.cpp's server does), and all
+        of its are read as such from then on: one question's scores and the next one's are then of one scale.
+        """
+        if not self._logits and (self._scale in known or any(map(is_logit, scores))):
+            self._logits = True
+            if self._scale not in known:
+                self._fresh[self._scale] = 1.0
+        return [probability(score) for score in scores] if self._logits else scores
 
     def _bounded(self, work: Callable[[], list[float]], until: float) -> list[float]:
-        """``work`` in a thread that is left behind when the time is up: a name that does not resolve, a model that
-        loads for long, and an answer that drips look at no clock.
+        """``work`` within its time, since a name that does not resolve, a model that loads for long, and an answer that
+        drips look at no clock.
         """
-        if until <= time.monotonic():
+        left = until - time.monotonic()
+        if left <= 0:
             raise EngineTimeout("there was no time left for it")
-        box: queue.SimpleQueue[list[float] | BaseException] = queue.SimpleQueue()
-
-        def run() -> None:
-            try:
-                box.put(work())
-            except BaseException as error:  # noqa: BLE001  # raised again below, where somebody waits for it
-                box.put(error)
-
-        threading.Thread(target=run, name="reranker", daemon=True).start()
-        try:
-            found = box.get(timeout=max(0.0, until - time.monotonic()))
-        except queue.Empty:
-            self._reranker.cancel()
-            raise EngineTimeout(f"{self.name} did not get through in time") from None
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        return within(left, work, f"{self.name} did not get through in time", self._reranker.cancel)
 
 
-def probabilities(scores: Sequence[float]) -> list[float]:
-    """Scores as 0–1: logits (llama.cpp's server gives those), of which one at least lies outside, by the sigmoid."""
-    if all(0.0 <= score <= 1.0 for score in scores):
-        return list(scores)
-    return [1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, score)))) for score in scores]
+def is_logit(score: float) -> bool:
+    """Whether a score can be no probability."""
+    return not 0.0 <= score <= 1.0
+
+
+def probability(logit: float) -> float:
+    """The sigmoid."""
+    return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, logit))))
 
 
 def opened(

@@ -27,3 +27,13 @@ def test_what_hangs_is_not_waited_for() -> None:
             within(0.05, lambda: stop.wait(30), "it hangs")
     finally:
         stop.set()
+
+
+def test_what_hangs_may_be_told_to_end() -> None:
+    stop = threading.Event()
+    with pytest.raises(EngineTimeout):
+        within(0.05, lambda: stop.wait(30), "it hangs", stop.set)
+    assert stop.is_set()
+    stop.clear()
+    assert within(30, lambda: 42, "late", stop.set) == 42
+    assert not stop.is_set()

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.home import Home
 from ingest._codex_turn_items import pieces
 from tests.ingest.test_codex import NAME, OTHER, SESSION, Record, Rollout, document, ingest, save
+from tests.scanned import Scanned
 
 
 class Paginated(Rollout):
@@ -178,3 +181,21 @@ def test_a_time_in_any_usual_form_is_read(home: Home, tmp_path: Path, stamp: obj
     save(tmp_path / NAME, {**meta, "timestamp": stamp}, *records)
     ingest(home, tmp_path)
     assert document(home)[0]["date"] == "2026-04-28T09:00:01Z"
+
+
+@pytest.mark.parametrize("unit", ["<proposed_plan>p</proposed_plan>", "<oai-mem-citation>c</oai-mem-citation>x"])
+def test_blocks_are_found_by_looking_at_a_text_a_few_times_however_many_there_are(unit: str) -> None:
+    text = Scanned(unit * 2000)
+    found = pieces(text)
+    assert len("".join(found)) == 2000
+    assert 0 < text.looked[0] < 6 * len(text)
+
+
+@given(st.lists(st.sampled_from(["<proposed_plan>", "</proposed_plan>", "a", "<", ">"])).map("".join))
+def test_plans_are_what_stands_between_their_tags(text: str) -> None:
+    said, *plans = pieces(text)
+    first, *blocks = text.split("<proposed_plan>")
+    assert "<proposed_plan>" not in said
+    assert said.startswith(first)
+    assert bool(plans) == bool(blocks)
+    assert all("</proposed_plan>" not in plan and plan in text for plan in plans)

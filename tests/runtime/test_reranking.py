@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from core.config import load
 from core.errors import BadInput, EngineMissing
 from core.home import Home, shipped
+from core.within import within
+from qmd.answers import Hit
+from qmd.hybrid import best_chunk
+from qmd.reranking import judge
+from runtime import reranking
 from runtime.answer import answer
 from runtime.ask import Asker, Request, batch
 from tests.conftest import Brain
@@ -148,7 +153,9 @@ def test_a_reranker_that_fails_leaves_the_order_and_says_why(
     assert "; not reranked: " in found["route"]["reason"]
 
 
-def test_a_slow_reranker_does_not_cost_the_answer(shelf: Shelf, endpoint: Endpoint) -> None:
+def test_a_slow_reranker_does_not_cost_the_answer(
+    shelf: Shelf, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     endpoint.always = hangs(endpoint.stopped)
     configure(shelf, rerank={"base_url": endpoint.url, "timeout_s": 0.2})
     found = ask(shelf, rerank=True, timeout_s=30)
@@ -156,11 +163,38 @@ def test_a_slow_reranker_does_not_cost_the_answer(shelf: Shelf, endpoint: Endpoi
     assert "no judgement within 0.2 s" in found["rerank"]["reason"]
     # Nor does it take more than a part of the question's own time, whatever its section says.
     configure(shelf, rerank={"base_url": endpoint.url, "timeout_s": 500})
-    started = time.monotonic()
-    found = ask(shelf, rerank=True, timeout_s=3)
-    assert time.monotonic() - started < 3
+    waited: list[float] = []
+
+    def given(seconds: float, *rest: Any) -> Any:
+        waited.append(seconds)
+        return within(min(seconds, 0.2), *rest)
+
+    monkeypatch.setattr(judge, "within", given)
+    found = ask(shelf, rerank=True, timeout_s=30)
+    assert [0 < seconds <= 0.8 * 30 for seconds in waited] == [True]
     assert found["rerank"]["applied"] is False
     assert found["hits"]
+
+
+def test_of_a_body_no_more_is_cut_into_chunks_than_could_be_judged(
+    shelf: Shelf, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(shelf, rerank={"base_url": endpoint.url})
+    looked: list[int] = []
+
+    def chosen(body: str, query: str) -> Any:
+        looked.append(len(body))
+        return best_chunk(body, query)
+
+    monkeypatch.setattr(reranking, "best_chunk", chosen)
+    shelf.put("brain", "long.md", "walrus tusks harbour museum\n" * 9000, title="L")
+    ((digest,),) = shelf.sql("SELECT hash FROM documents WHERE path = 'long.md'")
+    with Asker(shelf.home, shelf.config) as asker:
+        hit = Hit((1, "brain", "long.md", "L", digest, "", "", 0, apsw.jsonb_encode({})), 1.0, {})
+        opened = reranking.Reranking(asker._connection, shelf.config)
+        opened.apply(QUESTION, [hit], 30)
+        opened.close()
+    assert looked == [judge.LONGEST]
 
 
 def test_scores_are_remembered(shelf: Shelf, endpoint: Endpoint) -> None:

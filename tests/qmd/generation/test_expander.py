@@ -107,3 +107,9 @@ def test_nothing_is_opened_that_is_not_configured_or_cannot_be_used(index: apsw.
     source = expander.opened(index, {"base_url": "http://localhost:1/v1", "timeout_s": 30}, {}, {}, 15)
     assert isinstance(source, Expander)
     assert (source.name, source._timeout_s) == ("openai/gpt-4.1-mini", 15)
+
+
+def test_an_index_of_another_program_that_keeps_no_answers_costs_no_question() -> None:
+    foreign = apsw.Connection(":memory:")
+    assert found(Expander(foreign, Says("lex: a"), "openai/small", 10), "q") == [("lex", "a")]
+    foreign.close()

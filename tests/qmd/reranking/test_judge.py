@@ -12,7 +12,7 @@ import pytest
 from core.errors import EngineTimeout, Internal, Refused
 from qmd.models import cache_key
 from qmd.reranking import cache
-from qmd.reranking.judge import Judge, opened, probabilities
+from qmd.reranking.judge import Judge, is_logit, opened, probability
 from qmd.store import open_index
 
 
@@ -162,11 +162,28 @@ def test_what_leaves_the_machine_passes_the_filter() -> None:
 
 
 def test_logits_become_probabilities_in_their_order() -> None:
-    assert probabilities([0.2, 1.0, 0.0]) == [0.2, 1.0, 0.0]
-    found = probabilities([-11.5, 0.0, 3.0, 1e9, -1e9])
-    assert found[1] == 0.5
-    assert 0 <= found[4] < found[0] < found[1] < found[2] < found[3] <= 1
-    assert probabilities([]) == []
+    found = [probability(logit) for logit in (-1e9, -11.5, 0.0, 3.0, 1e9)]
+    assert found == sorted(set(found))
+    assert (found[2], min(found) >= 0, max(found) <= 1) == (0.5, True, True)
+    assert [is_logit(score) for score in (0.0, 1.0, 0.5, -0.01, 1.01)] == [False, False, False, True, True]
+
+
+def test_a_reranker_of_logits_is_one_for_every_question(index: str) -> None:
+    fake = Fake()
+    with contextlib.closing(open_index(index)) as connection:
+        judge = Judge(fake, connection=connection)
+        assert judge.scores("q", ["a" * 50]) == [0.5]
+        assert judge.scores("q", ["a" * 300, "b" * 50]) == [probability(3), probability(0.5)]
+        assert judge.scores("q", ["a" * 50]) == [probability(0.5)]
+        judge.close()
+        later = Judge(fake, connection=connection)
+        assert later.scores("another", ["c" * 50]) == [probability(0.5)]
+        fake.identity = "another"
+        assert Judge(fake, connection=connection).scores("another", ["c" * 50]) == [0.5]
+    alone = Judge(Fake())
+    assert alone.scores("q", ["a" * 300]) == [probability(3)]
+    alone.keep()
+    assert alone.scores("q", ["a" * 50]) == [probability(0.5)]
 
 
 def test_without_configuration_there_is_no_judge() -> None:
