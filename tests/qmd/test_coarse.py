@@ -87,7 +87,7 @@ def test_what_is_nearest_is_found_among_thousands_with_its_exact_distance(tmp_pa
     found = rows(6000, 3)
     with Transaction(connection):
         for cut, first in enumerate(range(0, len(found), 4), start=1):
-            connection.execute("INSERT INTO brain_cuts VALUES(?, ?, '1', 4)", (cut, str(cut)))
+            connection.execute("INSERT INTO brain_cuts(id, hash, layout, chunks) VALUES(?, ?, '1', 4)", (cut, str(cut)))
             vectors.add(connection, space, cut, 0, [row.tobytes() for row in found[first : first + 4]])
     assert coarse.keep(connection, space, least=6000)
     assert agree(connection, space)
