@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, write
+from cli import leftover
+from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
-from core.errors import OK
 
 COMMAND = Command(
     "backup",
@@ -48,15 +48,15 @@ def run(args: Args, context: Context) -> int:
         )
     context.fields.update(n_documents=report["documents"], bytes=report["bytes"])
     if args.json:
-        context.emit({**report, "left": left})
-        return OK
+        context.emit(leftover.told(report, left))
+        return leftover.code(left)
     write(printable(f"{report['path']}\n"))
     write(f"{report['documents']} documents, {report['files']} files, {report['bytes'] / 1e6:.1f} MB\n")
     if report["verified"]:
         asked = f"; {report['alike']} of {report['questions']} questions answered alike" if report["questions"] else ""
         write(f"restored for a trial: every file is whole{asked}\n")
     for place in left:
-        write(printable(f"still holds what was forgotten: {place}\n"))
+        warn(printable(f"brain: still holds what was forgotten: {place}"))
     for folder in report["outside"]:
         write(printable(f"not in it, as it is yours to keep: {folder}\n"))
-    return OK
+    return leftover.code(left)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, write
+from cli import leftover
+from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
-from core.errors import OK, BadInput
+from core.errors import BadInput
 
 COMMAND = Command(
     "restore",
@@ -45,14 +46,14 @@ def run(args: Args, context: Context) -> int:
         report = restore.restore(path, home, force=args.force, progress=bar)
     context.fields.update(n_documents=report["documents"])
     if args.json:
-        context.emit({**report, "left": left})
-        return OK
+        context.emit(leftover.told(report, left))
+        return leftover.code(left)
     write(printable(f"{home.root}: as it was at {report['made_at']}; {report['documents']} documents\n"))
     if report["forgotten_again"]:
         write(f"{report['forgotten_again']} of what it held was forgotten since, and stays so\n")
     if report["aside"]:
         write(printable(f"what was there: {report['aside']}\n"))
     for place in left:
-        write(printable(f"still holds what was forgotten: {place}\n"))
+        warn(printable(f"brain: still holds what was forgotten: {place}"))
     write("brain index brings in what is newer\n" if report["index"] else "brain rebuild makes its index\n")
-    return OK
+    return leftover.code(left)

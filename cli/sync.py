@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, write
+from cli import leftover
+from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
-from core.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,11 +53,12 @@ def run(args: Args, context: Context) -> int:
     for key in ("documents", "added", "removed", "forgotten"):
         context.fields[f"n_{key}"] = report[key]
     if args.json:
-        context.emit({**report, "left": left})
+        context.emit(leftover.told(report, left))
     else:
-        lines = [*_lines(report), *(f"still holds what was forgotten: {place}" for place in left)]
-        write(printable("\n".join(lines)) + "\n")
-    return OK
+        write(printable("\n".join(_lines(report))) + "\n")
+        for place in left:
+            warn(printable(f"brain: still holds what was forgotten: {place}"))
+    return leftover.code(left)
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:

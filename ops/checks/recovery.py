@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from core.errors import Refused
 from ops import backup, forgetting, restore
 from ops.finding import Finding, Patient
 from runtime import forget
@@ -49,7 +50,9 @@ def forgotten_whole(patient: Patient) -> Iterator[Finding]:
 
 def _go_on(patient: Patient) -> str:
     left = forgetting.go_on(patient.home, patient.environ)
-    return f"still held by {', '.join(left)}" if left else "what was to be forgotten is gone from backups and histories"
+    if left:
+        raise Refused(f"still held by {', '.join(left)}", "brain backup, when that is in reach")
+    return "what was to be forgotten is gone from backups and histories"
 
 
 def backup_is_young(patient: Patient) -> Iterator[Finding]:

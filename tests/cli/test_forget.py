@@ -145,6 +145,29 @@ def test_whatever_writes_copies_goes_on_with_what_was_cut_short(
     assert brain("ask", "amaranth cipher").returncode == 67
 
 
+@pytest.mark.parametrize("command", ["backup", "sync", "restore", "doctor"])
+def test_what_is_still_held_is_no_success(shelf: Shelf, brain: Brain, tmp_path: Path, command: str) -> None:
+    made = json.loads(brain("backup", "--json", "--no-verify").stdout)["path"]
+    damaged = made.replace("brain-2", "brain-1")
+    Path(damaged).write_bytes(Path(made).read_bytes()[:100])
+    cut_short(shelf.home, "s1")
+    words = {
+        "backup": ("backup", "--no-verify"),
+        "sync": ("sync", "--dir", str(tmp_path / "remote.git")),
+        "restore": ("restore", made, "--force"),
+        "doctor": ("doctor", "--no-wedge", "--fix"),
+    }[command]
+    done = brain(*words, "--json", env={"BRAIN_NOTIFY": "off"})
+    report = json.loads(done.stdout)
+    if command == "doctor":
+        (outcome,) = [each["outcome"] for each in report["mended"] if each["id"] == "forget-unfinished"]
+        assert outcome.startswith("failed: still held by ")
+        assert damaged in outcome
+        return
+    assert (done.returncode, report["exit_code"], report["ok"]) == (71, 71, False)
+    assert damaged in " ".join(report["left"])
+
+
 def test_the_doctor_names_a_forget_that_was_cut_short(shelf: Shelf, brain: Brain) -> None:
     cut_short(shelf.home, "s1")
     found = json.loads(brain("doctor", "--no-wedge", "--json", env={"BRAIN_NOTIFY": "off"}).stdout)

@@ -11,7 +11,7 @@ import pytest
 from core import clock
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
-from evals import kept
+from evals import kept, personal
 from ops import acceptance, installed
 from ops.checks import acceptance as check
 from ops.finding import Patient
@@ -142,6 +142,19 @@ def test_judging_measures_recall_where_nobody_has(home: Home) -> None:
     (recall,) = [each for each in found["criteria"] if each["id"] == "recall"]
     assert (found["verdict"], found["conditional"], recall["figure"]) == ("continue", False, 1.0)
     assert recall["evidence"]["newest"]["questions"] >= 2
+    assert len(kept.history(home)) == 1
+
+
+def test_measuring_recall_leaves_the_questions_that_there_are(home: Home) -> None:
+    shelf = Shelf(home)
+    for number, title in enumerate(("The walrus crossed the harbour", "Lamps along the northern river")):
+        shelf.put("brain", f"{number}.md", "Said and done.", title=title, session_id=f"s{number}", source="claude")
+    personal.build(home, 40)
+    kept_ones = json.loads(Path(personal.path(home)).read_text())
+    kept_ones["questions"] = kept_ones["questions"][:1]
+    Path(personal.path(home)).write_text(json.dumps(kept_ones))
+    assert acceptance._measure_recall(home, 0) == ""
+    assert json.loads(Path(personal.path(home)).read_text()) == kept_ones
     assert len(kept.history(home)) == 1
 
 
