@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from core.home import Home
+
+if TYPE_CHECKING:
+    from tests.qmd.embedding.endpoint import Endpoint
 
 # How long one example takes says how busy the machine is; slow code has benchmarks. New examples are found at a desk;
 # where CI is set they are always the same, so that red means the change.
@@ -46,6 +50,29 @@ def home() -> Home:
 def claude_root() -> Path:
     """The folder that stands for ``~/.claude`` in this test."""
     return Path(os.environ["CLAUDE_CONFIG_DIR"])
+
+
+@pytest.fixture
+def direct(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy, and no endpoint or key of the user's: requests go where the test says."""
+    for name in ("http", "https", "all"):
+        monkeypatch.delenv(f"{name}_proxy", raising=False)
+        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("MODEL", "BASE_URL", "API_KEY"):
+        monkeypatch.delenv(f"QMD_GENERATE_{name}", raising=False)
+        monkeypatch.delenv(f"QMD_RERANK_{name}", raising=False)
+
+
+@pytest.fixture
+def endpoint(direct: None) -> Iterator[Endpoint]:
+    """An endpoint on loopback; a module that wants it to answer otherwise has a fixture of this name on top."""
+    from tests.qmd.embedding.endpoint import Endpoint
+
+    place = Endpoint()
+    yield place
+    place.close()
 
 
 @pytest.fixture(scope="session")

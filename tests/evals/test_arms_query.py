@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,10 @@ from tests.qmd.generation.test_of_openai import chat
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    place = Endpoint()
-    place.always = says(chat("lex: dough\nvec: baking bread\n"))
-    monkeypatch.setenv("OPENAI_BASE_URL", place.url)
-    yield place
-    place.close()
+def endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    endpoint.always = says(chat("lex: dough\nvec: baking bread\n"))
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    return endpoint
 
 
 @pytest.fixture

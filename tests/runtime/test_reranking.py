@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +27,7 @@ from tests.runtime.index_fixture import Shelf
 QUESTION = "walrus tusks in the harbour museum"
 
 
-@pytest.fixture(autouse=True)
-def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("QMD_RERANK_MODEL", "QMD_RERANK_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "BRAIN_QMD"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    found = Endpoint()
-    yield found
-    found.close()
+pytestmark = pytest.mark.usefixtures("direct")
 
 
 @pytest.fixture

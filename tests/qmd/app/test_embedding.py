@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,9 @@ from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
+def endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    place = Endpoint()
-    yield place
-    place.close()
+    return endpoint
 
 
 def section(qmd: Qmd, name: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,10 @@ EXPANDED = "lex: bread\nlex: dough\nvec: what is baked\nhyde: The loaf was in th
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("QMD_GENERATE_MODEL", "QMD_GENERATE_BASE_URL", "QMD_GENERATE_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
+def endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
     monkeypatch.setenv("QMD_GENERATE_API_KEY", KEY)
-    place = Endpoint()
-    place.always = says(chat(EXPANDED))
-    yield place
-    place.close()
+    endpoint.always = says(chat(EXPANDED))
+    return endpoint
 
 
 @pytest.fixture

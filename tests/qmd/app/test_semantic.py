@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,6 @@ import pytest
 from tests.qmd.app.world import Done, Qmd, write
 from tests.qmd.embedding.endpoint import Endpoint, hangs, says
 from tests.qmd.reranking.onnx_file import folder
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    found = Endpoint()
-    yield found
-    found.close()
 
 
 @pytest.fixture

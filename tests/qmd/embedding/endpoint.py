@@ -59,6 +59,9 @@ class Endpoint:
         self._thread.start()
 
     def close(self) -> None:
+        """End it; again is nothing."""
+        if self.stopped.is_set():
+            return
         for client in self.clients:
             client.close()
         self.stopped.set()

@@ -52,14 +52,11 @@ def test_a_key_that_breaks_a_header_is_refused_unshown_where_it_would_go() -> No
 
 
 @pytest.mark.parametrize("what", ["embedding", "generation", "rerank", "distill"])
-def test_a_configured_address_is_not_shown_openais_key(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    server = Endpoint()
+def test_a_configured_address_is_not_shown_openais_key(what: str, endpoint: Endpoint) -> None:
     chat = {"choices": [{"message": {"content": "lex: a"}, "finish_reason": "stop"}]}
     if what in ("generation", "distill"):
-        server.always = says(chat)
-    section: Any = {"base_url": server.url, "model": "m"}
+        endpoint.always = says(chat)
+    section: Any = {"base_url": endpoint.url, "model": "m"}
 
     def asked(**environ: str) -> str | None:
         if what == "embedding":
@@ -67,17 +64,14 @@ def test_a_configured_address_is_not_shown_openais_key(what: str, monkeypatch: p
             made.embed(["x"])
             made.close()
         elif what == "generation":
-            Generation("m", server.url, environ).ask("", "", 30)
+            Generation("m", endpoint.url, environ).ask("", "", 30)
         elif what == "rerank":
             made = Reranking("openai", section, environ)
             made.score("x", ["y"], float("inf"))
             made.close()
         else:
             Distilling("m", section, environ).ask("", "", 30)
-        return server.requests[-1][1].get("authorization")
+        return endpoint.requests[-1][1].get("authorization")
 
-    try:
-        assert asked(OPENAI_API_KEY=KEY) is None
-        assert asked(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.url) == f"Bearer {KEY}"
-    finally:
-        server.close()
+    assert asked(OPENAI_API_KEY=KEY) is None
+    assert asked(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=endpoint.url) == f"Bearer {KEY}"

@@ -29,17 +29,7 @@ from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, closes, good, hal
 KEY = "sk-very-secret-1234567890"
 
 
-@pytest.fixture(autouse=True)
-def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    place = Endpoint()
-    yield place
-    place.close()
+pytestmark = pytest.mark.usefixtures("direct")
 
 
 class Slept(list[float]):

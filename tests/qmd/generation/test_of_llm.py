@@ -67,13 +67,6 @@ def test_without_the_package_it_says_how_to_install_it(monkeypatch: pytest.Monke
     assert llm_worker._ask({"model": "x"}) == {"error": "the package llm is not installed", "hopeless": True}
 
 
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    place = Endpoint()
-    yield place
-    place.close()
-
-
 def loop(endpoint: Endpoint, folder: Path) -> dict[str, str]:
     """An environment in which llm knows a model ``loop``, which is ``endpoint``."""
     (folder / "extra-openai-models.yaml").write_text(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -22,18 +21,13 @@ def chat(text: Any = "lex: a b", **more: Any) -> dict[str, Any]:
     return {"choices": [{"message": {"role": "assistant", "content": text, **more}, "finish_reason": "stop"}]}
 
 
-@pytest.fixture(autouse=True)
-def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("direct")
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    place = Endpoint()
-    place.always = says(chat())
-    yield place
-    place.close()
+def endpoint(endpoint: Endpoint) -> Endpoint:
+    endpoint.always = says(chat())
+    return endpoint
 
 
 def generator(endpoint: Endpoint, slept: list[float] | None = None, **environ: str) -> OpenAI:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,18 +17,7 @@ KEY = "rk-very-secret-1234567890"
 TEXTS = ["the tide floods the quay", "invoices", "a quay"]
 
 
-@pytest.fixture(autouse=True)
-def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    found = Endpoint()
-    yield found
-    if not found.stopped.is_set():
-        found.close()
+pytestmark = pytest.mark.usefixtures("direct")
 
 
 def reranker(endpoint: Endpoint, section: dict[str, Any] | None = None, **environ: str) -> Remote:

@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -176,10 +176,8 @@ def test_without_claude_it_is_said_before_anything_is_done(home: Home, tmp_path:
 
 
 @pytest.fixture
-def server() -> Iterator[Endpoint]:
-    found = Endpoint()
-    yield found
-    found.close()
+def server(endpoint: Endpoint) -> Endpoint:
+    return endpoint
 
 
 def chat(text: str | None = GOOD, **message: Any) -> dict[str, Any]:
