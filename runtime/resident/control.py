@@ -31,6 +31,8 @@ _STOP_S = 6.0
 _POLL_S = 0.05
 # Giving up a watch ends its threads and the run that is under way, each of which has its time for that.
 _PATIENCE_S = 40.0
+# Who it is, it says at once: where it does not, it is not waited for as long as that.
+_HUNG_S = 5.0
 
 
 def status(home: Home, patience_s: float = 2.0) -> dict[str, Any]:
@@ -148,7 +150,9 @@ def unwatch(home: Home) -> bool:
 
 def _told(home: Home, operation: str) -> dict[str, Any] | None:
     """The answer of the process that serves this home, None where there is none. Raises LockContention."""
-    found = client.call(home, {"op": operation}, _PATIENCE_S)
+    found = client.call(home, {"op": "status"}, _HUNG_S)
+    if found is not None:
+        found = client.call(home, {"op": operation}, _PATIENCE_S)
     if found is None and (pid := holder(home)) is not None:
         raise LockContention(f"process {pid} serves this home and does not answer", "brain serve --stop")
     return found

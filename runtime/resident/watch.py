@@ -34,7 +34,11 @@ class _Run:
     def start(self) -> None:
         """Begin to watch. Raises OSError, RuntimeError (no thread to be had)."""
         self.watcher.start()
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self.watcher.stop()
+            raise
 
     def stop(self) -> None:
         """Watch no more, and end the run that is under way."""

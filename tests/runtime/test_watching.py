@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,6 +149,26 @@ def test_a_folder_made_anew_with_the_number_of_the_old_one_is_watched_again(
     before = watching.counts["events"]
     Path(home.inbox, "a.md").write_text("x")
     until(lambda: watching.counts["events"] > before)
+
+
+def test_only_the_thread_of_a_watch_has_a_small_stack(
+    watcher: tuple[Watcher, Clock], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching, _ = watcher
+    Path(home.inbox).mkdir()
+    ordinary = threading.stack_size()
+    sizes: list[tuple[str, int]] = []
+    really = threading.Thread.start
+
+    def noted(thread: threading.Thread) -> None:
+        sizes.append((type(thread).__name__, threading.stack_size()))
+        really(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", noted)
+    watching.tick()
+    assert {size for name, size in sizes if name == "Emitter"} == {1 << 19}
+    assert {size for name, size in sizes if name != "Emitter"} <= {ordinary}
+    assert threading.stack_size() == ordinary
 
 
 def test_of_two_places_in_one_folder_one_may_go(

@@ -20,7 +20,7 @@ from cli.context import Context
 from cli.spec import parse
 from cli.watch import COMMAND, run
 from core.config import load
-from core.errors import LOCKED
+from core.errors import LOCKED, LockContention
 from core.home import Home
 from core.locks import FileLock
 from runtime.resident import client, control, watch
@@ -218,6 +218,44 @@ def test_nothing_is_started_by_a_watch_that_ends(home: Home, tmp_path: Path) -> 
     watcher._run(("index",), 0.0)  # it was about to when that was said
     assert watcher.status()["running"] is None
     assert not set(psutil.Process().children()) - before
+
+
+def test_a_process_that_does_not_say_who_it_is_is_not_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.make()
+    asked: list[str] = []
+
+    def silent(_: Home, message: dict[str, Any], patience_s: float) -> None:
+        assert patience_s < control._PATIENCE_S
+        asked.append(message["op"])
+
+    monkeypatch.setattr(client, "call", silent)
+    with FileLock(os.path.join(home.state, LOCK), 0):
+        for told in (control.watch, control.unwatch):
+            with pytest.raises(LockContention):
+                told(home)
+    assert asked == ["status", "status"]
+
+
+def test_a_watch_that_gets_no_thread_leaves_none(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.make()
+    stopped: list[Watcher] = []
+    monkeypatch.setattr(Watcher, "start", lambda _: None)
+    monkeypatch.setattr(Watcher, "stop", lambda self: stopped.append(self))
+
+    really = threading.Thread.start
+
+    def full(thread: threading.Thread) -> None:
+        if type(thread) is threading.Thread:  # not those of the library that listens, which has some from its beginning
+            raise RuntimeError("can't start new thread")
+        really(thread)
+
+    role = Watching(home, [], taken=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", full)
+        with pytest.raises(RuntimeError):
+            role.start()
+    assert len(stopped) == 1
+    assert role.status() == {"watching": False}
 
 
 def test_giving_up_a_watch_is_waited_for_as_long_as_it_may_take() -> None:
