@@ -119,6 +119,7 @@ class Archive:
                 assert row is not None
                 entry.version = int(row[0])
             write_rows(self._connection, self.source, [*self._superseded, *self._changed.values()])
+        self._dropped.difference_update(name for entry in self._changed.values() for name, _ in entry.segments)
         self._superseded.clear()
         self._changed.clear()
         unlink_unnamed(self._connection, self.folder, self._dropped)

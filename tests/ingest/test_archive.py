@@ -127,6 +127,20 @@ def test_equal_content_is_stored_once(home: Home, folder: Path) -> None:
     assert len(list(archive.objects(home.path("raw")))) == 1
 
 
+@pytest.mark.parametrize("more", [0, 40])
+def test_an_object_that_another_file_names_stays(tmp_path: Path, more: int) -> None:
+    names = [f"{number:064x}" for number in range(2 + more)]
+    for name in names:
+        target = Path(archive.object_path(str(tmp_path), name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    connection = archive.open_catalogue(str(tmp_path / "catalogue"))
+    entry = archive.Entry("a.jsonl", 0, 1, 1, 1, "", 1, 1, "", 1, [(names[0], 1), (names[1], 1)])
+    archive.write_rows(connection, "claude", [entry])
+    assert archive.unlink_unnamed(connection, str(tmp_path), names[1:]) == more
+    assert [Path(archive.object_path(str(tmp_path), name)).exists() for name in names] == [True, True] + [False] * more
+
+
 def test_a_file_that_was_cut_short_does_not_take_along_what_it_had_said(home: Home, folder: Path) -> None:
     script = Script()
     path = save(folder / "a.jsonl", script.user("one"), script.user("two"), script.user("three"))
