@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -55,6 +56,11 @@ def run(args: Args, context: Context) -> int:
         # An earlier run was cut short. What was agreed to is not asked again.
         probes = leftovers.spellings(args.match) if args.match else []
         late, _ = forget.finish_elsewhere(context.home, elsewhere, probes)
+    if os.path.exists(context.home.index):
+        from runtime.indexing import index
+
+        # What lies on the disk and is not indexed yet (another machine's, a hand's) is to be found, too.
+        index(context.home, settings, markdown_only=True, trust_stat=True)
     found = forget.plan(context.home, settings, selection, args.match or "")
     context.fields.update(n_documents=len(found.rows), dry_run=bool(args.dry_run))
     if args.dry_run:

@@ -92,7 +92,8 @@ def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
     from core.text import printable
 
     for name, ledger in report["sources"].items() if roots else ():
-        if not (ledger["ingested"] or ledger["unchanged"]):
+        kept_out = any(reason.startswith(("forgotten", "excluded")) for reason in ledger["skipped"])
+        if not (ledger["ingested"] or ledger["unchanged"] or kept_out):
             places = printable(", ".join(roots))
             warn(f"brain: found nothing of {name} to read at {places}; --source names what lies there")
 

@@ -21,6 +21,7 @@ COMMAND = Command(
         "--from-pending` takes them, the oldest first. What failed for good lies among the dead\n"
         "letters, until it changes or is added."
     ),
+    default="list",
     commands=(
         Command(
             "queue list",

@@ -47,10 +47,12 @@ class Command:
 
     ``raw`` leaves every argument to the command itself, as words, except a single ``--help``. ``commands`` makes it a
     group: its first argument names one of them, whose own name is written whole (``queue list`` in ``queue``). A group
-    with ``words`` takes whatever names none of them itself.
+    with ``words`` takes whatever names none of them itself; with ``default``, no first argument means that subcommand.
     """
 
-    __slots__ = ("commands", "description", "examples", "name", "options", "raw", "summary", "words", "words_help")
+    __slots__ = (
+        "commands", "default", "description", "examples", "name", "options", "raw", "summary", "words", "words_help",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -64,8 +66,10 @@ class Command:
         examples: Sequence[str] = (),
         raw: bool = False,
         commands: Sequence[Command] = (),
+        default: str = "",
     ) -> None:
         self.name = name
+        self.default = default
         self.commands = tuple(commands)
         self.raw = raw
         self.summary = summary
@@ -134,6 +138,8 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
     Raises BadInput on an unknown option, a missing or wrong value, or words where none are taken, and where a group is
     given no subcommand of its own.
     """
+    if command.default and (not argv or (argv[0].startswith("-") and argv[0] not in HELP.flags)):
+        argv = [command.default, *argv]
     if command.commands and not (argv and argv[0] in HELP.flags):
         below = _chosen(command, argv)
         if below is not None:

@@ -107,7 +107,7 @@ def sync(
         beyond = _purge(repository, state, environ) if state.purge or pulled.rewritten else []
         repository.tidy()
         state.save()
-    indexed = bool(pulled.changed) and os.path.exists(home.index)
+    indexed = bool(pulled.changed)
     if indexed:
         from runtime.indexing import index
 

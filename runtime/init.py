@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from core import config as configuration
 from core.errors import BadInput, BrainError
 from core.files import write_atomic
-from core.home import shipped
+from core.home import PRIVATE_DIR, shipped
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -45,6 +45,7 @@ def setup(
     if folder and not os.path.isdir(folder):
         raise BadInput(f"not a folder: {folder}", "brain init --from ~/old-machine/.claude/projects")
     home.make()
+    os.chmod(home.root, PRIVATE_DIR)  # one that somebody made by hand is as open as all folders
     written = _write_config(home) if write_config else False
     config = configuration.load(home)
     sessions = 0 if demo else _sessions(home, folder)

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, Internal
+from core.errors import BadInput, Internal, Refused
 from core.files import read_or_none
 from runtime import hits
 from runtime.recent import item
@@ -153,7 +153,7 @@ def open_in_editor(
 ) -> hits.Row:
     """Open a document's file in the user's editor and wait for it to end.
 
-    Raises BadInput where there is no file or no editor, Internal where the editor fails.
+    Raises BadInput where there is no file or no editor, Refused where the editor fails.
     """
     row = hits.resolve(connection, config, reference)
     if row.file is None or not os.path.isfile(row.file):
@@ -163,14 +163,14 @@ def open_in_editor(
 
 
 def edit(environ: Mapping[str, str], path: str, line: int = 0) -> None:
-    """Open a file in the user's editor and wait for it to end. Raises BadInput without one, Internal where it fails."""
+    """Open a file in the user's editor and wait for it to end. Raises BadInput without one, Refused where it fails."""
     command = editor_command(environ, path, line)
     try:
         ended = subprocess.run(command, check=False).returncode  # noqa: S603  an argv of the user's own choosing
     except OSError as error:
         raise BadInput(f"cannot run {command[0]}: {error.strerror}", "export EDITOR=vi") from None
     if ended:
-        raise Internal(f"{command[0]} ended with exit code {ended}", "see what it printed above")
+        raise Refused(f"{command[0]} ended with exit code {ended}: nothing was changed", "see what it printed above")
 
 
 def header(envelope: dict[str, Any]) -> list[str]:

@@ -35,6 +35,15 @@ def test_a_phrase_is_found_nowhere_below_the_home_afterwards(shelf: Shelf, brain
     assert "backups moved elsewhere" in done.stdout
 
 
+def test_what_is_not_indexed_yet_is_forgotten_as_well(shelf: Shelf, brain: Brain) -> None:
+    stray = Path(shelf.home.path("brain", "s9.md"))
+    stray.write_text("---\nsession_id: s9\nsource: claude\n---\n\nThe green kangaroo hops.\n")
+    shown = brain("forget", "--match", "green kangaroo", "--dry-run")
+    assert "qmd://brain/s9.md" in shown.stdout
+    assert brain("forget", "--match", "green kangaroo", "--yes").returncode == 0
+    assert not stray.exists()
+
+
 def test_nothing_goes_without_being_told_so(shelf: Shelf, brain: Brain) -> None:
     done = brain("forget", "s1")
     assert done.returncode == 71

@@ -240,3 +240,12 @@ def test_a_groups_page_has_a_section_for_each_subcommand() -> None:
 
 def test_a_groups_options_are_those_of_its_subcommands_too() -> None:
     assert {"--all", "--json", "--help"} == {flag for o in GROUP.all_options() for flag in o.flags if len(flag) > 2}
+
+
+def test_a_group_with_a_default_does_that_where_no_subcommand_is_named() -> None:
+    group = Command("g", "x", commands=(Command("g list", "x", options=(Option("--all", help="x"),)),), default="list")
+    assert parse(group, []).command.name == "g list"
+    assert parse(group, ["--all"]).all is True
+    assert parse(group, ["--help"]).help is True
+    with pytest.raises(BadInput):
+        parse(group, ["bogus"])

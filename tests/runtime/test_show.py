@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BadInput, Internal
+from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from qmd.store import open_index
 from runtime import show
@@ -138,7 +138,7 @@ def test_the_editor_gets_the_file_and_is_waited_for(shelf: Shelf, tmp_path: Path
 
 
 def test_an_editor_that_fails_or_is_not_there_is_said(shelf: Shelf) -> None:
-    with pytest.raises(Internal, match="exit code 1"):
+    with pytest.raises(Refused, match="exit code 1"):
         opened(shelf, {"EDITOR": "false"})
     with pytest.raises(BadInput, match="cannot run"):
         opened(shelf, {"EDITOR": "/no/such/editor"})
