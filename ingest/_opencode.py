@@ -7,7 +7,6 @@ vendor's packages/schema/src/v1/session.ts, packages/core/src/session/sql.ts and
 from __future__ import annotations
 
 import json
-import os
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from ingest.sessions import Session
 from ingest.values import mapping, moment, plain, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import apsw
 
@@ -281,43 +280,77 @@ def _from_tree(path: str) -> Reading:
         if type(info) is not dict or "time" not in info:
             _export(info, reading)
             return
-        # The size by which the next run knows the session again is that of all its files.
-        reading.size, reading.mtime_ns = tree.look(path)
+        if not rawfiles.is_shelved(path):
+            # The size by which the next run knows the session again is that of all its files; the archive has it so.
+            reading.size, reading.mtime_ns = tree.look(path)
         reading.consumed, reading.digest = 0, databases.NOTHING
-        session = string(info.get("id")) or stem
         talk = _Talk(reading, info, stem)
-        flat = [_json(part, reading) for part in tree.flat(root)]
+        made = list(_made_of(root, string(info.get("id")) or stem, stem, reading))
         found: list[tuple[str, str, dict[str, Any], list[Any]]] = []
-        for file in tree.messages(root, session, stem):
-            message = _json(file, reading)
-            if type(message) is not dict:
-                continue
-            name = string(message.get("id"))
-            paths = tree.parts(root, session, name, basename(file).removesuffix(".json"))
-            parts = [_json(part, reading) for part in paths]
-            parts += [part for part in flat if mapping(part).get("messageID") == name]
-            own = message.get("parts")
-            time = moment(mapping(message.get("time")).get("created"))
-            found.append((time, name, message, parts or (own if type(own) is list else [])))
-        for _, _, message, parts in sorted(found, key=lambda entry: entry[:2]):
-            talk.message(message, parts)
+        for file, parts in made:
+            if type(file.value) is dict:
+                own = file.value.get("parts")
+                values = [part.value for part in parts] or (own if type(own) is list else [])
+                time = moment(mapping(file.value.get("time")).get("created"))
+                found.append((time, string(file.value.get("id")), file.value, values))
+        for _, _, message, values in sorted(found, key=lambda entry: entry[:2]):
+            talk.message(message, values)
         talk.finish()
+        keeping = rawfiles.keeping()
+        if keeping is not None and not keeping.withhold(reading):
+            # What a session is made of is kept where the session is, and not that of one that was forgotten.
+            for file in (each for message, parts in made for each in (message, *parts)):
+                file.keep()
 
     return whole(path, take, FOREIGN)
 
 
-def _json(path: str, reading: Reading) -> Any:
-    """One file of a tree; what cannot be read is a failure of its session's reading, and None."""
-    try:
-        return records.value(rawfiles.load(path), reading.redacted)
-    except OSError as error:
-        reading.fail(Failure(path, records.UNREADABLE, error.strerror or str(error)))
-    except RecursionError:
-        reading.fail(Failure(path, records.TOO_DEEP))
-    except ValueError as error:
-        if os.path.getsize(path):
-            reading.fail(Failure(path, records.MALFORMED, str(error)))
-    return None
+def inside(path: str) -> list[str]:
+    """The messages and parts that the session of a tree at ``path`` is made of, as far as they can be read."""
+    if not path.endswith(".json") or not tree.storage(path):
+        return []
+    reading, stem = Reading(path), basename(path).removesuffix(".json")
+    info = mapping(_File(path, reading).value)
+    made = _made_of(tree.storage(path), string(info.get("id")) or stem, stem, reading)
+    return [file.path for message, parts in made for file in (message, *parts)]
+
+
+class _File:
+    """One file of a tree; what cannot be read is a failure of its session's reading, and its ``value`` is None."""
+
+    __slots__ = ("_later", "path", "value")
+
+    def __init__(self, path: str, reading: Reading) -> None:
+        self.path = path
+        self.value: Any = None
+        self._later: list[Callable[[], None]] = []
+        data = b""
+        try:
+            data = rawfiles.load(path, later=self._later)
+            self.value = records.value(data, reading.redacted)
+        except OSError as error:
+            reading.fail(Failure(path, records.UNREADABLE, error.strerror or str(error)))
+        except RecursionError:
+            reading.fail(Failure(path, records.TOO_DEEP))
+        except ValueError as error:
+            if data:
+                reading.fail(Failure(path, records.MALFORMED, str(error)))
+
+    def keep(self) -> None:
+        """Let the archive have it."""
+        for keep in self._later:
+            keep()
+
+
+def _made_of(root: str, session: str, stem: str, reading: Reading) -> Iterator[tuple[_File, list[_File]]]:
+    """The messages of a session of a tree, each with its parts."""
+    flat = [_File(part, reading) for part in tree.flat(root)]
+    for path in tree.messages(root, session, stem):
+        message = _File(path, reading)
+        name = string(mapping(message.value).get("id"))
+        paths = tree.parts(root, session, name, basename(path).removesuffix(".json"))
+        parts = [_File(part, reading) for part in paths]
+        yield message, parts + [part for part in flat if name and mapping(part.value).get("messageID") == name]
 
 
 def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:

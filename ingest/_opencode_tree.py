@@ -108,27 +108,25 @@ def look(path: str) -> tuple[int, int]:
 
 def flat(root: str) -> Iterator[str]:
     """Parts that lie in no message's folder, sorted: they name their message."""
-    folder = join(root, "part")
-    if os.path.isdir(folder):
-        yield from (join(folder, file) for file in sorted(os.listdir(folder)) if file.endswith(".json"))
+    yield from _listed(join(root, "part"))
 
 
-def messages(root: str, session: str, stem: str) -> Iterator[str]:
+def messages(root: str, session: str, stem: str) -> list[str]:
     """The paths of a session's message files, sorted."""
-    for name in dict.fromkeys((session, stem, stem.removeprefix("ses_"))):
-        folder = join(root, "message", name)
-        if os.path.isdir(folder):
-            yield from (join(folder, file) for file in sorted(os.listdir(folder)) if file.endswith(".json"))
-            return
+    names = dict.fromkeys((session, stem, stem.removeprefix("ses_")))
+    return next(filter(None, (_listed(join(root, "message", name)) for name in names)), [])
 
 
-def parts(root: str, session: str, *names: str) -> Iterator[str]:
+def parts(root: str, session: str, *names: str) -> list[str]:
     """The paths of a message's part files, sorted; ``names``: what the message may be called."""
-    for name in dict.fromkeys(names):
-        for folder in (join(root, "part", name), join(root, "part", session, name)):
-            if os.path.isdir(folder):
-                yield from (join(folder, file) for file in sorted(os.listdir(folder)) if file.endswith(".json"))
-                return
+    folders = (folder for name in dict.fromkeys(names) for folder in ((name,), (session, name)))
+    return next(filter(None, (_listed(join(root, "part", *folder)) for folder in folders)), [])
+
+
+def _listed(folder: str) -> list[str]:
+    from ingest.rawfiles import listed
+
+    return [path for path in listed(folder) if path.endswith(".json")]
 
 
 def _place(path: str) -> tuple[str, str] | None:

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """What is known of the units to forget: ``files``, raw paths; ``shared``, units that lie in the same files."""
+    """What is known of the units to forget: ``files``, raw paths; ``beside``, what the archive has of theirs alone
+    beside these; ``shared``, units that lie in the same files.
+    """
 
-    __slots__ = ("files", "marks", "shared", "units")
+    __slots__ = ("beside", "files", "marks", "shared", "units")
 
     def __init__(self, marks: Collection[str] = ()) -> None:
         self.marks = marks
         self.units: set[str] = set()
         self.files: set[str] = set()
+        self.beside: set[str] = set()
         self.shared: set[str] = set()
 
 
@@ -55,7 +58,23 @@ def look(home: Home, source: str, marks: Collection[str]) -> Held:
     for path, entry in archive.read(home, source).items():
         if basename(path).split(".")[0] in stems or (path not in known and _holds(home, source, entry, marks)):
             held.files.add(path)
+    for files in _beside(home, source, held.files).values():
+        held.beside |= files
     return held
+
+
+def _beside(home: Home, source: str, paths: Iterable[str]) -> dict[str, set[str]]:
+    """Path → what the archive has beside that file and of its units alone."""
+    from ingest import sharing
+    from ingest.keeping import Keeping
+    from ingest.rawfiles import kept_by
+
+    keeping = Keeping(home, source, from_archive=True)
+    keeping.files()
+    with kept_by(keeping):
+        return {
+            path: {each for each in sharing.beside(source, path) if keeping.shelved(each) is not None} for path in paths
+        }
 
 
 def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> bool:
@@ -120,9 +139,12 @@ def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, s
     folder = home.path(archive.FOLDER)
     for source in archive.sources(home):
         whole: set[str] = set()
+        beside: set[str] = set()
         # Of each object that passes: whose pieces they are; None for all that lie in the file.
         verdicts: dict[str, set[str] | None] = {}
         for entry in archive.versions(home, source):
+            if entry.version == archive.BESIDE:
+                beside.add(entry.path)
             for segment in entry.segments:
                 if segment[0] not in verdicts:
                     try:
@@ -135,6 +157,10 @@ def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, s
                     whole.add(entry.path)
                 else:
                     found.update((source, unit) for unit in units)
+        if beside & whole:
+            of = _beside(home, source, archive.read(home, source))
+            told = {each for files in of.values() for each in files}
+            whole = (whole - told) | {path for path, files in of.items() if not whole.isdisjoint(files)}
         found.update((source, unit) for unit in _units_in(home, source, whole))
     return found
 
@@ -192,7 +218,7 @@ def _from_archive(home: Home, source: str, held: Held) -> None:
     def rest(path: str, data: bytes) -> bytes:
         return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
 
-    rewriting.remove(home, source, held.files, rest)
+    rewriting.remove(home, source, held.files | held.beside, rest)
     folder = home.path(archive.FOLDER)
     if not os.path.isdir(folder):
         return

@@ -49,7 +49,17 @@ class Policy:
 class Keeping:
     """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
 
-    __slots__ = ("_archive", "_entries", "_forgotten", "_home", "_policy", "_source", "from_archive", "rules")
+    __slots__ = (
+        "_archive",
+        "_entries",
+        "_folders",
+        "_forgotten",
+        "_home",
+        "_policy",
+        "_source",
+        "from_archive",
+        "rules",
+    )
 
     def __init__(self, home: Home, source: str, *, from_archive: bool = False) -> None:
         self._home = home
@@ -57,6 +67,7 @@ class Keeping:
         self._policy = Policy(home)
         self._archive: Archive | None = None
         self._entries: dict[str, Entry] = {}
+        self._folders: dict[str, list[str]] = {}
         self._forgotten = Tombstones(home)
         self.rules = Rules(home)
         self.from_archive = from_archive
@@ -102,6 +113,13 @@ class Keeping:
         """(the archive's folder, the entry) where the file is to be read from the archive."""
         entry = self._entries.get(path) if self.from_archive else None
         return None if entry is None else (self._home.path(_CATALOGUE[0]), entry)
+
+    def below(self, folder: str) -> list[str]:
+        """The paths of the archived files that lay in ``folder``, sorted, once ``files`` has looked."""
+        if not self._folders:
+            for path in sorted(self._entries):
+                self._folders.setdefault(os.path.dirname(path), []).append(path)
+        return self._folders.get(folder, [])
 
     def withhold(self, reading: Reading) -> bool:
         """Take out of a reading what was forgotten or is excluded; returns whether there was any."""

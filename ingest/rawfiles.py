@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from core.redaction import clean_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ingest.archive import Entry
     from ingest.keeping import Keeping
@@ -50,10 +50,26 @@ def keeping() -> Keeping | None:
     return _keeping
 
 
-def load(path: str, limit: int = MAX_WHOLE) -> bytes:
+def listed(folder: str) -> list[str]:
+    """The paths of what lies in a folder, sorted, also of one that only the archive still has; empty without it."""
+    if _keeping is not None and _keeping.from_archive:
+        return _keeping.below(folder)
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def is_shelved(path: str) -> bool:
+    """Whether the file at ``path`` is read from the archive."""
+    return _keeping is not None and _keeping.shelved(path) is not None
+
+
+def load(path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] | None = None) -> bytes:
     """The bytes of a small file that says something of others, secrets replaced; the archive keeps it beside them.
 
-    Raises OSError, also past ``limit`` bytes.
+    ``later`` takes what has the archive keep it, where only the others tell whether it may. Raises OSError, also past
+    ``limit`` bytes.
     """
     with RawFile(path) as raw:
         if not stat.S_ISREG(raw.status.st_mode):
@@ -61,10 +77,17 @@ def load(path: str, limit: int = MAX_WHOLE) -> bytes:
         found, digest = raw.whole(limit)
         size, mtime_ns = raw.status.st_size, raw.status.st_mtime_ns
     data = clean_document(found, {})
-    recorder = None if _keeping is None else _keeping.recorder(path, beside=True)
-    if recorder is not None:
-        recorder.whole(found if recorder.keeps_raw else data)
-        recorder.finish(size, mtime_ns, size, digest)
+
+    def keep() -> None:
+        recorder = None if _keeping is None else _keeping.recorder(path, beside=True)
+        if recorder is not None:
+            recorder.whole(found if recorder.keeps_raw else data)
+            recorder.finish(size, mtime_ns, size, digest)
+
+    if later is None:
+        keep()
+    else:
+        later.append(keep)
     return data
 
 

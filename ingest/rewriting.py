@@ -39,20 +39,24 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
     connection = open_catalogue(path)
     try:
         dropped: set[str] = set()
-        for entry in [entry for each in paths for entry in entries(connection, source, each)]:
+        taken = [entry for each in paths for entry in entries(connection, source, each)]
+        staying: list[Entry] = []
+        for entry in taken:
             dropped.update(name for name, _ in entry.segments)
             left = [data for segment in entry.segments if (data := _left(archive.folder, entry, segment, rest))]
             entry.segments = [archive.put(data) for data in left]
             entry.length, entry.sha = sum(map(len, left)), hashlib.sha256(b"".join(left)).hexdigest()
             # One that is stored whole counts as one record.
             entry.records = min(entry.records, sum(data.count(b"\n") for data in left))
-            archive.sync()
-            with connection:
-                connection.execute(
-                    "delete from files where source = ? and path = ? and version = ?",
-                    (source, os.fsencode(entry.path), entry.version),
-                )
-                write_rows(connection, source, [entry] if left else [])
+            staying += [entry] if left else []
+        archive.sync()
+        # All at once: a session goes with the thousands of files that it is made of, or is still found whole.
+        with connection:
+            connection.executemany(
+                "delete from files where source = ? and path = ? and version = ?",
+                [(source, os.fsencode(entry.path), entry.version) for entry in taken],
+            )
+            write_rows(connection, source, staying)
         unlink_unnamed(connection, archive.folder, dropped)
         connection.execute("vacuum")
     finally:

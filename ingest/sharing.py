@@ -5,12 +5,16 @@ What is forgotten of such a file leaves the archive alone; without this, all oth
 
 from __future__ import annotations
 
+from os.path import dirname, join
 from typing import TYPE_CHECKING
 
 from ingest import databases, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+# Source → what lies in a session's own folder and says something of it.
+_ABOUT = {"copilot": "workspace.yaml", "cursor": "meta.json"}
 
 
 def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] | None:
@@ -39,3 +43,13 @@ def owners(source: str, path: str, data: bytes, test: Callable[[bytes], bool]) -
 def without(source: str, path: str, data: bytes, is_gone: Callable[[str], bool]) -> bytes:
     """What is left of an object without the pieces of some units, and without those that cannot be told apart."""
     return b"".join(piece for unit, piece in pieces(source, path, data) or () if unit and not is_gone(unit))
+
+
+def beside(source: str, path: str) -> list[str]:
+    """The files that were read beside the one at ``path`` and say something of its unit alone; they go with it."""
+    if source == "opencode":
+        from ingest import _opencode
+
+        return _opencode.inside(path)
+    name = _ABOUT.get(source)
+    return [] if name is None else [join(dirname(path), name)]

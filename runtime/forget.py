@@ -104,7 +104,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
     found.marks = list(marks)
     for source in {source for source, _ in found.marks if source in sources.names() and source != _CHROME}:
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
-        found.originals += sorted(path for path in held.files if os.path.exists(path))
+        found.originals += sorted(path for path in held.files | held.beside if os.path.exists(path))
         found.shared += len(held.shared)
     return found
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.document import Document, split
 from core.home import Home
-from ingest import amp, copilot
+from ingest import amp, archive, copilot, forgetting
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.transcripts import corpus
@@ -194,3 +194,15 @@ def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
     first = ingest(home, place)
     assert first.seen == first.ingested == len(list(place.rglob("*.jsonl")))
     assert (first.failed_records, ingest(home, place).written) == (0, 0)
+
+
+def test_what_its_folder_says_of_a_session_is_forgotten_with_it(home: Home, tmp_path: Path) -> None:
+    for name in ("s1", "s2"):
+        path = tmp_path / f"session-state/{name}/events.jsonl"
+        events(path, ("session.start", {**START, "sessionId": name}), ("user.message", {"content": f"Why {name}?"}))
+        (path.parent / "workspace.yaml").write_text(f"summary: About {name}\ncwd: /home/me/api\n")
+    ingest(home, tmp_path)
+    forgetting.erase(home, "copilot", forgetting.look(home, "copilot", {"s1"}))
+    left = {entry.path: entry.version for entry in archive.versions(home, "copilot")}
+    folder = tmp_path / "session-state/s2"
+    assert left == {str(folder / "events.jsonl"): 0, str(folder / "workspace.yaml"): archive.BESIDE}

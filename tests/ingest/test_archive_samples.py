@@ -1,0 +1,51 @@
+"""What each source's samples say is there again, byte for byte, when nothing but the archive is left."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from ingest import archive
+from ingest.run import run
+from tests.ingest.transcripts import corpus
+
+_STAGE = "other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents"
+# Where the samples of each source lie.
+SAMPLES = {
+    "claude": ("claude", "claude-fragments", "claude-growing-chains", "claude-synthetic"),
+    "codex": ("codex", "codex-synthetic"),
+    "copilot": (f"{_STAGE}/copilot",),
+    "cursor": ("cursor-synthetic",),
+    "gemini": ("gemini", "gemini-synthetic"),
+    "openclaw": (f"{_STAGE}/openclaw",),
+    "opencode": ("opencode", f"{_STAGE}/opencode"),
+    "pi": ("pi", f"{_STAGE}/pi"),
+}
+
+
+def from_the_archive_alone(home: Home, source: str, originals: Path) -> dict[str, bytes]:
+    """The corpus that is made when the originals, the documents and the state are gone."""
+    shutil.rmtree(originals)
+    shutil.rmtree(home.path("brain"))
+    shutil.rmtree(home.state)
+    home.make()
+    ledger = run(home, source, trust_stat=False, from_archive=True)
+    assert ledger.failed_files == 0
+    return corpus(home)
+
+
+@pytest.mark.parametrize("source", sorted(SAMPLES))
+def test_the_samples_of_a_source_come_back_from_the_archive_alone(
+    home: Home, shared: Path, tmp_path: Path, source: str
+) -> None:
+    originals = tmp_path / "originals"
+    for place in SAMPLES[source]:
+        shutil.copytree(shared / "samples" / place, originals / place)
+    run(home, source, [str(originals)], trust_stat=False)
+    before = corpus(home)
+    assert before
+    assert archive.read(home, source)
+    assert from_the_archive_alone(home, source, originals) == before
