@@ -15,6 +15,9 @@ _REBUILD = "brain index --rebuild"
 # VM steps between two looks at the clock: about a millisecond of a scan.
 _STEPS = 20_000
 
+# So many times the free pages are more than all pages where it is worth while to give them back.
+_MANY_FREE = 50
+
 # How many documents there are, for readers with no time to count; run at the end of every change.
 COUNT = "INSERT OR REPLACE INTO brain_state SELECT 'documents', count(*) FROM documents WHERE active = 1"
 
@@ -38,7 +41,7 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
     try:
         connection.set_busy_timeout(busy_ms)
         if write:
-            _prepare_for_writing(connection)
+            _prepare_for_writing(connection, path)
         else:
             _prepare_for_reading(connection, path)
     except apsw.Error as error:
@@ -84,14 +87,25 @@ def _prepare_for_reading(connection: apsw.Connection, path: str) -> None:
     _check_version(connection, path)
 
 
-def _prepare_for_writing(connection: apsw.Connection) -> None:
+def _prepare_for_writing(connection: apsw.Connection, path: str) -> None:
     from qmd import schema
 
     # apsw stops at the first row a statement gives, and some pragmas give one: fetchall runs them all.
+    if not os.path.getsize(path):
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL").fetchall()  # for `give_back`; a new file takes it alone
     connection.execute("PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA journal_mode=WAL").fetchall()
     # Bulk inserts sort terms in memory and spill seldom; a checkpoint a transaction keeps the WAL short.
     connection.execute("PRAGMA cache_size=-64000; PRAGMA wal_autocheckpoint=4000; PRAGMA temp_store=MEMORY").fetchall()
     schema.ensure(connection)
+
+
+def give_back(connection: apsw.Connection) -> None:
+    """Give pages that nothing uses back to the disk where they are many: what FTS5 merged leaves them behind.
+
+    An index that was made without ``auto_vacuum`` keeps them for what it will hold.
+    """
+    if connection.pragma("freelist_count") * _MANY_FREE > connection.pragma("page_count"):
+        connection.execute("PRAGMA incremental_vacuum").fetchall()
 
 
 def _check_version(connection: apsw.Connection, path: str) -> None:

@@ -14,7 +14,7 @@ import apsw
 
 from core import clock
 from core.jsonio import dumps
-from qmd.store import COUNT, Transaction
+from qmd.store import COUNT, Transaction, give_back
 from qmd.walk import Entry, walk
 
 TYPE_CHECKING = False
@@ -83,7 +83,10 @@ def update(
         from qmd import writer
 
         writer.heal(connection)
-    _count(connection, foreign or any(each.added or each.updated or each.removed for each in result.values()))
+    changed = foreign or any(each.added or each.updated or each.removed for each in result.values())
+    _count(connection, changed)
+    if changed:
+        give_back(connection)
     return result
 
 

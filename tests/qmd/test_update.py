@@ -66,6 +66,18 @@ def test_a_vanished_file_leaves_nothing_behind(tmp_path: Path) -> None:
     _integrity(connection)
 
 
+def test_what_an_update_lets_go_is_given_back_to_the_disk(tmp_path: Path) -> None:
+    words = [" ".join(f"w{number}x{word}" for word in range(2000)) for number in range(60)]
+    connection, folder = indexed(tmp_path, {f"{number}.md": text for number, text in enumerate(words)})
+    full = connection.pragma("page_count")
+    for number in range(50):
+        (tmp_path / "notes" / f"{number}.md").unlink()
+    run(connection, folder)
+    _integrity(connection)
+    assert connection.pragma("page_count") < full * 0.6
+    assert connection.pragma("freelist_count") * 40 < connection.pragma("page_count")
+
+
 def test_a_file_that_comes_back_is_active_again(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus", "b.md": "penguin"})
     (Path(folder.path) / "a.md").unlink()
