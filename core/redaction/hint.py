@@ -26,6 +26,9 @@ _NAMES = (
 ).split()
 _ELSE = (
     "PRIVATE KEY",
+    "?code=",
+    "&code=",
+    "&amp;code=",
     "<private>",
     "<PRIVATE>",
     "sshpass",

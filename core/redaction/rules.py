@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.redaction.providers import PROVIDERS
 from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected
-from core.redaction.values import is_about, is_password, is_placeholder, is_secret
+from core.redaction.values import is_about, is_filler, is_name, is_password, is_placeholder, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +61,9 @@ _SPOKEN = re.compile(
     r"|\bcurl\s[^\n]{0,200}?(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,80}:)[\"']?(?P<value>[^\s\"'\\;]{3,200})",
     re.IGNORECASE,
 )
+# What a server of OAuth hands over to be exchanged for a token; what is longer is a playground's program.
+_CODE_MOST = 200
+_CODE = re.compile(r"(?:[?&]|&amp;)code=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
 # A header, an option of curl, an assignment to document.cookie.
 _COOKIES = re.compile(
     r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"
@@ -80,7 +83,7 @@ _BLOB = 100
 # What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
 _BEFORE = 256
 _AFTER = 8192
-_OF_LINES = frozenset(("url", "header", "cookie", "assignment", "flag", "spoken"))
+_OF_LINES = frozenset(("url", "header", "cookie", "assignment", "flag", "spoken", "code"))
 _CHUNK = 4096
 _PASSES = 4
 
@@ -179,6 +182,7 @@ class _Lines:
             ("assignment", _ASSIGNMENT, self._assignment),
             ("flag", _FLAG, self._flag),
             ("spoken", _SPOKEN, self._spoken),
+            ("code", _CODE, self._code),
         ):
             if rule in rules:
                 self._text = pattern.sub(replaced, self._text)
@@ -192,7 +196,7 @@ class _Lines:
 
     def _url(self, match: re.Match[str]) -> str:
         value = match["value"]
-        return match[0] if is_placeholder(value) else self._kept(match, "value", len(value), "url")
+        return match[0] if is_filler(value) else self._kept(match, "value", len(value), "url")
 
     def _header(self, match: re.Match[str]) -> str:
         value, bare = match["value"], match["bare"]
@@ -233,10 +237,12 @@ class _Lines:
         if not match["pass"]:
             return self._kept(match, group, len(value), "secret") if is_secret(value, quoted=quoted) else match[0]
         tight = match["sep"] == "="
-        if tight and not quoted and value.replace("_", "").isalpha():
-            after = self._text[match.end() : match.end() + 1]
-            if after in (",", ")"):
+        if tight and not quoted:
+            after = self._text[match.end() : match.end() + 2]
+            if after[:1] in (",", ")") and value.replace("_", "").isalpha():
                 return match[0]  # an argument called by its name, in code
+            if (after[:1] == ")" or after in (",", ", ", ",\n")) and is_name(value, loose=True):
+                return match[0]
         if is_password(value, quoted=quoted, tight=tight):
             return self._kept(match, group, len(value), "password")
         return match[0]
@@ -259,6 +265,16 @@ class _Lines:
         else:
             found = "secret" if is_secret(value, quoted=quoted) else ""
         return self._kept(match, group, len(value), found) if found else match[0]
+
+    def _code(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        if not value.startswith(("4/0", "4%2F0", "4%2f0")):
+            mixed = any(map(str.isupper, value)) and any(map(str.islower, value))
+            if not 16 <= len(value) <= _CODE_MOST or not mixed or not is_secret(value, quoted=False):
+                return match[0]
+        elif is_placeholder(value):
+            return match[0]
+        return self._kept(match, "value", len(value), "secret")
 
     def _spoken(self, match: re.Match[str]) -> str:
         value = match["value"]

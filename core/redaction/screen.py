@@ -64,6 +64,7 @@ PARTS = {
         r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
         r"|curl(?:[^\n]|\\\n)*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
     ),
+    "code": r"(?:[?&]|&amp;)code=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
     "spoken": (
         r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u|--user)[ =]+[^\s:]+:[^\s/]"
         r"|mysql[^\n]{0,80}\s-p\S)"

@@ -34,6 +34,34 @@ _WORDS = frozenset(
     policy manager sensitive never always and or not is are was the for with
     """.split()
 )
+# Words that stand for a secret: in a password only where there is nothing else to it.
+_FILLER = frozenset("placeholder redacted changeme change replaceme replace me example dummy fake sample".split())
+_ASKED = re.compile(r"^(?:your|(?:insert|replace|enter|change|todo|fixme|put)(?:[-_.]|$))", re.IGNORECASE)
+_STRUCTURE = re.compile(
+    r"""^(?:
+        \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | \\?$
+        | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$ | sha\d{1,3}[-:]
+    )
+    | x{4,} | \*{3,} | \.\.\. | …  | <[a-z] | \{\{ | \$\{ | \$\(
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# What names of variables and fields that hold a secret are put together from; `my` is rather a person's.
+_PARTS = frozenset(
+    """
+    password passwords passwd passphrase pass pwd pw secret secrets token tokens key keys api credential credentials
+    access auth refresh bearer client server service user admin root account login db database app env config default
+    new old current previous prev next last first second other original confirm confirmed repeat again verify hash
+    hashed salt salted encrypted decrypted encoded decoded plain raw clear input output field value text label name id
+    idx index param arg var ref str string bytes const test testing tests valid invalid wrong correct expected actual
+    good bad short long weak strong temp tmp reset change update set get is has no generated random master private
+    public session cookie csrf jwt oauth webhook signing signature encryption v version alt
+    """.split()
+)
+_TERMS = frozenset(
+    "2fa sha1 sha256 sha384 sha512 md5 base64 b64 utf8 oauth2 s3 ec2 k8s argon2 pbkdf2 x509 pkcs12 p12 hs256".split()
+)
+_PART = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+\d*(?![a-z])|\d+[a-z]*|[A-Z]")
 _KEYWORD = re.compile(r"passw|secret|token|api[_-]?key|credential|passphrase", re.IGNORECASE)
 _DOTTED = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[!?]?$")
 _NAME = re.compile(r"^[A-Za-z_$][A-Za-z_$]*$")
@@ -72,6 +100,43 @@ def is_placeholder(value: str) -> bool:
     return bool(_PLACEHOLDER.search(value)) or value.strip("\"'`.,;:!?").lower() in _WORDS
 
 
+def is_filler(value: str) -> bool:
+    """Whether ``value`` stands for a password: as ``is_placeholder``, but words beside digits may be a real one."""
+    if " " in value or not any(map(str.isdigit, value)):
+        return is_placeholder(value)
+    if _STRUCTURE.search(value) or _ASKED.match(value) or value.strip("\"'`.,;:!?").lower() in _WORDS:
+        return True
+    words = [part.lower().rstrip("0123456789") for part in _PART.findall(value)]
+    if _FILLER.isdisjoint(words) or not re.fullmatch(r"[\w.-]*\d{1,3}[\W_]*", value):
+        return False
+    # `example_password_12`, but of one word no more than `changeme1`.
+    if len(words) == 1 or not re.search(r"[-_.]", value):
+        return words[0] in _FILLER and sum(map(str.isdigit, value)) == 1
+    return all(word in _FILLER or word in _PARTS or not word for word in words)
+
+
+def is_name(value: str, *, loose: bool) -> bool:
+    """Whether ``value`` is the name of what holds a secret (``secret_key_1``, ``passwordField1``), not a secret.
+
+    ``loose``: where code is likely, other words beside one that speaks of a secret do.
+    """
+    value = value.removesuffix(":")  # the end of `if password == token2:`
+    if not re.fullmatch(r"[A-Za-z_$][\w$-]*", value):
+        return False
+    found = [part.lower() for part in _PART.findall(value)]
+    words = [part if part in _TERMS else re.sub(r"(?<=[a-z])\d{1,2}$|^\d{1,2}$", "", part) for part in found]
+    if any(character.isdigit() for word in words if word not in _TERMS for character in word):
+        return False
+    if loose:
+        return any(_KEYWORD.match(word) and word in _PARTS for word in words)
+    if not all(not word or word in _PARTS or word in _TERMS for word in words):
+        return False
+    if len(found) == 1:
+        # `token2`, but `Secret2` and `secret12` are what people choose.
+        return sum(map(str.isdigit, value)) == 1 and (value.islower() or value.isupper())
+    return value[0].islower() or value[0] in "_$" or value.isupper()
+
+
 def is_about(name: str) -> bool:
     """Whether a name speaks of a secret (its length, file, kind) without holding it."""
     return bool(_ABOUT.search(name))
@@ -79,14 +144,16 @@ def is_about(name: str) -> bool:
 
 def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     """Whether ``value`` behind a name of a password is one; ``tight``: written ``name=value``, as in environments."""
-    if len(value) < 4 or is_placeholder(value) or _is_code(value, quoted=quoted):
+    if len(value) < 4 or is_filler(value) or _is_code(value, quoted=quoted):
         return False
     digit = any(character.isdigit() for character in value)
     if " " in value or "\t" in value:
         # A label or a sentence, unless it has what sentences have not.
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
-    if _KEYWORD.search(value) or _KEBAB.match(value):
-        return digit and bool(re.search(r"[^\w]", value)) and not _KEBAB.match(value)
+    if _KEBAB.match(value):
+        return digit and tight and not quoted and not re.search(r"[./:]", value) and not is_name(value, loose=False)
+    if _KEYWORD.search(value):
+        return digit and not is_name(value, loose=not (tight or quoted))
     if value.isalpha():
         if not (quoted or tight):
             return False

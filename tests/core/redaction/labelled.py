@@ -65,6 +65,28 @@ class Maker:
             )
         )
 
+    def worded(self) -> str:
+        """A password that people make of a word that names one, or stands for one elsewhere, and of digits."""
+        word = self.random.choice("walrus otter hunter brain kobold".split())
+        key = self.random.choice("secret token password passwd".split())
+        some = self.random.randint
+        return self.random.choice(
+            (
+                f"{word}{some(1, 9)}{key}word",
+                f"my{key}{some(100, 999)}",
+                f"top{key}{some(1990, 2030)}",
+                f"{key}sauce{some(1, 9)}",
+                f"{word}{some(1, 9)}{key}",
+                f"my{key.capitalize()}{some(1, 9)}",
+                f"P{'a'}ssw0rd{some(100, 999)}",
+                f"ExampleCorp!{some(1990, 2030)}",
+                f"{word}{some(1, 9)}Example{some(1, 9)}",
+                f"changeme{some(10, 99)}",
+                f"Sample{word.capitalize()}{some(10, 99)}",
+                f"my-{word}-{key}{some(100, 999)}",
+            )
+        )
+
     def jwt(self) -> str:
         head = base64.urlsafe_b64encode(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()).decode().rstrip("=")
         body = base64.urlsafe_b64encode(json.dumps({"sub": self.some(LOWER, 12)}).encode()).decode().rstrip("=")
@@ -162,6 +184,26 @@ _PASSWORDS = (
     'redis_pwd := "{}"',
     "password => '{}',",
 )
+# Written without space, or quoted: what stands there is the value itself.
+_TIGHT = (
+    "password={}",
+    "db.password={}",
+    "export PGPASSWORD={}",
+    "DB_PASSWORD={}\\nDB_HOST=localhost",
+    "Server=db;User Id=app;Password={};Encrypt=yes",
+    "redis:6379,password={},ssl=True",
+    "mysqldump --password={} app > dump.sql",
+    'password = "{}"',
+    'password: "{}"',
+    '{{"user": "app", "password": "{}"}}',
+    "connect(user='app', password='{}')",
+    "postgres://app:{}@db.internal:5432/main",
+)
+_CALLBACKS = (
+    "https://app.example.org/callback?code={}&scope=email",
+    "[the page](http://localhost:8085/?state=up&code={})",
+    "GET /oauth2/cb?state=up&amp;code={} HTTP/1.1",
+)
 _SECRETS = (
     "API_KEY={}",
     'api_key: "{}"',
@@ -257,6 +299,13 @@ def positives(seed: int = 5) -> list[Case]:
             "\n".join(lines[3:]),
         ):
             cases.append(Case(text, inner, f"pem {kind}{text[:12]!r}"))
+    for place in _TIGHT:
+        for _ in range(8):
+            value = make.worded()
+            cases.append(Case(place.format(value), value, f"worded password {value} in {place}"))
+    for place in _CALLBACKS:
+        for value in ("4/0A" + make.some(URLSAFE, 16), "4%2F0A" + make.some(URLSAFE, 60), make.some(ALNUM, 24)):
+            cases.append(Case(place.format(value), value, f"code {value} in {place}"))
     return cases
 
 
@@ -293,10 +342,68 @@ def negatives(seed: int = 6) -> list[Case]:
             f'"signature":"{make.b64(90)}"',
         ]
     texts += _BENIGN
+    texts += [form.format(name) for form in _NAMING for name in _NAMES]
     return [Case(text, "", text[:60]) for text in texts]
 
 
+# Variables and fields that hold a password, and the forms in which code hands them on.
+_NAMES = (
+    "token2 secret_key_1 passwordField1 new_password2 password_v2 PASSWORD_2 confirmPassword2 password_sha256 secret1"
+).split()
+_NAMING = (
+    "password={}",
+    "    password={},",
+    "login(user=user1, password={})",
+    "password = {}",
+    "password: {},",
+    "if password == {}:",
+    'password: "{}"',
+)
 _BENIGN = [
+    "password=getPassword()",
+    "password=getPassword2(user1)",
+    "password = self.password",
+    "password=self.password1",
+    "password=user1.password",
+    "password: str",
+    "password: str = Field(min_length=12)",
+    "password: constr(min_length=8, max_length=64)",
+    'password=os.environ["X"]',
+    'password=os.environ["DB_PASSWORD_1"]',
+    'password=os.getenv("PASSWORD1")',
+    'password=config["password1"]',
+    "password=secrets.token_hex(16)",
+    "password=process.env.PASSWORD1",
+    "password=PASSWORD_FIELD",
+    "password=$PASSWORD",
+    "password=$PASSWORD1",
+    'password="$DB_PASSWORD_2"',
+    "password=${DB_PASSWORD_1}",
+    "password={{ db_password_1 }}",
+    "password=%DB_PASSWORD1%",
+    "--password=<password>",
+    "--password=<password1>",
+    "password=****",
+    "password=your_password_1",
+    "password=your-password-here",
+    "password=my-password-here",
+    "password=example_password_12",
+    "password=example1",
+    "password=xxxx1234",
+    "login(user=user1, password=myPassword1)",
+    "login(user, password=adminSecret2, retry=3)",
+    "password = userSecret2",
+    "expect(password).toBe(password2)",
+    'password: "Enter 8+ characters, 1 digit!"',
+    "setPassword(newPassword1 => hash(newPassword1))",
+    'f"password={password1}"',
+    "postgres://user:example1@localhost/db",
+    "postgres://user:${PASSWORD1}@localhost/db",
+    "https://example.com/cb?code=404",
+    "https://example.com/cb?code=YOUR_AUTHORIZATION_CODE1",
+    "https://example.com/cb?code=authorization_code&state=2",
+    "https://example.com/cart?code=SUMMER2026SALE&item=ABC123",
+    "https://example.com/errors?code=not_found_error_404",
     "password=<your password>",
     "password=your_password_here",
     "PASSWORD=changeme",

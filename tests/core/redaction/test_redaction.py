@@ -75,7 +75,10 @@ def redact_with_rules(text: str) -> str:
 
 def test_the_screens_let_little_else_through() -> None:
     assert sum(may_hold(case.text) for case in NEGATIVES) / len(NEGATIVES) < 0.6
-    assert sum(screen.suspects(case.text.encode()) for case in NEGATIVES) / len(NEGATIVES) < 0.25
+    # What only the precise rules can tell from an assignment of a secret is theirs to look at.
+    named = {form.format(name) for form in LABELLED._NAMING for name in LABELLED._NAMES}
+    others = [case.text for case in NEGATIVES if case.text not in named]
+    assert sum(screen.suspects(text.encode()) for text in others) / len(others) < 0.25
 
 
 _PIECES = st.sampled_from(
@@ -220,3 +223,24 @@ def test_every_place_of_a_cookie_is_known() -> None:
     assert len(cases) == 21
     assert [case.text for case in cases if case.secret in redact(case.text)[0]] == []
     assert [case.text for case in cases if case.secret in redaction.shown(case.text)] == []
+
+
+def test_a_password_that_holds_a_telling_word_is_found() -> None:
+    cases = [case for case in LABELLED.positives(41) if case.label.startswith("worded")]
+    assert len(cases) == 96
+    assert [case.label for case in cases if case.secret in redact(case.text)[0]] == []
+    assert [case.label for case in cases if case.secret in redaction.shown(case.text)] == []
+
+
+def test_the_name_of_a_variable_is_no_password() -> None:
+    texts = [form.format(name) for form in LABELLED._NAMING for name in LABELLED._NAMES]
+    assert [text for text in texts if redact(text)[0] != text] == []
+
+
+def test_a_code_of_an_address_is_found_and_a_program_in_one_stays() -> None:
+    cases = [case for case in POSITIVES if case.label.startswith("code ")]
+    assert len(cases) == 9
+    assert [case.label for case in cases if case.secret in redact(case.text)[0]] == []
+    assert [case.label for case in cases if case.secret in redaction.shown(case.text)] == []
+    program = f"https://play.example.org/?code={LABELLED.Maker(11).some(LABELLED.ALNUM, 400)}"
+    assert redact(program) == (program, {})
