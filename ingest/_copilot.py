@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from os.path import basename, dirname, join
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
 from core.text import clean, one_line
@@ -18,6 +18,9 @@ from ingest.markup import cut_blocks
 from ingest.reading import BROKEN, Reading, lines
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAME = "copilot"
 FOREIGN = "not a Copilot CLI session"
@@ -269,11 +272,13 @@ class _Events:
         session, path = self._session, self._reading.path
         name = os.fsencode(basename(path)).decode("utf-8", "replace").removesuffix(".jsonl")
         session.unit = session.unit or one_line(basename(dirname(path)) if name == "events" else name)
-        about = _workspace(join(dirname(path), "workspace.yaml")) if name == "events" else {}
+        later: list[Callable[[], None]] = []
+        about = _workspace(join(dirname(path), "workspace.yaml"), later) if name == "events" else {}
         session.title = session.title or string(about.get("name")) or string(about.get("summary"))
         session.cwd = session.cwd or string(about.get("cwd"))
         session.branch = session.branch or string(about.get("branch"))
         self._reading.parts[session.unit] = session
+        rawfiles.keep_with(self._reading, later)
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)
@@ -288,12 +293,12 @@ def _typed(text: str) -> str:
     return text.strip()
 
 
-def _workspace(path: str) -> dict[str, Any]:
+def _workspace(path: str, later: list[Callable[[], None]]) -> dict[str, Any]:
     """What the folder of a session says of it; empty where it says nothing."""
     from core.document import fields
 
     try:
-        text = rawfiles.load(path, 1 << 20).decode("utf-8", "replace")
+        text = rawfiles.load(path, 1 << 20, later=later).decode("utf-8", "replace")
     except OSError:
         return {}
     return fields(text) or {}

@@ -22,7 +22,7 @@ from ingest.sessions import Session
 from ingest.values import mapping, moment, string
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     import apsw
 
@@ -39,7 +39,7 @@ _BLOBS = "select id, data from blobs order by rowid"
 def read(connection: apsw.Connection, reading: Reading) -> None:
     """Put the conversation of the database into the reading."""
     blobs = {str(name): data for name, data in connection.execute(_BLOBS)}
-    about = _about(connection, reading)
+    about = _about(connection, reading, [])  # kept with the rows, where these are
     root = _raw(blobs.get(string(about.get("latestRootBlobId"))))
     session = Session(_unit(about, reading.path), NAME)
     title = string(about.get("name"))
@@ -78,10 +78,12 @@ def rows(path: str, connection: apsw.Connection) -> tuple[str, list[Row]]:
     return _unit(about, path), held
 
 
-def _about(connection: apsw.Connection, reading: Reading) -> dict[str, Any]:
+def _about(
+    connection: apsw.Connection, reading: Reading, later: list[Callable[[], None]] | None = None
+) -> dict[str, Any]:
     about: dict[str, Any] = {}
     with contextlib.suppress(OSError):
-        beside = rawfiles.load(join(dirname(reading.path), "meta.json"), 1 << 20)
+        beside = rawfiles.load(join(dirname(reading.path), "meta.json"), 1 << 20, later=later)
         about.update(mapping(cell(beside, reading, "meta.json")))
     for _, value in connection.execute(_META):
         about.update(mapping(cell(_unhexed(value), reading, "meta")))

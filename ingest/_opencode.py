@@ -296,11 +296,8 @@ def _from_tree(path: str) -> Reading:
         for _, _, message, values in sorted(found, key=lambda entry: entry[:2]):
             talk.message(message, values)
         talk.finish()
-        keeping = rawfiles.keeping()
-        if keeping is not None and not keeping.withhold(reading):
-            # What a session is made of is kept where the session is, and not that of one that was forgotten.
-            for file in (each for message, parts in made for each in (message, *parts)):
-                file.keep()
+        files = (file for message, parts in made for file in (message, *parts))
+        rawfiles.keep_with(reading, (keep for file in files for keep in file.later))
 
     return whole(path, take, FOREIGN)
 
@@ -316,17 +313,20 @@ def inside(path: str) -> list[str]:
 
 
 class _File:
-    """One file of a tree; what cannot be read is a failure of its session's reading, and its ``value`` is None."""
+    """One file of a tree; what cannot be read is a failure of its session's reading, and its ``value`` is None.
 
-    __slots__ = ("_later", "path", "value")
+    ``later``: see ``rawfiles.load``.
+    """
+
+    __slots__ = ("later", "path", "value")
 
     def __init__(self, path: str, reading: Reading) -> None:
         self.path = path
         self.value: Any = None
-        self._later: list[Callable[[], None]] = []
+        self.later: list[Callable[[], None]] = []
         data = b""
         try:
-            data = rawfiles.load(path, later=self._later)
+            data = rawfiles.load(path, later=self.later)
             self.value = records.value(data, reading.redacted)
         except OSError as error:
             reading.fail(Failure(path, records.UNREADABLE, error.strerror or str(error)))
@@ -335,11 +335,6 @@ class _File:
         except ValueError as error:
             if data:
                 reading.fail(Failure(path, records.MALFORMED, str(error)))
-
-    def keep(self) -> None:
-        """Let the archive have it."""
-        for keep in self._later:
-            keep()
 
 
 def _made_of(root: str, session: str, stem: str, reading: Reading) -> Iterator[tuple[_File, list[_File]]]:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from core.redaction import clean_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ingest.archive import Entry
     from ingest.keeping import Keeping
+    from ingest.reading import Reading
 
 PACKED = ".zst"
 TORN = "cut short"
@@ -89,6 +90,13 @@ def load(path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] |
     else:
         later.append(keep)
     return data
+
+
+def keep_with(reading: Reading, later: Iterable[Callable[[], None]]) -> None:
+    """Let the archive have what was read beside ``reading``, unless its session was forgotten or is excluded."""
+    if _keeping is not None and not _keeping.withhold(reading):
+        for keep in later:
+            keep()
 
 
 class RawFile:

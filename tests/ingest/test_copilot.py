@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.document import Document, split
 from core.home import Home
+from core.tombstones import Tombstones
 from ingest import amp, archive, copilot, forgetting
 from ingest.ledger import Ledger
 from ingest.run import run
@@ -203,6 +204,9 @@ def test_what_its_folder_says_of_a_session_is_forgotten_with_it(home: Home, tmp_
         (path.parent / "workspace.yaml").write_text(f"summary: About {name}\ncwd: /home/me/api\n")
     ingest(home, tmp_path)
     forgetting.erase(home, "copilot", forgetting.look(home, "copilot", {"s1"}))
-    left = {entry.path: entry.version for entry in archive.versions(home, "copilot")}
     folder = tmp_path / "session-state/s2"
-    assert left == {str(folder / "events.jsonl"): 0, str(folder / "workspace.yaml"): archive.BESIDE}
+    left = {str(folder / "events.jsonl"): 0, str(folder / "workspace.yaml"): archive.BESIDE}
+    assert {entry.path: entry.version for entry in archive.versions(home, "copilot")} == left
+    Tombstones(home).add([("copilot", "s1")])
+    run(home, "copilot", [str(tmp_path)], trust_stat=False, rebuild=True)
+    assert {entry.path: entry.version for entry in archive.versions(home, "copilot")} == left

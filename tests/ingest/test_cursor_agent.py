@@ -11,6 +11,8 @@ import apsw
 
 from core.document import split
 from core.home import Home
+from core.tombstones import Tombstones
+from ingest import archive, forgetting
 from ingest.run import run
 from tests.ingest.test_rows import again
 from tests.ingest.transcripts import corpus
@@ -118,12 +120,18 @@ def test_what_lies_beside_the_database_names_the_conversation(home: Home, tmp_pa
     beside = {"schemaVersion": 1, "title": "A build", "cwd": "/home/me/api", "updatedAtMs": AT + 120_000}
     (tmp_path / "chats/h/a1/meta.json").write_text(json.dumps(beside))
     run(home, "cursor", [str(tmp_path)], trust_stat=False)
+    assert {entry.version for entry in archive.versions(home, "cursor")} == {0, archive.BESIDE}
     meta, body = document(home)
     assert (meta["title"], meta["project"], meta["models"]) == ("A build", "/home/me/api", ["composer-2.5"])
     assert (meta["turns"], meta["ended"]) == (2, "2026-04-28T09:16:03Z")
     assert "user · 2026-04-28 09:15\n\nBuild it" in body
     assert "- Shell: make\n" in body
     assert "Exit code: 2" in body
+    forgetting.erase(home, "cursor", forgetting.look(home, "cursor", {"a1"}))
+    assert archive.versions(home, "cursor") == []
+    Tombstones(home).add([("cursor", "a1")])
+    run(home, "cursor", [str(tmp_path)], trust_stat=False, rebuild=True)
+    assert archive.versions(home, "cursor") == []
 
 
 def test_what_the_editor_asks_after_a_task_is_nobodys_words(home: Home, tmp_path: Path) -> None:
