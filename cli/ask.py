@@ -10,7 +10,7 @@ from cli.context import Context, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.request import DEFAULT_TIMEOUT_S, Request, exit_code, reranks
+from runtime.request import DEFAULT_TIMEOUT_S, Request, exit_code, serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,10 +97,7 @@ def run(args: Args, context: Context) -> int:
         _refresh(args, context, settings)
     if args.batch is not None:
         return _batch(args, context, settings, request, engine)
-    section = settings.section("ask")
-    # A model that reranks is in no resident process, and an endpoint is asked by whoever has its key.
-    warm = engine == _BUILTIN and not reranks(request, section)
-    serve = str(section.get("serve") or "") if warm else "off"
+    serve = serving(request, settings.section("ask")) if engine == _BUILTIN else "off"
     envelope = None
     if serve != "off" and os.path.exists(context.home.socket()):
         from runtime.resident import client

@@ -90,9 +90,11 @@ def run(args: Args, context: Context) -> int:
 def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
     """Name the sources that had nothing at the places that were given: a wrong one looks like a quiet one."""
     from core.text import printable
+    from ingest.exclusions import EXCLUDED
+    from ingest.keeping import FORGOTTEN
 
     for name, ledger in report["sources"].items() if roots else ():
-        kept_out = any(reason.startswith(("forgotten", "excluded")) for reason in ledger["skipped"])
+        kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
         if not (ledger["ingested"] or ledger["unchanged"] or kept_out):
             places = printable(", ".join(roots))
             warn(f"brain: found nothing of {name} to read at {places}; --source names what lies there")

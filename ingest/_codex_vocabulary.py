@@ -39,14 +39,7 @@ DROPPED_ITEMS = _words(
     """
 )
 
-# Events: read, and of no use to a reader (repeated by items, or housekeeping).
-EVENTS = _words(
-    """
-    user_message agent_message agent_reasoning agent_reasoning_raw_content turn_aborted token_count thread_rolled_back
-    entered_review_mode exited_review_mode item_completed collab_agent_spawn_end thread_name_updated
-    sub_agent_activity
-    """
-)
+# Events of no use to a reader: repeated by items, or housekeeping. Those of use are named where they are read.
 DROPPED_EVENTS = _words(
     """
     error warning guardian_assessment guardian_warning exec_command_begin exec_command_end exec_command_output_delta

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from core.home import Home
 
 MARKER = ".brain-ignore"
-EXCLUDED_PROJECT = "excluded: project"
-EXCLUDED_PATH = "excluded: path"
-EXCLUDED_MARKER = f"excluded: {MARKER}"
+EXCLUDED = "excluded: "
+EXCLUDED_PROJECT = f"{EXCLUDED}project"
+EXCLUDED_PATH = f"{EXCLUDED}path"
+EXCLUDED_MARKER = f"{EXCLUDED}{MARKER}"
 
 # A prompt that begins so was written by a program of ours, or by one that wants to be taken for no person.
 SYNTHETIC_PROMPT = "<!-- brain:synthetic -->"

@@ -72,11 +72,6 @@ class Keeping:
         self.rules = Rules(home)
         self.from_archive = from_archive
 
-    @property
-    def redacts(self) -> bool:
-        """Whether what is kept is the redacted form."""
-        return self._policy.redact
-
     def mark(self) -> str:
         """Changes when files have to be read again: they are not in the archive, or other ones are excluded."""
         rules = self.rules.fingerprint

@@ -9,7 +9,7 @@ from os.path import dirname, join
 
 import zstandard
 
-from core.files import remove_temporary, sync_folder, write_temporary
+from core.files import remove_temporary, sync, sync_folder, write_temporary
 from core.home import Home, make_private
 from core.version import REDACTION
 from ingest.archive import (
@@ -100,7 +100,8 @@ class Archive:
     def sync(self) -> None:
         """Bring the objects that were put to the disk."""
         for target in self._folders:
-            _sync(target)
+            with contextlib.suppress(FileNotFoundError):
+                sync(target)
         for folder in {dirname(target) for target in self._folders}:
             sync_folder(folder)
         self._folders.clear()
@@ -270,12 +271,3 @@ class Recorder:
         if self._segments and self._segments[-1][1] < SMALL:
             data = content(self._archive.folder, self._segments.pop()) + data
         self._segments.append(self._archive.put(data))
-
-
-def _sync(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -30,6 +30,10 @@ class Filters:
         self.until = until
         self.fields = fields
 
+    def within(self, collections: tuple[str, ...]) -> Filters:
+        """The same of ``collections`` alone."""
+        return Filters(collections, since=self.since, until=self.until, fields=self.fields)
+
     def sql(self) -> tuple[str, list[Any]]:
         """A condition over ``documents d JOIN brain_facts f``, and its bindings."""
         clauses = ["d.active = 1"]
@@ -52,6 +56,10 @@ class Filters:
             )
             bindings += [f'$."{name}"', value]
         return " AND ".join(clauses), bindings
+
+
+# Of ``documents d JOIN brain_facts f``, what makes a hit.
+COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
 
 
 class Hit:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import apsw
 
-from core.errors import BadQuery
 from qmd import snippet
-from qmd.answers import Explanation, Filters, Hit, Scored
+from qmd.answers import COLUMNS, Explanation, Filters, Hit, Scored
 from qmd.schema import content_of
 from qmd.scoring import K1, SPANS_IN_PASSAGE, TITLE_WEIGHT, best_span, bm25, idf
 from qmd.terms import Analyzer, Terms
@@ -37,17 +36,6 @@ _PASSAGES = 60
 _DATED = 500
 # Rows that the nominating terms may match together; the rarest terms come first, and one is always taken.
 _ROW_BUDGET = 12_000
-# Of a strict question's words, each a prefix. FTS5 looks all of them up before it looks whether it was interrupted.
-_MOST_PREFIXES = 48
-
-
-_COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
-
-
-def document_count(connection: apsw.Connection) -> int:
-    """How many documents the index holds, as the last update counted them."""
-    row = connection.execute("SELECT value FROM brain_state WHERE key = 'documents'").fetchone()
-    return int(row[0]) if row else 0
 
 
 class Meaning:
@@ -105,7 +93,9 @@ class Searcher:
         blended; ``vec0`` must be loaded then. Raises apsw.Error.
         """
         if strict:
-            return _strict(self.connection, question, limit, filters)
+            from qmd import strict_search
+
+            return strict_search.search(self.connection, question, limit, filters)
         ranking = _Search(self, filters, limit)
         ranking.rank(question, boost, drop, meaning)
         self.share, self.passages, self.cosine = ranking.share, ranking.passages, ranking.cosine
@@ -115,7 +105,7 @@ class Searcher:
         """The documents that the filters let through, the latest first: a walk through time, no search."""
         condition, bindings = filters.sql()
         rows = self.connection.execute(
-            f"SELECT {_COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+            f"SELECT {COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
             f" WHERE {condition} ORDER BY f.ended DESC, d.id LIMIT ?",
             (*bindings, limit),
         ).fetchall()
@@ -236,7 +226,7 @@ class _Search:
             rows = {
                 row[0]: row
                 for row in self._connection.execute(
-                    f"SELECT {_COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+                    f"SELECT {COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
                     f" WHERE d.id IN ({','.join(map(str, window))}) AND {condition}",
                     bindings,
                 )
@@ -503,33 +493,3 @@ class _Search:
         else:  # only words inside identifiers match, which have no place of their own
             offset = snippet.find_any(passage, self._terms.names)
         hit.line, hit.snippet = snippet.around(text, bounds[seq], bounds[seq] + offset)
-
-
-def _strict(connection: apsw.Connection, question: str, limit: int, filters: Filters) -> list[Hit]:
-    from qmd.strict import match_expression
-
-    match = match_expression(question)
-    if match is None:
-        return []
-    if match.count('"*') > _MOST_PREFIXES:
-        raise BadQuery(
-            f"--strict takes at most {_MOST_PREFIXES} words outside quotes", "ask with fewer words, or quote a phrase"
-        )
-    condition, bindings = filters.sql()
-    rows: list[Any] = connection.execute(
-        f"SELECT {_COLUMNS}, bm25(documents_fts, 1.5, 4.0, 1.0) AS score, c.doc"
-        " FROM documents_fts JOIN documents d ON d.id = documents_fts.rowid"
-        " JOIN brain_facts f ON f.document_id = d.id JOIN content c ON c.hash = d.hash"
-        f" WHERE documents_fts MATCH ? AND {condition} ORDER BY score, d.id LIMIT ?",
-        (match, *bindings, limit),
-    ).fetchall()
-    words = [word for word in question.replace('"', " ").split() if not word.startswith("-")]
-    hits = []
-    columns: list[Any]
-    score: float
-    text: str
-    for *columns, score, text in rows:
-        hit = Hit(tuple(columns), -score / (1 - score), {"bm25": round(-score, 3), "match": match})
-        hit.line, hit.snippet = snippet.around(text, 0, snippet.find_any(text, words))
-        hits.append(hit)
-    return hits

@@ -74,9 +74,7 @@ class Semantic:
         vector = self._encode(query, hyde) if query.strip() and limit > 0 else b""
         if not vector:
             return []
-        only = Filters(tuple(collections))
-        if filters is not None:
-            only.since, only.until, only.fields = filters.since, filters.until, filters.fields
+        only = (filters or Filters()).within(tuple(collections))
         restricted = bool(collections) or filters is not None
         near = knn.nearest(self._connection, self._space, vector, only, restricted=restricted).documents
         best = sorted(near, key=lambda document: (-near[document].best, document))[:limit]

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from runtime.query import validate
-from runtime.request import DEFAULT_TIMEOUT_S, reranks
+from runtime.request import DEFAULT_TIMEOUT_S, serving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +39,7 @@ def answer(
 
         with ForeignAsker(home, config, engine, environ, timeout) as foreign:
             return foreign.ask(question, request), False
-    # A model that reranks is in no resident process, and an endpoint is asked by whoever has its key.
-    serve = "off" if reranks(request, section) else section.get("serve")
+    serve = serving(request, section)
     started = time.monotonic()
     if serve != "off" and os.path.exists(home.socket()):
         from runtime.resident import client

@@ -46,6 +46,14 @@ def reranks(request: Request, section: dict[str, Any]) -> bool:
     return section.get("rerank") is True if request.rerank is None else request.rerank
 
 
+def serving(request: Request, section: dict[str, Any]) -> str:
+    """What the section ``ask`` says of the resident process: "off" where it is not to be asked.
+
+    A model that reranks is in no resident process, and an endpoint is asked by whoever has its key.
+    """
+    return "off" if reranks(request, section) else str(section.get("serve") or "")
+
+
 def project_glob(pattern: str) -> str:
     """The SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
     if pattern in (".", "..") or pattern.startswith(("./", "../")):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, Internal
@@ -58,7 +59,7 @@ def tokens(text: str) -> cutting.Tokens:
     return cutting.Tokens(offsets, words)
 
 
-class Remote:
+class Remote(ABC):
     """What the providers share; ``dimensions`` asks the endpoint where it is neither known nor configured."""
 
     name = ""
@@ -92,11 +93,12 @@ class Remote:
         ]
         return unit(rows, self._known, f"{self.name}/{self.model}")
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # most have nothing to close
         """Nothing is held open by default."""
 
+    @abstractmethod
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:
-        raise NotImplementedError
+        """The endpoint's vector of each text."""
 
 
 class OpenAI(Remote):

@@ -133,6 +133,17 @@ def holds(path: str, text: str, tmp_path: Path) -> bool:
     return any(text.encode() in file.read_bytes() for file in place.rglob("*.md"))
 
 
+def copies(brain: Brain, command: str, made: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """Run one of the commands that look into copies; ``made`` is the backup to restore."""
+    words = {
+        "backup": ("backup", "--no-verify"),
+        "sync": ("sync", "--dir", str(tmp_path / "remote.git")),
+        "restore": ("restore", made, "--force"),
+        "doctor": ("doctor", "--no-wedge", "--fix"),
+    }[command]
+    return brain(*words, "--json", env={"BRAIN_NOTIFY": "off"})
+
+
 @pytest.mark.parametrize("command", ["backup", "sync", "restore", "doctor"])
 def test_whatever_writes_copies_goes_on_with_what_was_cut_short(
     shelf: Shelf, brain: Brain, tmp_path: Path, command: str
@@ -141,13 +152,7 @@ def test_whatever_writes_copies_goes_on_with_what_was_cut_short(
     assert holds(made, "amaranth", tmp_path)
     cut_short(shelf.home, "s1")
     assert holds(made, "amaranth", tmp_path)
-    words = {
-        "backup": ("backup", "--no-verify"),
-        "sync": ("sync", "--dir", str(tmp_path / "remote.git")),
-        "restore": ("restore", made, "--force"),
-        "doctor": ("doctor", "--no-wedge", "--fix"),
-    }[command]
-    done = brain(*words, "--json", env={"BRAIN_NOTIFY": "off"})
+    done = copies(brain, command, made, tmp_path)
     assert done.returncode in ((0, 1) if command == "doctor" else (0,)), done.stdout + done.stderr
     assert not holds(made, "amaranth", tmp_path)
     assert not os.path.exists(os.path.join(shelf.home.state, "forgetting.json"))
@@ -160,13 +165,7 @@ def test_what_is_still_held_is_no_success(shelf: Shelf, brain: Brain, tmp_path: 
     damaged = made.replace("brain-2", "brain-1")
     Path(damaged).write_bytes(Path(made).read_bytes()[:100])
     cut_short(shelf.home, "s1")
-    words = {
-        "backup": ("backup", "--no-verify"),
-        "sync": ("sync", "--dir", str(tmp_path / "remote.git")),
-        "restore": ("restore", made, "--force"),
-        "doctor": ("doctor", "--no-wedge", "--fix"),
-    }[command]
-    done = brain(*words, "--json", env={"BRAIN_NOTIFY": "off"})
+    done = copies(brain, command, made, tmp_path)
     report = json.loads(done.stdout)
     if command == "doctor":
         (outcome,) = [each["outcome"] for each in report["mended"] if each["id"] == "forget-unfinished"]

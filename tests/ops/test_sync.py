@@ -11,97 +11,18 @@ from typing import Any
 
 import pytest
 
-from core import config, telemetry
-from core.errors import BadInput, Refused
+from core import telemetry
+from core.errors import Refused
 from core.files import write_atomic
-from core.home import Home
 from core.tombstones import Tombstones
 from ops import git, stats, sync, sync_pull
 from ops.git import Blob, Repository
-from runtime import forget, inbox
+from runtime import forget
 from runtime.export import Selection
 from runtime.indexing import index
-from tests.ingest.transcripts import Script, save, text
+from tests.ops.machines import Machine, all_objects, converge
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
-
-
-class Machine:
-    """A home with sessions of its own, and the folder they come from."""
-
-    def __init__(self, place: Path, name: str, remote: Path) -> None:
-        self.home = Home(str(place / name))
-        self.transcripts = place / f"{name}-transcripts"
-        self.name = name
-        self.remote = str(remote)
-        self.home.make()
-
-    @property
-    def config(self) -> config.Config:
-        return config.load(self.home)
-
-    def session(self, number: int, words: str, turns: int = 1) -> str:
-        unit = f"{number:08x}-0000-4000-8000-000000000000"
-        script = Script(unit)
-        records = [script.user(f"Where is the {words}?")]
-        records += [
-            script.assistant(text(f"The {words} lies in drawer{number}, turn {turn}.")) for turn in range(turns)
-        ]
-        save(self.transcripts / f"{unit}.jsonl", *records)
-        index(self.home, self.config, source="claude", roots=[str(self.transcripts)])
-        return unit
-
-    def sync(self) -> dict[str, Any]:
-        return sync.sync(self.home, self.config, os.environ, folder=self.remote, name=self.name)
-
-    def forget(self, reference: str) -> forget.Outcome:
-        found = forget.plan(self.home, self.config, Selection(references=[reference]), "")
-        return forget.carry_out(
-            self.home, found, lambda what, *_: ([], sync.forget(self.home, self.config, os.environ, what))
-        )
-
-    def documents(self) -> dict[str, bytes]:
-        """Name of a document, whosever it is → its bytes."""
-        return {
-            path.name: path.read_bytes()
-            for name in ("brain", "inbox")
-            for path in Path(self.home.path(name)).rglob("*.md")
-        }
-
-    def asks(self, question: str) -> list[str]:
-        from runtime.ask import Asker, Request
-
-        with Asker(self.home, self.config) as asker:
-            return [hit["uri"] for hit in asker.ask(question, Request())["hits"]]
-
-    def objects(self) -> bytes:
-        """All that git holds here, unpacked."""
-        return all_objects(self.home.path("sync.git"))
-
-
-def all_objects(path: str) -> bytes:
-    return subprocess.run(
-        ["git", "--git-dir", path, "cat-file", "--batch-all-objects", "--batch", "--unordered"],
-        capture_output=True, check=True,
-    ).stdout  # fmt: skip
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> tuple[Machine, Machine]:
-    remote = tmp_path / "remote.git"
-    one, other = Machine(tmp_path, "laptop", remote), Machine(tmp_path, "tower", remote)
-    one.session(1, "walrus")
-    one.session(2, "ocelot")
-    inbox.write(one.home, "the pelican landed on the laptop")
-    other.session(3, "heron")
-    inbox.write(other.home, "the puffin landed on the tower")
-    return one, other
-
-
-def converge(*machines: Machine) -> None:
-    for _ in range(2):
-        for machine in machines:
-            machine.sync()
 
 
 def test_two_machines_come_to_hold_and_find_the_same(pair: tuple[Machine, Machine]) -> None:
@@ -319,136 +240,6 @@ def test_without_a_remote_every_run_is_one_commit(pair: tuple[Machine, Machine])
     assert len(log.stdout.splitlines()) == 2
     one.forget("00000001-0000-4000-8000-000000000000")
     assert b"drawer1," not in one.objects()
-
-
-def _evil(remote: Path, files: dict[str, bytes], environ: Any = os.environ) -> None:
-    """A machine called evil, with whatever names and contents."""
-    work = remote.parent / "evil.git"
-    repository = Repository(str(work), environ)
-    repository.make()
-    repository.commit("refs/heads/evil", dict(files), "x\n", 1, "")
-    subprocess.run(["git", "--git-dir", str(work), "push", "-q", str(remote), "refs/heads/evil"], check=True)
-
-
-def test_a_hostile_tree_writes_only_below_its_own_folder(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
-    one.sync()
-    _evil(
-        Path(one.remote),
-        {
-            "brain/ok.md": b"# fine\n",
-            "brain/machines/tower/x.md": b"owned",
-            "brain/.hidden.md": b"owned",
-            "brain/.git/config": b"owned",
-            "state/tombstones.json": b"owned",
-            "collections.yml": b"owned",
-            "logs/x.md": b"owned",
-            "brain/a\x1b[2J.md": b"owned",
-            "brain/back\\slash.md": b"owned",
-            "brain/OK.md": b"owned",
-            ".brain/tombstones.json": b'{"forgotten": [["claude", 3], 7, [], ["claude"], {"a": 1}]}',
-            ".brain/removed.json": b'[["laptop", "brain", "../../state/sources.sqlite"], ["a", "state", "x"], [1]]',
-        },
-    )
-    before = {path for path in tmp_path.rglob("*") if path.is_file() and "sync.git" not in path.parts}
-    report = one.sync()
-    assert report["added"] == 1
-    after = {path for path in tmp_path.rglob("*") if path.is_file() and "sync.git" not in path.parts}
-    came = {path.name for path in after - before if path.suffix == ".md"}
-    assert came in ({"OK.md"}, {"ok.md"})
-    assert os.path.exists(os.path.join(one.home.state, "sources.sqlite"))
-    assert len(Tombstones(one.home)) <= 1
-
-
-def test_what_another_machine_says_it_removed_can_only_be_a_known_machines_document(
-    pair: tuple[Machine, Machine], tmp_path: Path
-) -> None:
-    one, other = pair
-    converge(one, other)
-    precious = [
-        Path(one.home.path("precious.txt")),
-        Path(one.home.path("state", "precious.md")),
-        Path(one.home.path("inbox", "precious.txt")),
-        Path(one.home.path("logs", "precious.md")),
-    ]
-    for path in precious:
-        path.write_text("mine")
-    Path(one.home.path("inbox", "way")).symlink_to(one.home.path("state"))
-    rows = [
-        ["../../state", "inbox", "precious.md"],
-        ["..", "inbox", "precious.txt"],
-        ["../../inbox", "inbox", "precious.txt"],
-        ["../..", "inbox", "precious.txt"],
-        ["", "inbox", "precious.txt"],
-        ["nobody", "inbox", "precious.txt"],
-        ["laptop", "inbox", "../precious.txt"],
-        ["laptop", "inbox", "way/precious.md"],
-    ]
-    marks = [["chrome", "../state/precious", ""], ["chrome", "../logs/precious", ""], ["code", "../logs/precious", ""]]
-    _evil(
-        Path(one.remote),
-        {
-            ".brain/removed.json": json.dumps(rows).encode(),
-            ".brain/tombstones.json": json.dumps({"schema": 1, "forgotten": marks}).encode(),
-        },
-    )
-    held = len(one.documents())
-    report = one.sync()
-    assert [path.read_text() for path in precious] == ["mine"] * 4
-    assert (report["forgotten"], len(one.documents())) == (0, held)
-
-
-def test_a_tombstone_of_a_source_that_is_unknown_here_is_kept_and_stops_nothing(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    one.sync()
-    marks = [["telepathy", "u1", ""], ["claude", "\ud800", ""], ["claude", "00000001-0000-4000-8000-000000000000", ""]]
-    _evil(Path(one.remote), {".brain/tombstones.json": json.dumps({"schema": 1, "forgotten": marks}).encode()})
-    assert one.sync()["forgotten"] == 1
-    assert Tombstones(one.home).covers("telepathy", "u1")
-    assert one.asks("walrus") == []
-    assert one.sync()["ok"]
-    assert other.sync()["ok"]
-
-
-def test_no_hook_of_any_side_is_run(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
-    one.sync()
-    template = tmp_path / "template" / "hooks"
-    template.mkdir(parents=True)
-    for folder in (Path(one.remote) / "hooks", Path(one.home.path("sync.git")) / "hooks", template):
-        folder.mkdir(exist_ok=True)
-        for name in ("pre-push", "pre-receive", "post-receive", "update", "reference-transaction", "post-update"):
-            (folder / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/ran-{name}\n")
-            (folder / name).chmod(0o755)
-    one.session(21, "lemur")
-    assert one.sync()["pushed"]
-    assert not list(tmp_path.glob("ran-*"))
-
-
-@pytest.mark.parametrize("address", ["--upload-pack=touch x", "ext::sh -c touch% x", "a b", "http://x\ny"])
-def test_an_address_that_is_an_option_or_a_command_is_refused(pair: tuple[Machine, Machine], address: str) -> None:
-    one, _ = pair
-    with pytest.raises(BadInput):
-        sync.sync(one.home, one.config, os.environ, remote=address)
-
-
-def test_a_remote_that_cannot_be_reached_is_said_without_its_password(
-    pair: tuple[Machine, Machine], tmp_path: Path
-) -> None:
-    one, _ = pair
-    with pytest.raises(BadInput) as failed:
-        sync.sync(one.home, one.config, os.environ, remote="https://me:hunter2@127.0.0.1:9/x.git")
-    assert "hunter2" not in failed.value.message + failed.value.fix
-    assert "127.0.0.1" in failed.value.message
-
-
-@pytest.mark.parametrize("login", ["me:hun/ter2", "me:hun@ter2/", "hun'ter2", "me:hun://ter2"])
-def test_no_part_of_a_password_is_shown_whatever_is_in_it(login: str) -> None:
-    address = f"https://{login}@example.org/x.git"
-    assert git.masked(address) == "https://…@example.org/x.git"
-    assert git.masked(f"fatal: unable to access '{address}/': no") == (
-        "fatal: unable to access 'https://…@example.org/x.git/': no"
-    )
 
 
 def test_what_git_keeps_is_nobody_elses(pair: tuple[Machine, Machine]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,55 +33,51 @@ def found(home: Home) -> dict[str, str]:
         patient.close()
 
 
+@contextlib.contextmanager
+def watched(home: Home, monkeypatch: pytest.MonkeyPatch, program: str = "pass") -> Iterator[threading.Thread]:
+    """A resident process that watches, in a thread of this one; ``program`` is what it runs for the brain."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    server = Server(home, [Watching(home, [sys.executable, "-c", program], taken=True)])
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        server.end("the test is over")
+        thread.join(20)
+
+
 def test_a_home_that_is_to_be_watched_and_is_not_is_noticed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.make()
     assert found(home) == {}
     Path(home.path("collections.yml")).write_text(Path(load(home).path).read_text() + "\nserve: {watch: true}\n")
     assert found(home) == {"watch": "brain watch --start"}
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    server = Server(home, [Watching(home, [sys.executable, "-c", "pass"], taken=True)])
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
+    with watched(home, monkeypatch) as thread:
         deadline = time.monotonic() + 30
         while not control.status(home)["running"]:
             assert thread.is_alive()
             assert time.monotonic() < deadline
             time.sleep(0.02)
         assert found(home) == {}
-    finally:
-        server.end("the test is over")
-        thread.join(20)
 
 
 def test_a_run_that_fails_while_watching_is_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.make()
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    server = Server(home, [Watching(home, [sys.executable, "-c", "raise SystemExit(99)"], taken=True)])
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
+    with watched(home, monkeypatch, "raise SystemExit(99)"):
         deadline = time.monotonic() + 30
         while "watch-run" not in found(home) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert found(home) == {"watch-run": "brain index --new --queue"}
-    finally:
-        server.end("the test is over")
-        thread.join(20)
 
 
 def test_a_role_that_fails_ends_nothing_and_is_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.make()
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
 
     def fails(_: Watcher) -> None:
         raise KeyError("no such watch")
 
     monkeypatch.setattr(Watcher, "tick", fails)
-    server = Server(home, [Watching(home, [sys.executable, "-c", "pass"], taken=True)])
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
+    with watched(home, monkeypatch) as thread:
         deadline = time.monotonic() + 30
         while not found(home):
             assert thread.is_alive()
@@ -88,9 +86,6 @@ def test_a_role_that_fails_ends_nothing_and_is_found(home: Home, monkeypatch: py
         assert found(home) == {"resident-role": "brain serve --stop"}
         role = control.status(home)["roles"]["watch"]
         assert (role["watching"], role["fault"]["message"]) == (True, "KeyError: 'no such watch'")
-    finally:
-        server.end("the test is over")
-        thread.join(20)
 
 
 def test_a_process_that_holds_the_place_and_does_not_answer_is_found(home: Home) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.errors import BadQuery
 from qmd.answers import Filters, Hit
-from qmd.search import Searcher, document_count
+from qmd.search import Searcher
 from qmd.store import open_index
 from qmd.update import register, update
 from tests.qmd.corpus import Folder, indexed, run, write
@@ -217,10 +217,11 @@ def test_irregular_forms_count_as_one_term(tmp_path: Path) -> None:
 
 def test_the_number_of_documents_is_kept(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "x", "b.md": "y"})
-    assert document_count(connection) == 2
+    count = "SELECT value FROM brain_state WHERE key = 'documents'"
+    assert connection.execute(count).get == 2
     (Path(folder.path) / "a.md").unlink()
     run(connection, folder)
-    assert document_count(connection) == 1
+    assert connection.execute(count).get == 1
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -65,6 +65,12 @@ def settle(watcher: Watcher) -> None:
     until(lambda: watcher._child is None or watcher._child.poll() is not None)
 
 
+def idle(watching: Watcher, clock: Clock) -> None:
+    """Nothing waits, and the places were looked at a moment ago."""
+    watching._files.waits = watching._stale = False
+    watching._swept = watching._looked = clock.now
+
+
 def test_a_burst_is_one_run_and_quiet_is_an_embedding(
     watcher: tuple[Watcher, Clock], home: Home, tmp_path: Path
 ) -> None:
@@ -93,8 +99,7 @@ def test_a_burst_is_one_run_and_quiet_is_an_embedding(
 
 def test_a_stream_without_an_end_is_not_waited_for(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
     watching, clock = watcher
-    watching._files.waits = watching._stale = False
-    watching._swept = watching._looked = clock.now
+    idle(watching, clock)
     for _ in range(24):
         watching.noted("/x/a.md")
         clock.now += 0.5
@@ -264,8 +269,7 @@ def test_an_embedding_whose_time_was_up_goes_on(watcher: tuple[Watcher, Clock], 
 
 def test_a_database_is_read_less_often_than_a_transcript(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
     watching, clock = watcher
-    watching._files.waits = watching._stale = False
-    watching._looked = watching._swept = clock.now
+    idle(watching, clock)
     for _ in range(100):
         watching.noted("/x/state.vscdb-wal")
         clock.now += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qmd.app.main import main
-from tests.qmd.app.world import Done, Qmd, stand, write
+from tests.qmd.app.world import Done, Qmd, collection, stand
 
 
 @pytest.fixture
@@ -41,14 +41,13 @@ def qmd(place: Path, capfd: pytest.CaptureFixture[str]) -> Qmd:
 @pytest.fixture
 def notes(place: Path, qmd: Qmd) -> Path:
     """A collection of three notes, indexed."""
-    folder = place / "notes"
-    write(
-        folder,
+    return collection(
+        place,
+        qmd,
+        "notes",
         {
             "plan.md": "---\nstatus: open\ndate: 2026-04-02\n---\n# Plan\n\nRefresh the tokens hourly.\n",
             "done.md": "---\nstatus: done\ndate: 2026-02-01\n---\n# Done\n\nThe tokens were refreshed.\n",
             "sub/deep.md": "# Deep\n\nNothing but \x1b[31mred\x1b[0m words.\n",
         },
     )
-    assert qmd("collection", "add", "notes").code == 0
-    return folder

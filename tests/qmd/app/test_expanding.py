@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.qmd.app.world import Done, Qmd, stand, write
+from tests.qmd.app.world import Done, Qmd, collection, stand, write
 from tests.qmd.embedding.endpoint import Endpoint, hangs, says
 from tests.qmd.generation.test_of_openai import chat
 
@@ -26,17 +26,16 @@ def endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
 @pytest.fixture
 def kitchen(place: Path, qmd: Qmd) -> Path:
     """Notes that a question about food has few words in common with."""
-    folder = place / "kitchen"
-    write(
-        folder,
+    return collection(
+        place,
+        qmd,
+        "kitchen",
         {
             "food.md": "# Food\n\nSomething about food.\n",
             "bread.md": "# Bread\n\nDough and an oven.\n",
             "rain.md": "# Rain\n\nRain fell all day.\n",
         },
     )
-    assert qmd("collection", "add", "kitchen").code == 0
-    return folder
 
 
 def configure(tmp_path: Path, endpoint: Endpoint, **more: Any) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.qmd.app.world import Done, Qmd, write
+from tests.qmd.app.world import Done, Qmd, collection, write
 from tests.qmd.embedding.endpoint import Endpoint, hangs, says
 from tests.qmd.reranking.onnx_file import folder
 
@@ -17,16 +17,16 @@ from tests.qmd.reranking.onnx_file import folder
 @pytest.fixture
 def pets(place: Path, qmd: Qmd) -> Path:
     """Notes of which some are near in meaning, embedded."""
-    folder = place / "pets"
-    write(
-        folder,
+    folder = collection(
+        place,
+        qmd,
+        "pets",
         {
             "invoice.md": "# Invoice\n\nThe invoice was paid late.\n",
             "dog.md": "# Dog\n\nOur dog sleeps on the sofa.\n",
             "rain.md": "# Rain\n\nRain fell all day.\n",
         },
     )
-    assert qmd("collection", "add", "pets").code == 0
     assert qmd("embed").code == 0
     return folder
 

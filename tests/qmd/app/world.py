@@ -28,6 +28,13 @@ def stand(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("PWD", str(folder))
 
 
+def collection(place: Path, qmd: Qmd, name: str, files: dict[str, str | bytes]) -> Path:
+    """A collection of ``files`` in a folder of its name, indexed."""
+    write(place / name, files)
+    assert qmd("collection", "add", name).code == 0
+    return place / name
+
+
 def write(folder: Path, files: dict[str, str | bytes], age_s: float = 3600) -> None:
     """Write files, their mtimes ``age_s`` seconds back."""
     for name, text in files.items():

@@ -58,6 +58,16 @@ class Endpoint:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
+    def drips(self, handler: BaseHTTPRequestHandler, data: bytes) -> bool:
+        """Send ``data`` again and again, until nobody listens or the test ends."""
+        while not self.stopped.wait(0.02):
+            try:
+                handler.wfile.write(data)
+                handler.wfile.flush()
+            except OSError:
+                break
+        return True
+
     def close(self) -> None:
         """End it; again is nothing."""
         if self.stopped.is_set():
@@ -108,15 +118,24 @@ def closes(handler: BaseHTTPRequestHandler, _: Any) -> bool:
     return True
 
 
+def half(data: bytes) -> Callable[[BaseHTTPRequestHandler, Any], bool]:
+    """The first half of ``data`` where all of it is announced, and then no more."""
+
+    def behave(handler: BaseHTTPRequestHandler, _: Any) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data[: len(data) // 2])
+        handler.wfile.flush()
+        handler.close_connection = True
+        return True
+
+    return behave
+
+
 def half_closes(handler: BaseHTTPRequestHandler, body: Any) -> bool:
     """Half an answer, and then nothing more to come."""
-    data = json.dumps(good(body)).encode()
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(len(data)))
-    handler.end_headers()
-    handler.wfile.write(data[: len(data) // 2])
-    handler.wfile.flush()
-    handler.close_connection = True
+    half(json.dumps(good(body)).encode())(handler, body)
     handler.connection.shutdown(socket.SHUT_WR)
     return True
 

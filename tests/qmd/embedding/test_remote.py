@@ -160,16 +160,11 @@ def test_an_endpoint_that_does_not_answer_is_given_up(endpoint: Endpoint) -> Non
 
 def test_an_endpoint_that_drips_is_given_up(endpoint: Endpoint) -> None:
     def drip(handler: Any, _: Any) -> bool:
+        handler.close_connection = True
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
         handler.end_headers()
-        try:
-            while not endpoint.stopped.wait(0.01):
-                handler.wfile.write(b" ")
-                handler.wfile.flush()
-        except OSError:
-            handler.close_connection = True
-        return True
+        return endpoint.drips(handler, b" ")
 
     endpoint.always = drip
     with pytest.raises(EngineTimeout, match="finish"):

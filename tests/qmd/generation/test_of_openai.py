@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
 from qmd.generation.of_openai import OpenAI
-from tests.qmd.embedding.endpoint import Endpoint, closes, hangs, says
+from tests.qmd.embedding.endpoint import Endpoint, closes, half, hangs, says
 
 KEY = "sk-very-secret-1234567890"
 
@@ -107,13 +107,7 @@ def test_an_endpoint_that_dribbles_is_given_up_at_the_deadline(endpoint: Endpoin
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
         handler.end_headers()
-        while not endpoint.stopped.wait(0.02):
-            try:
-                handler.wfile.write(b" ")
-                handler.wfile.flush()
-            except OSError:
-                break
-        return True
+        return endpoint.drips(handler, b" ")
 
     endpoint.always = dribble
     with pytest.raises(EngineTimeout):
@@ -124,13 +118,7 @@ def test_an_endpoint_whose_headers_never_end_is_given_up_at_the_deadline(endpoin
     def dribble(handler: BaseHTTPRequestHandler, _: Any) -> bool:
         handler.close_connection = True
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
-        while not endpoint.stopped.wait(0.02):
-            try:
-                handler.wfile.write(b"x")
-                handler.wfile.flush()
-            except OSError:
-                break
-        return True
+        return endpoint.drips(handler, b"x")
 
     endpoint.always = dribble
     with pytest.raises(EngineTimeout, match="took too long"):
@@ -161,19 +149,10 @@ def test_an_answer_that_is_none_is_a_failure(endpoint: Endpoint, value: Any, sai
 
 
 def test_half_an_answer_is_no_answer(endpoint: Endpoint) -> None:
-    def half(handler: BaseHTTPRequestHandler, _: Any) -> bool:
-        data = json.dumps(chat()).encode()
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(data)))
-        handler.end_headers()
-        handler.wfile.write(data[: len(data) // 2])
-        handler.wfile.flush()
-        handler.close_connection = True
-        return True
-
-    endpoint.behaviours = [half, closes]
+    cut = half(json.dumps(chat()).encode())
+    endpoint.behaviours = [cut, closes]
     assert generator(endpoint).ask("", "", 30) == "lex: a b", "asked again"
-    endpoint.always = half
+    endpoint.always = cut
     with pytest.raises(EngineMissing, match="cannot be reached"):
         generator(endpoint).ask("", "", 30)
 
