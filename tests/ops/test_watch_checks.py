@@ -37,7 +37,7 @@ def found(home: Home) -> dict[str, str]:
 def watched(home: Home, monkeypatch: pytest.MonkeyPatch, program: str = "pass") -> Iterator[threading.Thread]:
     """A resident process that watches, in a thread of this one; ``program`` is what it runs for the brain."""
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    server = Server(home, [Watching(home, [sys.executable, "-c", program], taken=True)])
+    server = Server(home, [Watching(home, [sys.executable, "-c", program], taken=True)], memory_bytes=sys.maxsize)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

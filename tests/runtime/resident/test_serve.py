@@ -45,10 +45,14 @@ class NoModel(Model):
 
 
 class Running:
-    """A server in a thread of this process, which signals do not reach."""
+    """A server in a thread of this process, which signals do not reach.
 
-    def __init__(self, home: Home, **given: Any) -> None:
-        self.server = Server(home, [NoModel({}, 0, 1.0), Asking(home, NoModel({}, 0, 1.0))], **given)
+    The process is the tests' own, and what it takes depends on which of them ran before: it may take what it likes.
+    """
+
+    def __init__(self, home: Home) -> None:
+        roles = [NoModel({}, 0, 1.0), Asking(home, NoModel({}, 0, 1.0))]
+        self.server = Server(home, roles, memory_bytes=sys.maxsize)
         self.why = ""
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -200,7 +204,7 @@ def test_a_home_with_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
     home.make()
     shelf = Shelf(home)
     shelf.put("brain", "a.md", "The walrus swam.", session_id="s1", source="claude")
-    server = Server(home, [Asking(home, NoModel({}, 0, 1.0))])
+    server = Server(home, [Asking(home, NoModel({}, 0, 1.0))], memory_bytes=sys.maxsize)
     thread = threading.Thread(target=server.end, args=("at once",))
     thread.start()
     try:
@@ -321,7 +325,10 @@ def test_one_serves_a_home_and_the_second_ends(shelf: Shelf, serving: Running, b
 
 @pytest.mark.parametrize(
     ("given", "why"),
-    [({"idle_s": 0.01}, "idle"), ({"memory_bytes": 1 << 20}, "it takes more memory than it may")],
+    [
+        ({"idle_s": 0.01, "memory_bytes": sys.maxsize}, "idle"),
+        ({"memory_bytes": 1 << 20}, "it takes more memory than it may"),
+    ],
 )
 def test_it_ends_by_itself(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], why: str) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)

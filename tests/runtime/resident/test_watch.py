@@ -143,7 +143,7 @@ def test_while_it_watches_it_does_not_end_idle_and_holds_no_model(home: Home, mo
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     home.make()
     watching = Watching(home, [sys.executable, "-c", "pass"], taken=True)
-    server = Server(home, [watching], idle_s=0.01)
+    server = Server(home, [watching], idle_s=0.01, memory_bytes=sys.maxsize)  # this process runs other tests, too
     looked = 0
 
     class Looking(Watching):
