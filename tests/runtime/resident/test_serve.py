@@ -23,7 +23,7 @@ from runtime.answer import answer
 from runtime.request import Request
 from runtime.resident import client, control
 from runtime.resident.encoder import Model
-from runtime.resident.roles import Asking
+from runtime.resident.roles import Asking, Role
 from runtime.resident.server import Server, resident
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
@@ -51,7 +51,7 @@ class Running:
     """
 
     def __init__(self, home: Home) -> None:
-        roles = [NoModel({}, 0, 1.0), Asking(home, NoModel({}, 0, 1.0))]
+        roles: list[Role] = [NoModel({}, 0, 1.0), Asking(home, NoModel({}, 0, 1.0))]
         self.server = Server(home, roles, memory_bytes=sys.maxsize)
         self.why = ""
         self.thread = threading.Thread(target=self._run)
