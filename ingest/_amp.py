@@ -1,4 +1,10 @@
-"""Amp's threads: one JSON document each, with Anthropic-like blocks; a tool's outcome is in the next message."""
+"""Amp's threads: one JSON document each, with Anthropic-like blocks; a tool's outcome is in the next message.
+
+What subagents said and were told stands among a thread's messages since 2026, with the call that started them
+(``parentToolUseId``): their calls are shown, their words are not the person's or the assistant's. What was typed while
+the agent was at work waits in ``queuedMessages``. Shapes: the client itself (0.0.17x), as read by others:
+ccusage's adapters/amp, txcript's formats/amp, and flitter's packages/schemas/src/thread.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +26,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_THREAD = _words(
+    """
+    v id created title messages env meta agentMode mainThreadID originThreadID relationships queuedMessages draft
+    nextMessageId activatedSkills usageLedger creatorUserID updatedAt archived labels maxTokens pendingNavigation
+    autoSubmitDraft summaryStats diffStats visibility debug ~debug forkedFromThreadID reasoningEffort
+    """
+)
 _MESSAGE = _words(
     """
     role messageId content state usage meta userState agentMode id dtwMessageID timestamp parentToolUseId
@@ -42,6 +55,8 @@ def _take(value: Any, reading: Reading) -> None:
     if type(messages) is not list or not ("created" in thread or string(thread.get("id")).startswith("T-")):
         return
     unit = one_line(string(thread.get("id")), 4000) or one_line(basename(reading.path).removesuffix(".json"))
+    for field in sorted(thread.keys() - _THREAD):
+        reading.count(f"thread: field {one_line(field, 60)}", 0, thread[field])
     session = Session(unit, NAME)
     session.seen(moment(thread.get("created")))
     session.title = string(thread.get("title"))
@@ -63,6 +78,15 @@ def _take(value: Any, reading: Reading) -> None:
         except BROKEN as error:
             reading.broken(error)
     session.records = len(messages)
+    queued = thread.get("queuedMessages")
+    for number, entry in enumerate(queued if type(queued) is list else ()):
+        try:
+            message = mapping(mapping(entry).get("queuedMessage")) or mapping(entry)
+            # Its own name: where it stands in the queue will be another's when it has been taken.
+            name = one_line(string(message.get("dtwMessageID")) or string(mapping(entry).get("id")), 200)
+            _message(session, reading, {"role": "user", **message}, name or f"q{number}")
+        except BROKEN as error:
+            reading.broken(error)
     reading.parts[unit] = session
 
 
@@ -76,6 +100,7 @@ def _origin(thread: dict[str, Any]) -> str:
 
 
 def _message(session: Session, reading: Reading, message: dict[str, Any], name: str) -> None:
+    is_inner = bool(string(message.get("parentToolUseId")) or string(message.get("parentToolUseID")))
     for field in sorted(message.keys() - _MESSAGE):
         reading.count(f"message: field {one_line(field, 60)}", 0, message[field])
     role, usage = message.get("role"), mapping(message.get("usage"))
@@ -93,6 +118,8 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
     said: list[str] = []
     for block in blocks(message.get("content")):
         kind = string(block.get("type"))
+        if is_inner and kind in ("text", "thinking"):
+            continue  # a subagent's, or what it was told
         if kind == "text" and role == "user":
             said.append(_typed(string(block.get("text"))))
         elif kind == "text" and role != "info":
@@ -118,12 +145,13 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
 
 
 def _outcome(session: Session, block: dict[str, Any], at: str, name: str) -> None:
-    call, run = string(block.get("toolUseID")) or string(block.get("tool_use_id")), mapping(block.get("run"))
+    call = string(block.get("toolUseID")) or string(block.get("tool_use_id"))
+    run = mapping(block.get("run")) or block
     status, result, error = string(run.get("status")), run.get("result"), run.get("error")
     if status in _REFUSED or status.startswith("rejected"):
         session.noted(call, "rejected by the user", at, name)
     elif status == "error" or block.get("is_error") is True:
-        text = string(mapping(error).get("message")) or string(error) or string(result)
+        text = string(mapping(error).get("message")) or string(error) or string(result) or string(run.get("output"))
         session.failed(call, text or string(block.get("content")) or "error", at, name)
     elif type(mapping(result).get("exitCode")) is int and mapping(result)["exitCode"]:
         code = mapping(result)["exitCode"]

@@ -74,15 +74,20 @@ def read(path: str) -> Reading:
     return lines(path, lambda source, reading: take(source, reading, NAME), FOREIGN)
 
 
-def take(source: records.Records, reading: Reading, name: str, unit: str = "") -> None:
+def take(source: records.Records, reading: Reading, name: str) -> None:
     """Read the records of a file of this family as the source called ``name``."""
-    tree = Tree(reading, name, unit or _named(reading.path))
+    tree = Tree(reading, name, _named(reading.path))
+    fill(tree, source, reading)
+    tree.finish()
+
+
+def fill(tree: Tree, source: records.Records, reading: Reading) -> None:
+    """Read the records into a tree."""
     for item in source:
         if isinstance(item, Failure):
             reading.fail(item)
         else:
             tree.add(item[1], item[0])
-    tree.finish()
 
 
 class Tree:
@@ -94,6 +99,11 @@ class Tree:
         self._recognised = False
         self._last = ""
         self._line = 0
+
+    @property
+    def unit(self) -> str:
+        """The session's id, as far as it is known."""
+        return self._session.unit
 
     def add(self, record: dict[str, Any], line: int) -> None:
         """Take one entry in; a shape that was never seen is a failure of its reading."""

@@ -1,4 +1,4 @@
-"""OpenClaw: ``~/.openclaw/agents/<agent>/sessions/<id>.jsonl``, since 2026.7 a database an agent.
+"""OpenClaw: ``~/.openclaw/agents/<agent>/sessions/<id>.jsonl``, since 2026.7 a database an agent, ``cold/*.jsonl.zst``.
 
 The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; ``read`` is what a run calls.
 Formats: ``ingest._openclaw``.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = "openclaw"
 COLLECTION = "brain"
 PREFIX = "openclaw__"
-SUFFIXES = (".jsonl", ".sqlite")
+SUFFIXES = (".jsonl", ".sqlite", ".zst")
 
 _ARCHIVED = (".jsonl.reset.", ".jsonl.deleted.")
 
@@ -46,7 +46,7 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
 
 
 def _is_wanted(name: str) -> bool:
-    return name.endswith((".jsonl", "-agent.sqlite")) or any(mark in name for mark in _ARCHIVED)
+    return name.endswith((".jsonl", ".jsonl.zst", "-agent.sqlite")) or any(mark in name for mark in _ARCHIVED)
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:

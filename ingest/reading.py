@@ -14,8 +14,11 @@ from ingest.shapes import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import BinaryIO
 
     from ingest.recording import Recorder
+
+    Unwrap = Callable[[BinaryIO], object]
 
 EMPTY = "empty"
 INCOMPLETE = "no complete record yet"
@@ -99,11 +102,14 @@ class Reading:
         self.failed_reasons.clear()
 
 
-def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: str) -> Reading:
+def lines(
+    path: str, take: Callable[[records.Records, Reading], None], foreign: str, unwrap: Unwrap | None = None
+) -> Reading:
     """Read one file of JSON Lines, which may be compressed: ``take`` fills the reading's parts from its records.
 
-    ``foreign``: why a file that is well-formed and holds nothing of ours makes no document. Never raises for what is
-    in the file or for its not being readable: see ``Reading.failed``.
+    ``foreign``: why a file that is well-formed and holds nothing of ours makes no document. ``unwrap``, of a
+    compressed file, gives the lines that its own stand for: these are parsed, redacted and archived. Never raises for
+    what is in the file or for its not being readable: see ``Reading.failed``.
     """
     reading = Reading(path)
     try:
@@ -116,7 +122,7 @@ def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: 
             else:
                 keeping = rawfiles.keeping()
                 recorder = None if keeping is None else keeping.recorder(path)
-                source = records.Records(raw.lines, path, **_sink(recorder))
+                source = records.Records(_lines(raw, unwrap), path, **_sink(recorder))
                 take(source, reading)
                 reading.recovered, reading.redacted = source.recovered, source.redacted
                 if raw.packed:
@@ -132,7 +138,7 @@ def lines(path: str, take: Callable[[records.Records, Reading], None], foreign: 
                 if keeping is not None and keeping.withhold(reading):
                     recorder = None  # whole files go, never parts of them
                 if recorder is not None and reading.parts:
-                    _record(reading, recorder)
+                    _record(reading, recorder, unwrap)
     except OSError as error:
         unreadable(reading, error)
     return reading
@@ -142,7 +148,11 @@ def _sink(recorder: Recorder | None) -> dict[str, Any]:
     return {} if recorder is None else {"sink": recorder.add, "redact": not recorder.keeps_raw}
 
 
-def _record(reading: Reading, recorder: Recorder) -> None:
+def _lines(raw: rawfiles.RawFile, unwrap: Unwrap | None) -> Any:
+    return raw.lines if unwrap is None or not raw.packed else unwrap(raw.lines)
+
+
+def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None:
     """Let the archive have the file; where it did not go on as archived, it is read once more, from the first line."""
     at = (reading.size, reading.mtime_ns, reading.consumed, reading.digest)
     recorder.finish(*at)
@@ -150,7 +160,7 @@ def _record(reading: Reading, recorder: Recorder) -> None:
         return
     recorder = recorder.restarted()
     with rawfiles.RawFile(reading.path) as raw:
-        source = records.Records(raw.lines, reading.path, **_sink(recorder))
+        source = records.Records(_lines(raw, unwrap), reading.path, **_sink(recorder))
         for _ in source:
             pass
         digest = raw.finish()[1] if raw.packed else source.digest()

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
+_AMP_IN_EDITORS = tuple(
+    f"{editor}/User/globalStorage/sourcegraph.amp/threads3"
+    for editor in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+)
 # Source → its places: (environment variable that moves the folder or "", the folder, what is looked at below it).
 # The vendors' own documentation and sources name them; Claude Code's need more than a table: ``ingest.claude``.
 PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
@@ -34,8 +38,8 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state",)),),
     "amp": (
         ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
-        ("XDG_CONFIG_HOME", "~/.config", ("Code/User/globalStorage/sourcegraph.amp/threads3",)),
-        ("", "~/Library/Application Support", ("Code/User/globalStorage/sourcegraph.amp/threads3",)),
+        ("XDG_CONFIG_HOME", "~/.config", _AMP_IN_EDITORS),
+        ("", "~/Library/Application Support", _AMP_IN_EDITORS),
     ),
     "shell": (
         ("HISTFILE", "", ()),

@@ -121,6 +121,31 @@ def test_a_thread_becomes_a_document(home: Home, tmp_path: Path) -> None:
     assert "Why?\n\n## [2] assistant\n\n- Bash: npm test\n  ! Exit code 1\n  ! FAIL\n\nSo.\n" in body
 
 
+def test_a_subagents_words_in_a_thread_are_nobodys_and_what_waits_in_the_queue_is_the_persons(
+    home: Home, tmp_path: Path
+) -> None:
+    use = {"type": "tool_use", "id": "c2", "name": "Grep", "input": {"pattern": "race"}}
+    refused = {"type": "tool_result", "toolUseID": "c2", "status": "error", "output": "no such folder"}
+    thread(
+        tmp_path / "T-1.json",
+        {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "Why?"}]},
+        {"role": "user", "messageId": 1, "parentToolUseId": "c1", "content": [{"type": "text", "text": "Find races"}]},
+        {"role": "assistant", "messageId": 2, "parentToolUseId": "c1",
+         "content": [{"type": "text", "text": "Looking"}, use]},
+        {"role": "user", "messageId": 3, "parentToolUseId": "c1", "content": [refused]},
+        queuedMessages=[{"id": "q-1", "interrupt": False, "queuedMessage": {
+            "role": "user", "messageId": 9, "content": [{"type": "text", "text": "And the other?"}]}}],
+        omens=3,
+    )  # fmt: skip
+    assert set(ingest(home, tmp_path, "amp").unknown) == {"thread: field omens"}
+    body = document(home, "amp__T-1")[1]
+    assert "Why?" in body
+    assert "And the other?" in body
+    assert "! no such folder" in body
+    assert "Find races" not in body
+    assert "Looking" not in body
+
+
 def test_a_file_of_another_tool_is_no_thread(home: Home, tmp_path: Path) -> None:
     (tmp_path / "session.json").write_text(json.dumps({"sessionId": "x", "messages": []}))
     (tmp_path / "torn.json").write_text('{"id": "T-2", "mess')
