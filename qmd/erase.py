@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qmd import orphans
+from qmd.segments import TABLES
 from qmd.writer import drop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import apsw
-
-_FULL_TEXT = ("documents_fts", "brain_passages")
 
 
 def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> int:
@@ -26,13 +25,13 @@ def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> 
     where another process holds on to it.
     """
     connection.execute("PRAGMA secure_delete=ON").fetchall()
-    for table in _FULL_TEXT:
+    for table in TABLES:
         connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 1)")
     gone = 0
     for collection, path in documents:
         gone += drop(connection, collection, path)
     orphans.clean(connection)
-    for table in _FULL_TEXT:
+    for table in TABLES:
         # Updates would pay for it each time; what they leave is merged away here.
         connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 0)")
     compact(connection)

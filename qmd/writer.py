@@ -12,6 +12,7 @@ from core import clock
 from qmd import cjk, facts, passages, titles, vectors
 from qmd.rows import Rows
 from qmd.schema import NEXT_ID
+from qmd.segments import Merging
 from qmd.store import COUNT, Transaction
 from qmd.update import COARSE_TICK_NS
 
@@ -101,15 +102,24 @@ class Untriggered:
             self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
 
 
-def put(connection: apsw.Connection, collection: str, relative: str, data: bytes, status: os.stat_result) -> bool:
+def put(
+    connection: apsw.Connection,
+    collection: str,
+    relative: str,
+    data: bytes,
+    status: os.stat_result,
+    *,
+    merge: bool = True,
+) -> bool:
     """Index one file whose bytes are at hand; returns whether the index changed.
 
-    For writers of the file itself: its stat is trusted from now on.
+    For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
+    cost later is left to ``qmd.segments.merge``.
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
     text = data.decode("utf-8", "replace")
     alone = not connection.in_transaction
-    with Transaction(connection), Untriggered(connection):
+    with Transaction(connection), Untriggered(connection), Merging(connection, merge):
         before = known(connection, collection, relative)
         embedded = _has_vectors(connection, before)
         if not text or text.isspace():

@@ -106,9 +106,9 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     if outcome == NEEDS_RUN:
         detach(home, environ)
         return {"outcome": "detached", "reason": outcome}
-    from runtime.indexing import log_is_long
+    from runtime.indexing import is_untidy
 
-    if log_is_long(home):
+    if is_untidy(home):
         detach(home, environ)
     return {"outcome": outcome}
 
@@ -135,15 +135,19 @@ def settle(home: Home, key: str, *, wait_s: float, whole: bool = False) -> str:
 
 
 def drain(home: Home) -> int:
-    """Settle all that is due and write back the logs; the child that does this waits for locks, others leave it to it.
+    """Settle all that is due and tidy up after hooks; the child that does this waits for locks, others leave it to it.
 
     Returns how many notes were settled. Raises what the last failure was, after having tried them all.
     """
-    from runtime.indexing import write_back
+    from runtime.indexing import tidy
 
     settled = 0
     failure: Exception | None = None
     tried: dict[str, float] = {}
+
+    def nothing_new() -> bool:
+        return all(tried.get(key) == note["at"] for key, note in due.waiting(home))
+
     while True:
         try:
             with FileLock(join(home.state, "hooks", "drain.lock"), wait_s=0.0):
@@ -158,11 +162,12 @@ def drain(home: Home) -> int:
                         settled += 1
                     except (BrainError, OSError) as error:
                         failure = error
-                write_back(home)
+                # A hook notes first and writes last: it finds the index free.
+                tidied = tidy(home, lambda: not nothing_new())
         except LockContention:
             return settled  # another child is at it, and looks again before it ends
         # What was noted while the lock was being given back would otherwise wait for the next hook.
-        if all(tried.get(key) == note["at"] for key, note in due.waiting(home)):
+        if tidied and nothing_new():
             break
     if failure is not None:
         raise failure

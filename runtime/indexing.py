@@ -10,7 +10,7 @@ import apsw
 
 import ingest.run
 from core import clock, wal
-from core.errors import BadInput, Internal
+from core.errors import BadInput, Internal, LockContention
 from core.files import sweep_temporaries
 from core.locks import FileLock
 from core.version import REDACTION
@@ -43,6 +43,8 @@ _LOCK_WAIT_S = 60
 _BUSY_MS = 30_000
 # A note is kept whether or not it is indexed at once: its writer does not wait for long.
 _NOTE_BUSY_MS = 5_000
+# Whoever tidies up leaves it to the next one rather than to wait long.
+_TIDY_BUSY_MS = 1_000
 
 
 def index(
@@ -181,11 +183,11 @@ def _bring_in(
     late: list[str] = []
     try:
         for document in written:
-            put(connection, *document)
+            put(connection, *document, merge=False)
         for collection, name, digest in known:
             file = join(config.collections[collection].path, name)
             if _hash(connection, collection, name) != digest and (data := read_or_none(file)) is not None:
-                put(connection, collection, name, data, os.stat(file))
+                put(connection, collection, name, data, os.stat(file), merge=False)
                 late.append(name)
     except apsw.Error as error:
         raise translate(error, home.index) from error
@@ -201,13 +203,18 @@ def _hash(connection: apsw.Connection, collection: str, name: str) -> str | None
     return None if row is None else str(row[0])
 
 
-def log_is_long(home: Home) -> bool:
-    """Whether what transcripts left behind (``index_transcript``) is to be written back."""
+def is_untidy(home: Home) -> bool:
+    """Whether what transcripts left behind (``index_transcript``) is to be tidied up."""
     return any(map(wal.is_long, _databases(home)))
 
 
-def write_back(home: Home) -> None:
-    """Write back the databases' logs where they are long. Raises Internal and EngineMissing."""
+def tidy(home: Home, stop: Callable[[], bool]) -> bool:
+    """Merge the segments of the full text, then write back the databases' logs where they are long.
+
+    ``stop`` is asked between two steps of a few milliseconds each; returns False where it ended the merging. Raises
+    Internal and EngineMissing.
+    """
+    merged = _merge(home, stop)
     for path in filter(wal.is_long, _databases(home)):
         try:
             wal.checkpoint(path)
@@ -215,6 +222,28 @@ def write_back(home: Home) -> None:
             continue  # whoever writes now is followed by another hook, which looks again
         except apsw.Error as error:
             raise translate(error, path) from error
+    return merged
+
+
+def _merge(home: Home, stop: Callable[[], bool]) -> bool:
+    from qmd.segments import merge
+
+    if not os.path.exists(home.index):
+        return True
+    try:
+        connection = _open(home, _TIDY_BUSY_MS)
+    except LockContention:
+        return True  # as with the logs
+    try:
+        # A large merge writes its log back as it grows, which keeps nobody out, and leaves the end of it.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        return merge(connection, stop)
+    except apsw.BusyError:
+        return True
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
 
 
 def _databases(home: Home) -> tuple[str, str]:

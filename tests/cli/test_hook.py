@@ -15,7 +15,10 @@ import pytest
 
 from core import wal
 from core.home import Home
-from runtime import due, fence, hooks
+from qmd.segments import TABLES
+from qmd.store import open_index
+from qmd.writer import put
+from runtime import due, fence, hooks, indexing
 
 ROOT = Path(__file__).resolve().parents[2]
 Brain = Callable[..., subprocess.CompletedProcess[str]]
@@ -131,6 +134,62 @@ def test_hooks_leave_no_log_that_slows_the_next_one(brain: Brain, indexed: Home,
     assert longest > 2_000_000  # hooks do leave their log to others
     assert eventually(lambda: not wal.is_long(indexed.index))
     assert asked(brain, "w2x7") == ["qmd://brain/0aaaaaaa-0000-4000-8000-000000000002.md"]
+
+
+def _segments(home: Home) -> list[int]:
+    """How many segments each full-text table has."""
+    connection = open_index(home.index)
+    try:
+        return [connection.execute(f"SELECT count(DISTINCT segid) FROM {table}_idx").get for table in TABLES]
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def segmented(indexed: Home, tmp_path: Path) -> Home:
+    """An index in which the next one that writes as usual merges what earlier writers have left."""
+    file = tmp_path / "a.md"
+    file.write_text("# a\n\nold")
+    connection = open_index(indexed.index, write=True)
+    for number in range(20):
+        put(connection, "notes", f"n{number}.md", f"# {number}\n\nold".encode(), file.stat(), merge=False)
+    connection.close()
+    assert min(_segments(indexed)) > 20
+    return indexed
+
+
+def test_nobody_waits_for_a_merge_in_a_hook_and_its_child_makes_it(
+    brain: Brain, segmented: Home, claude_root: Path
+) -> None:
+    before = _segments(segmented)
+    for number in (2, 3):
+        session = f"0aaaaaaa-0000-4000-8000-00000000000{number}"
+        path = transcript(claude_root, session, "why does the turnstile click", "its rotary encoder bounces")
+        assert silent(brain("hook", "stop", stdin=payload(path, session)))
+    assert _segments(segmented) == [each + 2 for each in before]
+    found = asked(brain, "rotary encoder")
+    assert len(found) == 2
+    assert silent(brain("hook", "drain"))
+    assert max(_segments(segmented)) <= 6
+    assert asked(brain, "rotary encoder") == found
+
+
+def test_a_hook_that_comes_while_segments_are_merged_goes_first(
+    segmented: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = transcript(claude_root, "0aaaaaaa-0000-4000-8000-000000000002", "where do gannets dive", "off the stack")
+    tidy = indexing.tidy
+    done: list[tuple[bool, bool, bool]] = []
+
+    def tidied(home: Home, stop: Callable[[], bool]) -> bool:
+        if not done:
+            due.add(home, str(path), "a", "")
+        done.append((tidy(home, stop), max(_segments(home)) > 20, bool(due.waiting(home))))
+        return done[-1][0]
+
+    monkeypatch.setattr(indexing, "tidy", tidied)
+    assert hooks.drain(segmented) == 1
+    assert done == [(False, True, True), (True, False, False)]
 
 
 def test_the_answer_knows_that_nothing_waits_after_the_hook(brain: Brain, indexed: Home, claude_root: Path) -> None:

@@ -1,0 +1,79 @@
+"""The segments of the full-text tables: written without merging them, and merged a little at a time.
+
+Each flush of FTS5 writes a segment, and merges those of one level into one of the next once there are enough
+(https://sqlite.org/fts5.html#the_automerge_configuration_option). Whoever writes then waits for segments that others
+left: milliseconds mostly, a fifth of a second when a large level's turn comes. A writer that somebody waits for leaves
+them; a process that nobody waits for merges them, in steps between which others write.
+"""
+
+from __future__ import annotations
+
+import time
+
+import apsw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TABLES = ("documents_fts", "brain_passages")
+
+# FTS5's own values, and those of a writer that leaves merging to others: it merges only where nobody else ever does,
+# since a question looks through every segment (0.04 ms each for six words).
+_USUAL = {"automerge": 4, "crisismerge": 16}
+_LEFT = {"automerge": 0, "crisismerge": 64}
+# Pages that a step writes: one to five milliseconds. A step ends with a term, so a very common one makes it 20.
+_STEP = 16
+
+
+class Merging:
+    """``with Merging(connection, wanted):`` inside a write transaction; not ``wanted``, what it writes merges nothing.
+
+    The settings of FTS5 are the table's and not the connection's. They are set back before the transaction ends, so
+    that no other writer, and nobody after a kill, ever meets these.
+    """
+
+    __slots__ = ("_before", "_connection", "_wanted")
+
+    def __init__(self, connection: apsw.Connection, wanted: bool) -> None:
+        self._connection = connection
+        self._wanted = wanted
+        self._before: list[tuple[str, str, int]] = []
+
+    def __enter__(self) -> None:
+        for table in () if self._wanted else TABLES:
+            for key, value in _LEFT.items():
+                found = self._connection.execute(f"SELECT v FROM {table}_config WHERE k = ?", (key,)).get
+                self._before.append((table, key, _USUAL[key] if found is None else int(found)))
+                _set(self._connection, table, key, value)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:  # else they are rolled back with the transaction
+            # Setting a value first flushes what the table holds in memory, under the values that still hold.
+            for each in self._before:
+                _set(self._connection, *each)
+
+
+def merge(connection: apsw.Connection, stop: Callable[[], bool]) -> bool:
+    """Merge what there is to merge, in steps that are a transaction each; before each ``stop`` is asked.
+
+    Between two steps passes as much time as one took: writers that wait look only now and then.
+    Returns whether nothing is left to merge. What a killed process has begun, whoever merges next goes on with. Raises
+    apsw.Error, BusyError where another process writes.
+    """
+    for table in TABLES:
+        left = True
+        while left:
+            if stop():
+                return False
+            before, began = connection.total_changes(), time.perf_counter()
+            _set(connection, table, "merge", _STEP)
+            # https://sqlite.org/fts5.html#the_merge_command: with nothing to merge, only the command itself counts.
+            left = connection.total_changes() - before >= 2
+            if left:
+                time.sleep(time.perf_counter() - began)
+    return True
+
+
+def _set(connection: apsw.Connection, table: str, key: str, value: int) -> None:
+    connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (key, value))
