@@ -7,7 +7,7 @@ import os
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
-from core.errors import OK
+from core.errors import OK, BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ COMMAND = Command(
     "bring sources and collections into the index",
     description=(
         "Normalise new and grown transcripts into markdown, then bring every collection's lexical index up to date.\n"
-        "What is unchanged costs a stat (--new) or a hash of the file (the default)."
+        "What is unchanged costs a stat (--new) or a hash of the file (the default).\n"
+        "Exit code 64 means: of a source that was named, no file could be read."
     ),
     options=(
         Option(
@@ -77,14 +78,50 @@ def run(args: Args, context: Context) -> int:
         )
     for key, field in (("seen", "n_seen"), ("ingested", "n_ingested"), ("failed_files", "n_failed")):
         context.fields[field] = sum(ledger[key] for ledger in report["sources"].values())
+    failure = _nothing_read(report, named=bool(args.source or roots or args.from_archive))
     if args.json:
-        context.emit(report)
+        context.emit(report if failure is None else {**report, **failure.envelope()})
     else:
         from core.text import printable
 
         write("\n".join(_lines(report, printable)) + "\n")
         _say_nothing_found(report, roots)
-    return OK
+    return _told(failure, args)
+
+
+def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
+    """The failure that a run is of which a source's every file failed: of one that was named, or of all there are.
+
+    What is skipped counts for nothing (other tools' files lie beside a source's), unless it was read and is withheld.
+    """
+    from ingest.exclusions import EXCLUDED
+    from ingest.keeping import FORGOTTEN
+
+    failed: list[str] = []
+    judged = 0
+    for name, ledger in report["sources"].items():
+        withheld = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
+        judged += bool(ledger["seen"])
+        if ledger["failed_files"] and not (ledger["ingested"] or ledger["unchanged"] or withheld):
+            failed.append(name)
+    if not failed or not (named or len(failed) == judged):
+        return None
+    count = sum(report["sources"][name]["failed_files"] for name in failed)
+    files = "1 file" if count == 1 else f"{count} files"
+    return BadInput(
+        f"no file of {', '.join(failed)} could be read ({files} failed); what was there before stays",
+        "see the reasons above (--json: failed): mend or move the files, or name another folder with --from",
+    )
+
+
+def _told(failure: BadInput | None, args: Args) -> int:
+    """The code that a run ends with; the failure is told on stderr where no JSON says it."""
+    if failure is None:
+        return OK
+    if not args.json:
+        warn(f"brain: {failure.message}")
+        warn(f"fix: {failure.fix}")
+    return failure.code
 
 
 def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
@@ -113,9 +150,10 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
             rebuild=args.rebuild,
             progress=bar,
         )
+    failure = _nothing_read(report, named=bool(args.source or roots))
     if args.json:
-        context.emit(report)
-        return OK
+        context.emit(report if failure is None else {**report, **failure.envelope()})
+        return _told(failure, args)
     from core.text import printable
 
     lines: list[str] = []
@@ -132,7 +170,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         lines += [f"  unknown: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()]
         lines += [f"  reads {printable(path)}" for path in would["files"][:_SHOWN]]
     write("\n".join([*lines, "nothing was written"]) + "\n")
-    return OK
+    return _told(failure, args)
 
 
 def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[str]:

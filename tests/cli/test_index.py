@@ -73,7 +73,7 @@ def test_a_place_without_anything_of_the_source_is_said_to_be_one(home: Home, tm
     (tmp_path / "empty").mkdir()
     for source, place in (("claude", page), ("claude", tmp_path / "empty"), ("git", tmp_path / "empty")):
         done = brain("index", "--source", source, "--from", str(place))
-        assert done.returncode == 0
+        assert done.returncode == (64 if place == page else 0)
         assert f"found nothing of {source} to read at {place}" in done.stderr
 
 
@@ -90,3 +90,48 @@ def test_what_to_do_about_a_missing_folder_names_the_source_that_was_given(
     assert done.returncode == 64
     assert "--source cursor" in done.stderr
     assert "claude" not in done.stderr
+
+
+def _bad(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x00\x01\x02binary\n" * 50)
+    return path
+
+
+def test_a_named_source_of_which_every_file_fails_is_no_success(home: Home, tmp_path: Path, brain: Brain) -> None:
+    bad = _bad(tmp_path / "there" / "rollout-1.jsonl")
+    words = ("index", "--source", "codex", "--from", str(bad.parent))
+    done = brain(*words, "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (64, "")
+    assert (report["ok"], report["error"], report["exit_code"]) == (False, "bad_input", 64)
+    assert report["sources"]["codex"]["failed"][0]["path"].endswith("rollout-1.jsonl")
+    again = brain(*words)
+    assert again.returncode == 64
+    assert "rollout-1.jsonl" in again.stdout
+    assert "brain: no file of codex could be read" in again.stderr
+    assert "fix: " in again.stderr
+    assert brain(*words, "--dry-run", "--json").returncode == 64
+
+
+def test_one_file_that_could_be_read_makes_a_run_of_a_named_source_a_success(
+    home: Home, tmp_path: Path, brain: Brain
+) -> None:
+    _sessions(tmp_path / "there")
+    _bad(tmp_path / "there" / "projects" / "-p" / "bad.jsonl")
+    words = ("index", "--source", "claude", "--from", str(tmp_path / "there"))
+    assert [brain(*words).returncode for _ in range(2)] == [0, 0]
+    assert brain("forget", "one", "--yes").returncode == 0
+    assert brain(*words).returncode == 0
+
+
+def test_a_source_among_others_of_which_every_file_fails_is_told_and_no_end(
+    home: Home, claude_root: Path, tmp_path: Path, brain: Brain
+) -> None:
+    _bad(tmp_path / "codex" / "sessions" / "rollout-1.jsonl")
+    env = {"CODEX_HOME": str(tmp_path / "codex")}
+    assert brain("index", env=env).returncode == 64
+    _sessions(claude_root)
+    done = brain("index", "--json", env=env)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["sources"]["codex"]["failed_files"] == 1
