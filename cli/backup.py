@@ -8,6 +8,7 @@ from cli import leftover
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
+from core.counting import counted
 
 COMMAND = Command(
     "backup",
@@ -51,7 +52,8 @@ def run(args: Args, context: Context) -> int:
         context.emit(leftover.told(report, left))
         return leftover.code(left)
     write(printable(f"{report['path']}\n"))
-    write(f"{report['documents']} documents, {report['files']} files, {report['bytes'] / 1e6:.1f} MB\n")
+    documents, files = counted(report["documents"], "document"), counted(report["files"], "file")
+    write(f"{documents}, {files}, {report['bytes'] / 1e6:.1f} MB\n")
     if report["verified"]:
         asked = f"; {report['alike']} of {report['questions']} questions answered alike" if report["questions"] else ""
         write(f"restored for a trial: every file is whole{asked}\n")

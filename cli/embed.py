@@ -5,6 +5,7 @@ from __future__ import annotations
 from cli.context import Context, write
 from cli.spec import Args, Command, Option
 from core import config
+from core.counting import counted
 from core.errors import OK
 
 TYPE_CHECKING = False
@@ -85,13 +86,13 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     took = report["took_ms"] / 1000
     rate = f", {report['chunks'] / took:.1f} a second" if report["chunks"] and took else ""
     yield (
-        f"{report['provider']}/{report['model']}: {report['texts']} documents, {report['chunks']} chunks"
-        f" in {took:.1f} s{rate}"
+        f"{report['provider']}/{report['model']}: {counted(report['texts'], 'document')},"
+        f" {counted(report['chunks'], 'chunk')} in {took:.1f} s{rate}"
     )
     for failure in report["failures"]:
         yield f"  refused: {failure['hash'][:6]}: {failure['reason']}"
     if report["pending"]:
-        yield f"still pending: {report['pending']} documents"
+        yield f"still pending: {counted(report['pending'], 'document')}"
         for name, count in report["pending_by_collection"].items():
             yield f"  {name}: {count}"
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option, whole
+from core.counting import counted
 from core.errors import OK, BadInput
 
 TYPE_CHECKING = False
@@ -148,7 +149,7 @@ def _build(args: Args, context: Context) -> int:
         context.emit({"schema": 1, "ok": True, "path": personal.path(context.home), **counts})
         return OK
     kinds = ", ".join(f"{count} of {kind}" for kind, count in counts["by_type"].items())
-    write(f"{counts['questions']} questions from {counts['documents']:,} documents: {kinds}\n")
+    write(f"{counted(counts['questions'], 'question')} from {counted(counts['documents'], 'document')}: {kinds}\n")
     if counts["kept"]:
         write(f"{counts['kept']} of them were there before\n")
     write(f"kept in {personal.path(context.home)}; next: brain eval run\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.table import table
+from core.counting import counted
 from core.text import printable
 from evals.report import interval
 
@@ -19,7 +20,8 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
     """A table a set, differences below it, what was skipped and why."""
     for each in result["sets"]:
         yield (
-            f"{printable(each['name'])}: {each['questions']:,} questions, {each['documents']:,} documents"
+            f"{printable(each['name'])}: {counted(each['questions'], 'question')},"
+            f" {counted(each['documents'], 'document')}"
             + (f" in {each['corpora']} corpora" if each["corpora"] > 1 else "")
         )
         ran = [row for row in each["arms"] if "skipped" not in row]

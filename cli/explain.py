@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cli.context import Context, write
 from cli.spec import Args, Command, Option
 from cli.table import table
+from core.counting import counted
 from core.errors import BadInput
 from core.text import one_line, printable
 from runtime.explain_distilled import line as distilled
@@ -168,7 +169,7 @@ def _semantic(part: dict[str, Any]) -> str:
         return "not known"
     name = f"{part['provider']}/{part['model']}"
     if part["as_of"] is None:
-        return f"{name}: no vectors yet, {part['pending']} documents pending (brain embed)"
+        return f"{name}: no vectors yet, {counted(part['pending'], 'document')} pending (brain embed)"
     rows = [f"{name}: {'fresh' if part['fresh'] else str(part['pending']) + ' pending'} as of {part['as_of']}"]
     rows += [f"{space['name']}: {space['vectors']} vectors" for space in part["spaces"] if not space["active"]]
     return "; ".join(rows)
@@ -215,8 +216,8 @@ def _sources(found: dict[str, Any]) -> Iterable[str]:
         return
     if not ledger:
         yield "no transcripts have been read yet"
-    for name, counted in ledger.items():
-        yield from _ledger(name, counted)
+    for name, entry in ledger.items():
+        yield from _ledger(name, entry)
 
 
 def _waiting(transcripts: dict[str, Any]) -> Iterable[str]:

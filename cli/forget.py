@@ -9,6 +9,7 @@ from typing import Any
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import clock, config
+from core.counting import counted
 from core.errors import NO_RESULTS, OK, REFUSED, BadInput, Refused
 
 COMMAND = Command(
@@ -108,7 +109,7 @@ def _ask(args: Args, found: Any) -> None:
     write("\n".join(_lines(found)) + "\n")
     if not sys.stdin.isatty():
         raise Refused("there is no terminal to ask at", "add --yes; --dry-run only looks")
-    sys.stderr.write(f"forget {len(found.rows)} documents for good? [y/N] ")
+    sys.stderr.write(f"forget {counted(len(found.rows), 'document')} for good? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Refused("nothing was forgotten", "answer y, or add --yes")
@@ -163,7 +164,7 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
         else:
             warn("brain: nothing was selected" + (", and nothing else holds it" if swept else ""))
         return
-    write(f"{outcome.documents} documents forgotten\n")
+    write(f"{counted(outcome.documents, 'document')} forgotten\n")
     for each in found.outside:
         warn(f"brain: not the brain's to delete: {each}")
     for each in outcome.left:

@@ -7,6 +7,7 @@ import os
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
+from core.counting import counted
 from core.errors import OK, BadInput
 
 TYPE_CHECKING = False
@@ -160,8 +161,9 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     for name, ledger in report["sources"].items():
         would = ledger["would"]
         lines.append(
-            f"{name}: {ledger['seen']} files seen, {would['read']} would be read ({would['bytes'] / 1e6:.1f} MB):"
-            f" {would['new']} documents new, {would['changed']} that may change"
+            f"{name}: {counted(ledger['seen'], 'file')} seen, {would['read']} would be read"
+            f" ({would['bytes'] / 1e6:.1f} MB): {counted(would['new'], 'document')} new,"
+            f" {would['changed']} that may change"
         )
         lines += [f"  skipped: {count} × {reason}" for reason, count in ledger["skipped"].items()]
         lines += [
@@ -176,8 +178,9 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
 def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[str]:
     for name, ledger in report["sources"].items():
         yield (
-            f"{name}: {ledger['seen']} files seen, {ledger['ingested']} ingested, {ledger['unchanged']} unchanged,"
-            f" {sum(ledger['skipped'].values())} skipped, {ledger['failed_files']} failed"
+            f"{name}: {counted(ledger['seen'], 'file')} seen, {ledger['ingested']} ingested,"
+            f" {ledger['unchanged']} unchanged, {sum(ledger['skipped'].values())} skipped,"
+            f" {ledger['failed_files']} failed"
         )
         for reason, count in ledger["skipped"].items():
             yield f"  skipped: {count} × {reason}"
@@ -197,5 +200,5 @@ def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[
         for failure in change["failures"][:_SHOWN]:
             yield f"  failed: {printable(failure['path'])}: {failure['reason']}"
     if report["queued"]:
-        yield f"queue: {report['queued']} documents await distillation"
+        yield f"queue: {counted(report['queued'], 'document')} to be distilled"
     yield f"done in {report['took_ms'] / 1000:.1f} s"

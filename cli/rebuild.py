@@ -5,6 +5,7 @@ from __future__ import annotations
 from cli.context import Context, write
 from cli.spec import Args, Command
 from core import config
+from core.counting import counted
 from core.errors import OK
 
 COMMAND = Command(
@@ -30,7 +31,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(report)
         return OK
-    write(f"{report['documents']} documents indexed in {report['took_ms'] / 1000:.1f} s\n")
+    write(f"{counted(report['documents'], 'document')} indexed in {report['took_ms'] / 1000:.1f} s\n")
     if report["questions"]:
         write(f"{report['alike']} of {report['questions']} questions answered as before\n")
     elif report["before"]:

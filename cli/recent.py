@@ -9,6 +9,7 @@ from cli import render
 from cli.context import Context
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
+from core.counting import counted
 from core.errors import NO_RESULTS, OK
 from core.text import one_line
 from runtime import recent
@@ -96,7 +97,7 @@ def left_out(envelope: dict[str, Any]) -> str:
     parts: list[str] = []
     shown = len(envelope["items"])
     if envelope["total"] > shown:
-        parts.append(f"{shown} of {envelope['total']} documents")
+        parts.append(f"{shown} of {counted(envelope['total'], 'document')}")
     if envelope["held_back"]:
         held = ", ".join(f"{count} of {name}" for name, count in envelope["held_back"].items())
         parts.append(f"held back by quota: {held}")

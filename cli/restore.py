@@ -7,6 +7,7 @@ import os
 from cli import leftover
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
+from core.counting import counted
 from core.errors import BadInput
 
 COMMAND = Command(
@@ -48,7 +49,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(leftover.told(report, left))
         return leftover.code(left)
-    write(printable(f"{home.root}: as it was at {report['made_at']}; {report['documents']} documents\n"))
+    write(printable(f"{home.root}: as it was at {report['made_at']}; {counted(report['documents'], 'document')}\n"))
     if report["forgotten_again"]:
         write(f"{report['forgotten_again']} of what it held was forgotten since, and stays so\n")
     if report["aside"]:

@@ -8,6 +8,7 @@ from cli import leftover
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
+from core.counting import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def run(args: Args, context: Context) -> int:
 def _lines(report: dict[str, Any]) -> Iterator[str]:
     done = "committed" if report["committed"] else "as committed before"
     sent = f", pushed to {report['remote']}" if report["pushed"] else ""
-    yield f"{report['machine']}: {report['documents']} documents {done}{sent}"
+    yield f"{report['machine']}: {counted(report['documents'], 'document')} {done}{sent}"
     for name, count in report["machines"].items():
-        yield f"{name}: {count} documents"
+        yield f"{name}: {counted(count, 'document')}"
     if report["added"] or report["removed"] or report["forgotten"]:
         yield f"{report['added']} brought in, {report['removed']} removed, {report['forgotten']} forgotten"
     for uri in report["kept"]:

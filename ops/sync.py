@@ -17,6 +17,7 @@ from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
 from core import clock, telemetry
+from core.counting import counted
 from core.errors import BadInput, Internal
 from core.files import read_or_none, write_atomic
 from core.home import make_private
@@ -245,7 +246,11 @@ def _commit(home: Home, config: Config, repository: Repository, state: State, br
         return False, documents
     now = clock.now()
     repository.commit(
-        branch, files, f"{documents} documents of {state.name}, {clock.iso(now)}\n", now, "" if state.purge else last
+        branch,
+        files,
+        f"{counted(documents, 'document')} of {state.name}, {clock.iso(now)}\n",
+        now,
+        "" if state.purge else last,
     )
     return True, documents
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import clock
+from core.counting import counted
 from core.errors import BrainError
 from runtime import pending_queue
 from runtime.distill.source import DISTILLED, SESSIONS
@@ -80,7 +81,7 @@ def line(part: dict[str, Any]) -> str:
     """The part as one line of the report."""
     if not part["distilled"] and not part["waiting"]:
         return "nothing distilled yet (brain distill)"
-    said = [f"{part['distilled'] or 0:,} of {part['sessions'] or 0:,} sessions"]
+    said = [f"{part['distilled'] or 0:,} of {counted(part['sessions'] or 0, 'session')}"]
     if part["stale"]:
         said.append(f"{part['stale']:,} stale")
     if part["waiting"]:
@@ -97,10 +98,11 @@ def findings(part: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     if "error" in part:
         return
     if part["waiting"] and (part["oldest_days"] or 0) >= LATE_DAYS:
-        message = f"{part['waiting']:,} sessions wait to be distilled, the oldest for {part['oldest_days']} days"
+        sessions, days = counted(part["waiting"], "session"), counted(part["oldest_days"], "day")
+        message = f"{sessions} to be distilled, the oldest for {days}"
         yield "warning", message, "brain distill --from-pending"
     if part["stale"]:
         message = f"{part['stale']:,} distilled documents are of an earlier state of their session"
         yield "notice", message, "brain distill"
     if part["dead"]:
-        yield "notice", f"{part['dead']:,} sessions could not be distilled", "brain queue list --dead"
+        yield "notice", f"{counted(part['dead'], 'session')} could not be distilled", "brain queue list --dead"

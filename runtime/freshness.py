@@ -65,7 +65,9 @@ class Freshness:
         if self.pending:
             said += f"; at least {self.pending} changed since the last index run and may hold it"
         if self.embedded and self.embedded < self.documents:
-            said += f"; {self.documents - self.embedded} documents await their vectors"
+            from core.counting import counted
+
+            said += f"; {counted(self.documents - self.embedded, 'document')} without vectors yet"
         return said
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import redaction
+from core.counting import counted
 from core.text import one_line
 from ingest.state import FILE
 from runtime import hits
@@ -58,7 +59,7 @@ def trace(home: Home, config: Config, connection: apsw.Connection, reference: st
     summary = ""
     if files:
         verb = "has" if changed == 1 else "have"
-        summary = f"{changed} of {len(files)} files that it wrote to {verb} changed since this memory"
+        summary = f"{changed} of {counted(len(files), 'file')} that it wrote to {verb} changed since this memory"
     return {
         "schema": 1,
         "ok": True,

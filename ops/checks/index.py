@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from core.counting import counted
 from core.errors import BrainError
 from ops.finding import Finding, Patient
 
@@ -82,7 +83,7 @@ def disk_and_index(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 f"lexical-stale:{entry['name']}",
                 "warning",
-                f"{pending} files of {entry['name']} wait to be indexed ({documents} are)",
+                f"{counted(pending, 'file')} of {entry['name']} to be indexed ({documents} are)",
                 "brain index --new",
                 _index(patient),
             )
@@ -90,7 +91,7 @@ def disk_and_index(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 f"unreadable:{entry['name']}",
                 "warning",
-                f"{entry['unreadable']} files of {entry['name']} cannot be read",
+                f"{counted(entry['unreadable'], 'file')} of {entry['name']} cannot be read",
                 f"ls -lR {entry['path']}",
             )
 
@@ -144,7 +145,10 @@ def vectors(patient: Patient) -> Iterator[Finding]:
     days = (patient.now - (parse_iso(as_of) or patient.now)) / 86_400
     if days > patient.threshold("semantic_days", _SEMANTIC_DAYS):
         yield Finding(
-            "semantic-stale", "warning", f"{pending} documents wait to be embedded, for {days:.0f} days", "brain embed"
+            "semantic-stale",
+            "warning",
+            f"{counted(pending, 'document')} to be embedded, for {counted(round(days), 'day')}",
+            "brain embed",
         )
 
 

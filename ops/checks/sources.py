@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from core.counting import counted
 from core.errors import BrainError
 from ops.finding import Finding, Patient
 
@@ -25,7 +26,7 @@ def failures(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 f"source-failed:{name}",
                 "warning",
-                f"{failed} files of {name} could not be read",
+                f"{counted(failed, 'file')} of {name} could not be read",
                 "brain explain --json",
             )
 
@@ -107,7 +108,7 @@ def queue(patient: Patient) -> Iterator[Finding]:
         yield Finding(
             "distill-lag",
             "notice",
-            f"{len(waiting)} sessions wait to be distilled, the oldest for {days:.0f} days",
+            f"{counted(len(waiting), 'session')} to be distilled, the oldest for {counted(round(days), 'day')}",
             "brain distill --from-pending",
         )
 

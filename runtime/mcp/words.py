@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.counting import counted
 from runtime import fence
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def _listed(envelope: dict[str, Any]) -> str:
         for item in envelope["items"]
     ]
     left = {name: envelope[name] for name in ("held_back", "synthetic", "subagents") if envelope.get(name)}
-    counted = f"{len(items)} of {envelope['total']} documents" + (f"; left out: {left}" if left else "")
-    return f"{fence.block(items)}\n{counted}"
+    said = f"{len(items)} of {counted(envelope['total'], 'document')}" + (f"; left out: {left}" if left else "")
+    return f"{fence.block(items)}\n{said}"
 
 
 def _document(envelope: dict[str, Any]) -> str:

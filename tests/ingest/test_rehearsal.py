@@ -50,7 +50,7 @@ def test_the_command_says_so_and_makes_no_home(brain: Brain, tmp_path: Path, for
     if form:
         assert json.loads(done.stdout)["sources"]["codex"]["would"]["new"] == 1
     else:
-        assert "1 documents new" in done.stdout
+        assert "1 document new" in done.stdout
 
 
 def test_what_is_not_known_is_counted_with_the_versions_that_have_it(home: Home, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_an_empty_answer_names_what_still_waits(shelf: Shelf) -> None:
     embed(shelf.home, Model())
     shelf.put("brain", "late.md", "something new", title="late")
     _, reason = route(ask(shelf, "volcanoes glaciers penguins"))
-    assert "1 documents await their vectors" in reason
+    assert "1 document without vectors yet" in reason
 
 
 def test_a_question_by_meaning_imports_neither_numpy_nor_the_model(shelf: Shelf) -> None:

@@ -83,7 +83,7 @@ def test_a_queue_that_nobody_works_off_is_a_finding(home: Home) -> None:
     found = report(home, "terminal", {})
     messages = [problem["message"] for problem in found["problems"] if problem["part"] == "distillation"]
     assert len(messages) == 2
-    assert "1 sessions wait to be distilled, the oldest for" in messages[0]
+    assert "1 session to be distilled, the oldest for" in messages[0]
     assert found["distillation"]["stale"] == 1
 
 

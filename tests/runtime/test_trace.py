@@ -117,7 +117,7 @@ def test_an_answer_leads_back_to_its_record(brain: Brain, home: Home, claude_roo
     assert [(each["path"], each["line"], each["message_id"]) for each in found["sources"]] == [(str(raw), 2, "u-1")]
     assert found["resume"] == f"claude --resume {SESSION}"
     assert [(Path(each["path"]).name, each["commits"]) for each in found["files"]["items"]] == [("later.py", 1)]
-    assert found["summary"] == "1 of 1 files that it wrote to has changed since this memory"
+    assert found["summary"] == "1 of 1 file that it wrote to has changed since this memory"
     quoted = next(
         number for number, each in enumerate(text, 1) if "turnstile" in each and not each.startswith(("#", "t"))
     )
