@@ -109,6 +109,46 @@ def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
         reading.parts.clear()
 
 
+def pieces(path: str, data: bytes) -> list[tuple[str, bytes]] | None:
+    """(unit, bytes) of a file's whole lines in order, as ``_sort`` gives them to units; "" where that is not certain.
+
+    None where no record names its session.
+    """
+    import json
+
+    file_agent = agent_of(path)
+    found: list[tuple[str, list[bytes]]] = []
+    early: list[bytes] = []
+    unit = ""
+    for line in data.splitlines(keepends=True):
+        try:
+            record: Any = json.loads(line, strict=False)
+        except (ValueError, RecursionError):
+            record = None
+        if type(record) is not dict:
+            found.append(("", [line]))
+            continue
+        named = record.get("sessionId")
+        if type(named) is str and named:
+            who = record.get("agentId") if file_agent or record.get("isSidechain") is True else None
+            unit = unit_key(_identity(named), one_line(who, 500) if type(who) is str and who else file_agent)
+            if early:
+                found.append((unit, early))
+                early = []
+        elif not unit:
+            early.append(line)
+            if len(early) > _EARLY:
+                return None
+            continue
+        if found and found[-1][0] == unit:
+            found[-1][1].append(line)
+        else:
+            found.append((unit, [line]))
+    if not unit:
+        return None
+    return [(unit, b"".join(lines)) for unit, lines in found]
+
+
 def _nameless(reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: Unknown) -> Part:
     """The part of records that name no session (fragments, very old exports): the first of them is its identity."""
     mark = _fingerprint(early[0][1])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
+    from ingest.keeping import Keeping
     from ingest.recording import Recorder
 
     Unwrap = Callable[[BinaryIO], object]
@@ -135,9 +136,12 @@ def lines(
                 if raw.entry is not None:
                     reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
                 judge(reading, source, foreign)
-                if keeping is not None and keeping.withhold(reading):
-                    recorder = None  # whole files go, never parts of them
-                if recorder is not None and reading.parts:
+                withheld = keeping is not None and keeping.withhold(reading)
+                if keeping is not None and recorder is not None and withheld:
+                    recorder.abandon()
+                    if reading.parts:
+                        _record_left(reading, keeping, recorder.restarted(), unwrap)
+                elif recorder is not None and reading.parts:
                     _record(reading, recorder, unwrap)
     except OSError as error:
         unreadable(reading, error)
@@ -166,6 +170,21 @@ def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None
         digest = raw.finish()[1] if raw.packed else source.digest()
     if digest == reading.digest:  # else it was written to meanwhile, and the next run reads it
         recorder.finish(*at)
+
+
+def _record_left(reading: Reading, keeping: Keeping, recorder: Recorder, unwrap: Unwrap | None) -> None:
+    """Let the archive have those lines of the file that are its parts', where that can be told."""
+    held: list[bytes] = []
+    with rawfiles.RawFile(reading.path) as raw:
+        source = records.Records(_lines(raw, unwrap), reading.path, sink=held.append, redact=not recorder.keeps_raw)
+        for _ in source:
+            pass
+        digest = raw.finish()[1] if raw.packed else source.digest()
+    left = keeping.left(reading, b"".join(held)) if digest == reading.digest else b""
+    if left:
+        for line in left.splitlines(keepends=True):
+            recorder.add(line)
+        recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
 
 
 def whole(path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_bytes: bool = False) -> Reading:

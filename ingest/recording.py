@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 from os.path import dirname, join
+from typing import TYPE_CHECKING
 
 import zstandard
 
@@ -26,6 +27,9 @@ from ingest.archive import (
     unlink_unnamed,
     write_rows,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # The next segment takes in the last one while that is shorter than this: appending a line costs no file of its own.
 SMALL = 512 * 1024
@@ -97,6 +101,10 @@ class Archive:
                 self._dropped.update(name for name, _ in before.segments)
         self._entries[key] = self._changed[key] = entry
 
+    def drop(self, names: Iterable[str]) -> None:
+        """Let objects go with the next commit, unless a row names them."""
+        self._dropped.update(names)
+
     def sync(self) -> None:
         """Bring the objects that were put to the disk."""
         for target in self._folders:
@@ -108,7 +116,7 @@ class Archive:
 
     def commit(self) -> None:
         """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
-        if not self._changed and not self._superseded:
+        if not self._changed and not self._superseded and not self._dropped:
             return
         self.sync()
         with self._connection:
@@ -250,6 +258,12 @@ class Recorder:
             self._segments,
         )
         self._archive.take(made, superseded=self._rewritten(known))
+
+    def abandon(self) -> None:
+        """The file is withheld: what was put of it goes, and nothing more is taken."""
+        known = set() if self._entry is None else {name for name, _ in self._entry.segments}
+        self._archive.drop(name for name, _ in self._segments if name not in known)
+        self.again = True
 
     def restarted(self) -> Recorder:
         """A recorder for the second reading."""

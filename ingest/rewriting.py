@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from core.version import REDACTION
+from ingest import sharing
 from ingest.archive import (
     CATALOGUE,
     FOLDER,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, bytes], bytes]) -> None:
     """Take files out, every version of them, and the objects that nothing names then; ``rest`` (path, bytes of an
-    object) is what is kept of each, where it is anything. Raises OSError and apsw.Error.
+    object, or of all where they are one) is what is kept of each, where it is anything. Raises OSError and apsw.Error.
     """
     path = home.path(FOLDER, CATALOGUE)
     if not os.path.exists(path):
@@ -43,7 +44,7 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
         staying: list[Entry] = []
         for entry in taken:
             dropped.update(name for name, _ in entry.segments)
-            left = [data for segment in entry.segments if (data := _left(archive.folder, entry, segment, rest))]
+            left = _left(archive.folder, entry, rest, as_one=sharing.is_one(source, entry.path))
             entry.segments = [archive.put(data) for data in left]
             entry.length, entry.sha = sum(map(len, left)), hashlib.sha256(b"".join(left)).hexdigest()
             # One that is stored whole counts as one record.
@@ -64,11 +65,17 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
         archive.close()
 
 
-def _left(folder: str, entry: Entry, segment: Segment, rest: Callable[[str, bytes], bytes]) -> bytes:
-    try:
-        return rest(entry.path, content(folder, segment))
-    except (OSError, ValueError):
-        return b""  # damaged: nothing of it can be read
+def _left(folder: str, entry: Entry, rest: Callable[[str, bytes], bytes], *, as_one: bool) -> list[bytes]:
+    found: list[bytes] = []
+    for segment in entry.segments:
+        try:
+            data = content(folder, segment)
+            found.append(data if as_one else rest(entry.path, data))
+        except (OSError, ValueError):
+            continue  # damaged: nothing of it can be read
+    if as_one:
+        found = [rest(entry.path, b"".join(found))]
+    return [data for data in found if data]
 
 
 def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:

@@ -1,6 +1,7 @@
-"""Archived files that several units share (databases, histories of shells): which piece is whose.
+"""Archived files that several units share (databases, histories of shells, transcripts of several sessions).
 
-What is forgotten of such a file leaves the archive alone; without this, all others would leave it along.
+What is forgotten of such a file leaves the archive alone; without this, all others would leave it along. Which piece
+is whose is told as the parsers tell it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from ingest import databases, rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+# Sources whose files may hold records of several sessions, line by line.
+_IN_LINES = ("claude",)
 # Source → what lies in a session's own folder and says something of it.
 _ABOUT = {"copilot": "workspace.yaml", "cursor": "meta.json"}
 
@@ -28,7 +31,16 @@ def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] |
         from ingest import _shell
 
         return _shell.pieces(path, data)
+    if source in _IN_LINES:
+        from ingest import _claude_read
+
+        return _claude_read.pieces(path, data)
     return None
+
+
+def is_one(source: str, path: str) -> bool:
+    """Whether a file's pieces are told of all of its objects together: whose a line is may stand in an earlier one."""
+    return source in _IN_LINES and not path.endswith(databases.SUFFIXES)
 
 
 def owners(source: str, path: str, data: bytes, test: Callable[[bytes], bool]) -> set[str] | None:

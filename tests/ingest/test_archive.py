@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
-from ingest import archive, keeping, rawfiles, reading, recording
+from core.tombstones import Tombstones
+from ingest import archive, forgetting, keeping, rawfiles, reading, recording
 from ingest._claude_events import Part
 from ingest.run import run
 from ingest.state import State
-from tests.ingest.transcripts import OTHER, Script, corpus, ingest, lines, save, text
+from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, ingest, lines, save, text
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
@@ -334,3 +335,17 @@ def test_a_file_that_was_read_beside_another_is_there_again(home: Home, tmp_path
     assert back.files() == []
     with rawfiles.kept_by(back):
         assert rawfiles.load(str(path)) == first
+
+
+def test_a_forgotten_session_that_is_read_again_leaves_no_object(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "LARGE", 100)
+    monkeypatch.setattr(recording, "SMALL", 10)
+    save(folder / "one.jsonl", *(Script().user(f"The {number}th phrase") for number in range(9)))
+    ingest(home, folder)
+    Tombstones(home).add([("claude", SESSION)])
+    forgetting.erase(home, "claude", forgetting.look(home, "claude", [SESSION]))
+    left = sorted(archive.objects(home.path(archive.FOLDER)))
+    run(home, "claude", [str(folder)], trust_stat=False, rebuild=True)
+    assert sorted(archive.objects(home.path(archive.FOLDER))) == left

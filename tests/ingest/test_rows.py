@@ -17,7 +17,7 @@ from core.tombstones import Tombstones
 from ingest import archive, forgetting
 from ingest.run import run
 from tests.ingest.test_opencode import database as opencode_database
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import Script, corpus, save
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 AT = 1_777_366_440_000
@@ -292,6 +292,19 @@ def test_a_conversation_that_a_database_has_twice_is_made_again_as_it_was(home: 
     assert again(home, tmp_path / "there", "cursor") == before
 
 
+def _two_of_claude(folder: Path) -> Path:
+    one, two = Script("gone-1", prefix="a"), Script("stays-2", prefix="b")
+    told = {"type": "summary", "summary": "What gone-1 came to", "leafUuid": "a1"}
+    records = [told, one.user("Said in gone-1"), two.user("Said in the other"), one.user("More in gone-1")]
+    records += [told, two.assistant({"type": "text", "text": "Answered"}), {"type": "summary", "summary": "Theirs"}]
+    aside = one.user("Aside of gone-1", isSidechain=True)
+    path = save(folder / "projects" / "-p" / "both.jsonl", *records, aside, two.user("At last"))
+    path.write_bytes(
+        path.read_bytes().replace(b'"At last"', b'"At last of stays"') + b'{"torn of gone-1 and stays-2"\n'
+    )
+    return path
+
+
 @pytest.mark.parametrize("with_state", [True, False])
 @pytest.mark.parametrize(
     ("make", "source", "gone", "stays"),
@@ -300,6 +313,8 @@ def test_a_conversation_that_a_database_has_twice_is_made_again_as_it_was(home: 
         (_pair, "cursor", "t0", 4),
         (_pair_of_opencode, "opencode", "ses_other", 1),
         (_days, "shell", "2026-04-29", 4),
+        (_two_of_claude, "claude", "gone-1", 1),
+        (_two_of_claude, "claude", "stays-2", 1),
     ],
 )
 def test_forgetting_one_session_of_a_file_leaves_the_others_in_the_archive(
@@ -316,7 +331,7 @@ def test_forgetting_one_session_of_a_file_leaves_the_others_in_the_archive(
     path = make(folder)
     ingest(home, folder, source)
     before = corpus(home)
-    mine = f"{source}__{gone}.md"
+    mine = f"{gone}.md" if source == "claude" else f"{source}__{gone}.md"
     assert mine in before, before.keys()
     if not with_state:
         for each in Path(home.state).rglob("*.sqlite*"):
