@@ -296,10 +296,32 @@ def _from_tree(path: str) -> Reading:
         for _, _, message, values in sorted(found, key=lambda entry: entry[:2]):
             talk.message(message, values)
         talk.finish()
-        files = (file for message, parts in made for file in (message, *parts))
-        rawfiles.keep_with(reading, (keep for file in files for keep in file.later))
+        files = [file for message, parts in made for file in (message, *parts)]
+        gone = _taken_back(reading, talk.session, [message.path for message, _ in made], {file.path for file in files})
+        if not reading.stays:
+            rawfiles.keep_with(reading, [keep for file in files for keep in file.later], gone)
 
     return whole(path, take, FOREIGN)
+
+
+def _taken_back(reading: Reading, session: Session, messages: list[str], now: set[str]) -> set[str]:
+    """What the archive has of a session and its tree has no more: the person went back and went on from there.
+
+    The archive follows the document: where less is left than there was, both stay as they are (``reading.stays``).
+    """
+    keeping = rawfiles.keeping()
+    missing = set() if keeping is None else keeping.missing()
+    if keeping is None or not missing or not any(tree.may_hold(path, session.unit, messages) for path in missing):
+        return set()
+    with rawfiles.kept_by(keeping.as_archived()):
+        if not rawfiles.is_shelved(reading.path):
+            return set()
+        before = read(reading.path).parts.get(session.unit)
+        gone = set(inside(reading.path)) - now
+    if before is None or not gone:
+        return set()
+    reading.stays = len(session.uuids) < len(before.uuids) and not keeping.anew
+    return gone
 
 
 def inside(path: str) -> list[str]:

@@ -106,6 +106,14 @@ def look(path: str) -> tuple[int, int]:
     return _STAMPS[path]
 
 
+def may_hold(path: str, session: str, messages: list[str]) -> bool:
+    """Whether a file of a tree that is gone may have been a session's, by its place; ``messages``: those it has."""
+    folder, kind = basename(dirname(path)), basename(dirname(dirname(path)))
+    if kind == "message":
+        return folder in (session, session.removeprefix("ses_"))
+    return folder == "part" or kind == session or any(_stem(message) == folder for message in messages)
+
+
 def flat(root: str) -> Iterator[str]:
     """Parts that lie in no message's folder, sorted: they name their message."""
     yield from _listed(join(root, "part"))

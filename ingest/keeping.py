@@ -14,6 +14,7 @@ from core.tombstones import Tombstones
 from ingest.exclusions import Rules
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from ingest.archive import Entry
@@ -47,7 +48,10 @@ class Policy:
 
 
 class Keeping:
-    """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
+    """What a run over one source does with raw files: records them, or reads them back (``from_archive``).
+
+    ``anew``: what is read replaces documents that were made of more.
+    """
 
     __slots__ = (
         "_archive",
@@ -55,8 +59,10 @@ class Keeping:
         "_folders",
         "_forgotten",
         "_home",
+        "_missing",
         "_policy",
         "_source",
+        "anew",
         "from_archive",
         "rules",
     )
@@ -68,6 +74,8 @@ class Keeping:
         self._archive: Archive | None = None
         self._entries: dict[str, Entry] = {}
         self._folders: dict[str, list[str]] = {}
+        self._missing: set[str] | None = None
+        self.anew = False
         self._forgotten = Tombstones(home)
         self.rules = Rules(home)
         self.from_archive = from_archive
@@ -96,13 +104,40 @@ class Keeping:
 
     def recorder(self, path: str, *, beside: bool = False) -> Recorder | None:
         """Takes a file in as it is read, or one that is read ``beside`` such; None where nothing is to be kept."""
+        archive = self._opened()
+        return None if archive is None else archive.recorder(path, beside=beside)
+
+    def _opened(self) -> Archive | None:
         if self.from_archive or not self._policy.enabled:
             return None
         if self._archive is None:
             from ingest.recording import Archive
 
             self._archive = Archive(self._home, self._source, keeps_raw=not self._policy.redact)
-        return self._archive.recorder(path, beside=beside)
+        return self._archive
+
+    def missing(self) -> set[str]:
+        """The files that were read beside others, as the archive has them, and lie there no more; looked for once."""
+        if self._missing is None:
+            from ingest import archive
+
+            held = [] if self.from_archive else archive.versions(self._home, self._source)
+            beside = {entry.path for entry in held if entry.version == archive.BESIDE}
+            self._missing = {path for path in beside if not os.path.exists(path)}
+        return self._missing
+
+    def as_archived(self) -> Keeping:
+        """One that reads back what was archived before this run."""
+        keeping = Keeping(self._home, self._source, from_archive=True)
+        keeping.files()
+        return keeping
+
+    def leave(self, paths: Iterable[str]) -> None:
+        """Let files that were read beside another go: that is not made of them any more."""
+        for path in paths:
+            archive = self._opened()
+            if archive is not None:
+                archive.leave(path)
 
     def shelved(self, path: str) -> tuple[str, Entry] | None:
         """(the archive's folder, the entry) where the file is to be read from the archive."""

@@ -92,11 +92,15 @@ def load(path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] |
     return data
 
 
-def keep_with(reading: Reading, later: Iterable[Callable[[], None]]) -> None:
-    """Let the archive have what was read beside ``reading``, unless its session was forgotten or is excluded."""
+def keep_with(reading: Reading, later: Iterable[Callable[[], None]], gone: Iterable[str] = ()) -> None:
+    """Let the archive have what was read beside ``reading``, unless its session was forgotten or is excluded.
+
+    ``gone``: files that were, and that it is not made of any more.
+    """
     if _keeping is not None and not _keeping.withhold(reading):
         for keep in later:
             keep()
+        _keeping.leave(gone)
 
 
 class RawFile:

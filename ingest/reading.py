@@ -37,7 +37,7 @@ class Reading:
     ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe the prefix that
     was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what was not
     understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
-    ``failures`` holds the first of ``failed_reasons``.
+    ``failures`` holds the first of ``failed_reasons``; ``stays``: there was more of it, and the archive keeps that.
     """
 
     __slots__ = (
@@ -54,6 +54,7 @@ class Reading:
         "redacted",
         "size",
         "skipped",
+        "stays",
         "unknown",
         "versions",
     )
@@ -65,6 +66,7 @@ class Reading:
         self.failed_reasons: dict[str, int] = {}
         self.failed: Failure | None = None
         self.skipped = ""
+        self.stays = False
         self.unknown: dict[str, tuple[int, int, str]] = {}
         self.versions: list[str] = []
         self.recovered: dict[str, int] = {}
@@ -206,7 +208,8 @@ def whole(path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_b
                 _whole(data, reading, take, foreign, as_bytes)
                 keeping = rawfiles.keeping()
                 withheld = keeping is not None and keeping.withhold(reading)
-                recorder = None if keeping is None or not reading.parts else keeping.recorder(path)
+                keeps = keeping is not None and reading.parts and not reading.stays
+                recorder = keeping.recorder(path) if keeping is not None and keeps else None
                 if keeping is not None and recorder is not None:
                     held = data if recorder.keeps_raw else clean_document(data, {})
                     if withheld:

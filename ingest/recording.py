@@ -54,6 +54,7 @@ class Archive:
         self._changed: dict[tuple[str, int], Entry] = {}
         self._superseded: list[Entry] = []
         self._dropped: set[str] = set()
+        self._left: list[Entry] = []
         self._folders: set[str] = set()
 
     def close(self) -> None:
@@ -101,6 +102,15 @@ class Archive:
                 self._dropped.update(name for name, _ in before.segments)
         self._entries[key] = self._changed[key] = entry
 
+    def leave(self, path: str) -> None:
+        """Let a file that was read beside another go with the next commit: that other is not made of it any more."""
+        entry = self.entry(path, BESIDE)
+        if entry is not None:
+            self._left.append(entry)
+            self._entries[path, BESIDE] = None
+            self._changed.pop((path, BESIDE), None)
+            self._dropped.update(name for name, _ in entry.segments)
+
     def drop(self, names: Iterable[str]) -> None:
         """Let objects go with the next commit, unless a row names them."""
         self._dropped.update(names)
@@ -120,6 +130,10 @@ class Archive:
             return
         self.sync()
         with self._connection:
+            self._connection.executemany(
+                "delete from files where source = ? and path = ? and version = ?",
+                [(self.source, os.fsencode(entry.path), entry.version) for entry in self._left],
+            )
             for entry in self._superseded:
                 row = self._connection.execute(
                     "select coalesce(max(version), 0) + 1 from files where source = ? and path = ?",
@@ -131,6 +145,7 @@ class Archive:
         self._dropped.difference_update(name for entry in self._changed.values() for name, _ in entry.segments)
         self._superseded.clear()
         self._changed.clear()
+        self._left.clear()
         unlink_unnamed(self._connection, self.folder, self._dropped)
         self._dropped.clear()
 

@@ -77,7 +77,7 @@ def record(
         held = archive.content(recorder.folder, segment)
         head = json.loads(held[: held.index(b"\n")])
         unit = unit_of(held)
-        if not unit or keeping.forgot(unit) or (unit in made and made[unit][0] >= head["records"]):
+        if not unit or keeping.forgot(unit) or (unit in made and (keeping.anew or made[unit][0] >= head["records"])):
             continue
         if not recorder.keeps_raw and before is not None and before.policy != REDACTION:
             held = b"".join(_line(clean_record(line, json.loads(line), {})) for line in held.splitlines(keepends=True))

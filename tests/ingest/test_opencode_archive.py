@@ -47,6 +47,17 @@ class Tree:
         self._put(f"message/{session}/{number}", {**info, "time": time})
         self._put(f"part/prt_{session}_{number}" if self.layout == "flat" else f"part/{name}/prt_{number}", part)
 
+    def take_back(self, session: str, number: int) -> None:
+        """Delete a message with its parts, as a revert does when the session goes on."""
+        name = f"msg_{session}_{number}"
+        if self.layout == "inner":
+            places = [f"session/message/{session}/{name}", f"session/part/{session}/{name}/prt_{number}"]
+        else:
+            part = f"part/prt_{session}_{number}" if self.layout == "flat" else f"part/{name}/prt_{number}"
+            places = [f"message/{session}/{number}", part]
+        for place in places:
+            (self.root / f"{place}.json").unlink()
+
     def _put(self, place: str, value: Record) -> None:
         path = self.root / f"{place}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,6 +108,43 @@ def test_messages_that_came_with_later_runs_come_back_too(home: Home, tmp_path: 
     ingest(home, place)
     before = corpus(home)
     assert b"ses_1 said 3" in before["opencode__ses_1.md"]
+    assert from_the_archive_alone(home, "opencode", place) == before
+
+
+@pytest.mark.parametrize("more", [1, 2, 3])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_session_that_was_reverted_and_continued_comes_back_as_its_document_is(
+    home: Home, tmp_path: Path, layout: str, more: int
+) -> None:
+    place = tmp_path / "opencode"
+    tree = Tree(place, layout)
+    tree.session("ses_1", 4)
+    tree.session("ses_2", 2)
+    ingest(home, place)
+    for number in (3, 4):
+        tree.take_back("ses_1", number)
+    for number in range(5, 5 + more):
+        tree.message("ses_1", number)
+    for path in place.rglob("*.json"):
+        os.utime(path)
+    ingest(home, place)
+    before = corpus(home)
+    # Where less is left than there was, the longer one is remembered: in the document and in the archive.
+    assert (b"ses_1 said 3" in before["opencode__ses_1.md"]) == (more == 1)
+    assert (b"ses_1 said 5" in before["opencode__ses_1.md"]) == (more != 1)
+    assert from_the_archive_alone(home, "opencode", place) == before
+
+
+def test_a_session_that_went_back_is_made_anew_from_what_it_has(home: Home, tmp_path: Path) -> None:
+    place = tmp_path / "opencode"
+    tree = Tree(place)
+    tree.session("ses_1", 4)
+    ingest(home, place)
+    for number in (3, 4):
+        tree.take_back("ses_1", number)
+    run(home, "opencode", [str(place)], trust_stat=False, rebuild=True)
+    before = corpus(home)
+    assert b"ses_1 said 3" not in before["opencode__ses_1.md"]
     assert from_the_archive_alone(home, "opencode", place) == before
 
 
