@@ -221,7 +221,7 @@ class Normaliser:
                 self._ledger.kept += 1
             return
         self._outcome[unit] = _DOCUMENT
-        records = len(set().union(*(part.uuids for part in parts)))
+        records = len(parts[0].uuids if len(parts) == 1 else set().union(*(part.uuids for part in parts)))
         shorter = known is not None and records < known.records and not (complete and self._stale)
         if known is not None and shorter and self._corpus.digest(known.name):
             # The longest copy is gone, or was cut short where it stood: neither may take what it said along.

@@ -37,6 +37,9 @@ _MAX_COMMAND = 20_000
 # Commands that are told harmless at once: enough that the test costs little each.
 _BATCH = 256
 _DAY_S = 86_400
+# HH:MM and SS, looked up: formatting them for each command took as long as all the rest of a document.
+_MINUTES = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(24 * 60)]
+_SECONDS = [f"{second:02}" for second in range(60)]
 _ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
 _GOES_ON = re.compile(r"(?<!\\)\\\n")
 # Where a command begins, as the parsers below see it; what follows is a part of it.
@@ -48,7 +51,8 @@ _PIECES = {
 _WHEN = re.compile(rb"^  when: (?P<at>[0-9]{1,20})", re.MULTILINE)
 _FIRST, _LAST = 631_152_000, 4_102_444_800  # 1990 to 2100: other numbers are no times
 
-Entry = tuple[int, str, str, int]  # epoch seconds (0: unknown), command, directory, exit code
+# Epoch seconds (0: unknown), command without white space around it, directory, exit code.
+Entry = tuple[int, str, str, int]
 
 
 class Day:
@@ -97,31 +101,33 @@ def _take(reading: Reading, entries: Iterable[Entry], kind: str) -> None:
 
 def _batch(reading: Reading, batch: list[Entry], kind: str, days: dict[int, Day]) -> None:
     """Take commands in; those among which something may be secret or unprintable are looked at by halves."""
-    text = "\n".join([entry[1] for entry in batch])
-    if not suspects(text.encode("utf-8", "surrogatepass")) and clean(text) == text:
-        for at, command, folder, code in batch:
-            _add(reading, (at, command.strip(), folder, code), kind, days)
+    commands = [entry[1] for entry in batch]
+    text = "\n".join(commands)
+    # What is printable is clean: a look at each command costs less than cleaning all of them.
+    printable = all(map(str.isprintable, commands)) or clean(text) == text
+    if printable and not suspects(text.encode("utf-8", "surrogatepass")):
+        _add(reading, batch, kind, days)
     elif len(batch) > 1:
         half = len(batch) // 2
         _batch(reading, batch[:half], kind, days)
         _batch(reading, batch[half:], kind, days)
     else:
         ((at, command, folder, code),) = batch
-        _add(reading, (at, redacted(clean(command).strip(), reading.redacted), folder, code), kind, days)
+        _add(reading, [(at, redacted(clean(command).strip(), reading.redacted), folder, code)], kind, days)
 
 
-def _add(reading: Reading, entry: Entry, kind: str, days: dict[int, Day]) -> None:
-    at, command, folder, code = entry
-    if not command:
-        return
-    if not _FIRST < at < _LAST:
-        at = 0
-    day = days.get(at // _DAY_S)
-    if day is None:
-        unit = _unit(at, kind)
-        day = days[at // _DAY_S] = reading.parts.setdefault(unit, Day(unit))
-    where = one_line(redacted(folder, reading.redacted), 1000) if folder else ""
-    day.commands.append((at, command[:_MAX_COMMAND], where, code))
+def _add(reading: Reading, entries: list[Entry], kind: str, days: dict[int, Day]) -> None:
+    for at, command, folder, code in entries:
+        if not command:
+            continue
+        if not _FIRST < at < _LAST:
+            at = 0
+        day = days.get(at // _DAY_S)
+        if day is None:
+            unit = _unit(at, kind)
+            day = days[at // _DAY_S] = reading.parts.setdefault(unit, Day(unit))
+        where = one_line(redacted(folder, reading.redacted), 1000) if folder else ""
+        day.commands.append((at, command[:_MAX_COMMAND], where, code))
 
 
 def _unit(at: int, kind: str) -> str:
@@ -154,11 +160,10 @@ def _kind(path: str, data: bytes) -> str:
 
 def _entries(kind: str, data: bytes) -> Iterator[Entry]:
     if kind == "fish":
-        yield from _fish(data.decode("utf-8", "replace"))
-    elif kind == "zsh":
-        yield from _zsh(_unmetafied(data).decode("utf-8", "replace"))
-    else:
-        yield from _bash(data.decode("utf-8", "replace"))
+        return _fish(data.decode("utf-8", "replace"))
+    if kind == "zsh":
+        return _zsh(_unmetafied(data).decode("utf-8", "replace"))
+    return _bash(data.decode("utf-8", "replace"))
 
 
 def _unmetafied(data: bytes) -> bytes:
@@ -172,8 +177,10 @@ def _unmetafied(data: bytes) -> bytes:
 def _zsh(text: str) -> Iterator[Entry]:
     # A command goes on behind a line's end that a single backslash stands before.
     text = _GOES_ON.sub("\0", text.replace("\0", "")) if "\\\n" in text else text
-    for stamp, command in _ZSH.findall(text):
-        yield int(stamp or 0), command.replace("\0", "\n"), "", 0
+    found = _ZSH.findall(text)
+    if "\0" in text:
+        found = [(stamp, command.replace("\0", "\n")) for stamp, command in found]
+    return ((int(stamp or 0), command.strip(), "", 0) for stamp, command in found)
 
 
 def _bash(text: str) -> Iterator[Entry]:
@@ -181,16 +188,16 @@ def _bash(text: str) -> Iterator[Entry]:
     for line in text.split("\n"):
         if line.startswith("#") and len(line) < 14 and line.isascii() and line[1:].isdigit():
             if held:
-                yield at, held, "", 0
+                yield at, held.strip(), "", 0
             at, held = int(line[1:]), ""
         elif at and held:
             held += f"\n{line}"  # with timestamps, a command goes on to the next one
         elif at:
             held = line
         elif line.strip():
-            yield 0, line, "", 0
+            yield 0, line.strip(), "", 0
     if held:
-        yield at, held, "", 0
+        yield at, held.strip(), "", 0
 
 
 def _fish(text: str) -> Iterator[Entry]:
@@ -198,12 +205,12 @@ def _fish(text: str) -> Iterator[Entry]:
     for line in text.split("\n"):
         if line.startswith("- cmd: "):
             if held:
-                yield at, held, "", 0
+                yield at, held.strip(), "", 0
             at, held = 0, line[7:].replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
         elif line.startswith("  when: ") and len(line) < 29 and line.isascii() and line[8:].strip().isdigit():
             at = int(line[8:])
     if held:
-        yield at, held, "", 0
+        yield at, held.strip(), "", 0
 
 
 def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
@@ -212,7 +219,7 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
         reading.skipped = FOREIGN
         return
     found = (
-        (at // 1_000_000_000, command, cwd if type(cwd) is str else "", ended if type(ended) is int else 0)
+        (at // 1_000_000_000, command.strip(), cwd if type(cwd) is str else "", ended if type(ended) is int else 0)
         for at, command, cwd, ended, _ in _commands(connection, columns)
         if type(at) is int and type(command) is str
     )
@@ -239,8 +246,8 @@ def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tabl
     return {"history": ("timestamp", "command", "cwd", "exit", "id")}, days.items()
 
 
-def _identity(entry: Entry) -> tuple[int, str]:
-    return entry[:2]
+# What tells commands apart: time and text.
+_identity = itemgetter(0, 1)
 
 
 def _told(entry: Entry) -> tuple[bool, int, str]:
@@ -297,7 +304,7 @@ class _Section:
         self.lines: list[str] = []
 
     def blocks(self) -> list[tuple[bool, str]]:
-        return [(True, line) for line in self.lines]
+        return [(True, "\n".join(self.lines))]
 
     def reasoning(self) -> list[str]:
         return []
@@ -314,12 +321,9 @@ def _sections(commands: list[Entry]) -> Iterator[Any]:
         if cwd and cwd != folder:
             section.lines.append(f"- in {cwd}")
             folder = cwd
-        second = at % _DAY_S
-        when = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} " if at else ""
-        block = "\n" in command
-        section.lines.append(f"- {when}$\n{toolcalls.fenced(command, 'sh')}" if block else f"- {when}$ {command}")
-        if code:
-            section.lines[-1] += f"\n  ! Exit code {code}"
+        when = f"{_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} " if at else ""
+        said = f"$\n{toolcalls.fenced(command, 'sh')}" if "\n" in command else f"$ {command}"
+        section.lines.append(f"- {when}{said}\n  ! Exit code {code}" if code else f"- {when}{said}")
         before = at
     if section is not None:
         yield section

@@ -199,17 +199,19 @@ class Records:
         return Failure(self._path, reason, detail, line)
 
 
-def value(text: str | bytes, redacted: dict[str, int]) -> Any:
+def value(text: str | bytes, redacted: dict[str, int] | None) -> Any:
     """One JSON value, of a database's cell or of a whole file, redacted like every record.
 
-    ``redacted`` is added to (kind → secrets replaced). Raises ValueError and RecursionError where it is no JSON.
+    ``redacted`` is added to (kind → secrets replaced); None where there is known to be none. Raises ValueError and
+    RecursionError where it is no JSON.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     plain = text if isinstance(text, str) else raw.decode("utf-8", "replace").removeprefix("\ufeff")
-    found, end = _decode(plain.strip())
-    if end != len(plain.strip()):
+    plain = plain.strip()
+    found, end = _decode(plain)
+    if end != len(plain):
         raise ValueError("more than one value")
-    return clean_record(raw, found, redacted)
+    return found if redacted is None else clean_record(raw, found, redacted)
 
 
 def _ended(line: bytes) -> bytes:

@@ -14,6 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from core.redaction import clean, clean_record
+from core.redaction.screen import suspects
 from core.version import REDACTION
 from ingest import archive, records
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     # Given a connection and what tables there are: the tables and columns that are read, and the rows of each unit.
     Source = Callable[[apsw.Connection, dict[str, set[str]]], tuple[Tables, Groups]]
 
+# Made once: `json.dumps` makes an encoder for each value.
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 # Columns whose text is JSON.
 _DOCUMENTS = frozenset({"value", "data", "event_json"})
 
@@ -120,12 +123,21 @@ def restored(raw: RawFile) -> contextlib.AbstractContextManager[apsw.Connection]
 def _packed(unit: str, count: int, tables: Tables, rows: Iterable[Row], *, raw: bool) -> bytes:
     lines = [_line({"unit": unit, "records": count, "tables": {name: list(held) for name, held in tables.items()}})]
     for table, values in rows:
-        cells = [_cell(value, column, raw) for column, value in zip(tables[table], values, strict=True)]
+        # One look at all of a row, most of which hold nothing that the policy names.
+        plain = raw or not suspects(b"\n".join(map(_bytes, values)))
+        cells = [_cell(value, column, raw, plain) for column, value in zip(tables[table], values, strict=True)]
         lines.append(_line([table, cells]))
     return b"".join(lines)
 
 
-def _cell(value: Any, column: str, raw: bool) -> Any:
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    return value if isinstance(value, bytes) else b""
+
+
+def _cell(value: Any, column: str, raw: bool, plain: bool) -> Any:
+    """A cell as it is archived; ``plain``: it holds nothing to redact."""
     if isinstance(value, Names):
         return {"hex": value.hex()}
     if isinstance(value, Lines):
@@ -134,16 +146,12 @@ def _cell(value: Any, column: str, raw: bool) -> Any:
         return value
     if column in _DOCUMENTS:
         with contextlib.suppress(ValueError, RecursionError):
-            return {"json": _json(value, raw)}
+            return {"json": json.loads(value, strict=False) if raw else records.value(value, None if plain else {})}
     try:
         text = value if isinstance(value, str) else value.decode()
     except UnicodeDecodeError:
         return None
-    return {"text": text if raw else clean(text, {})}
-
-
-def _json(value: str | bytes, raw: bool) -> Any:
-    return json.loads(value, strict=False) if raw else records.value(value, {})
+    return {"text": text if plain else clean(text, {})}
 
 
 def _lines(data: bytes, raw: bool) -> Iterator[Any]:
@@ -172,7 +180,7 @@ def _value(cell: Any) -> Any:
 
 
 def _line(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    return _encoded(value).encode() + b"\n"
 
 
 def _quoted(name: str) -> str:

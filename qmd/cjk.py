@@ -66,6 +66,11 @@ def has_cjk(text: str) -> bool:
     return bool(_pattern().search(rest.decode("utf-8", "surrogatepass")))
 
 
+def count(text: str) -> int:
+    """How many characters of ``text`` do."""
+    return 0 if text.isascii() else sum(map(len, _pattern().findall(text)))
+
+
 def normalize(text: str) -> str:
     """``text`` with each run of such characters spaced out, a space at both ends of the run."""
     if not has_cjk(text):

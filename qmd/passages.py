@@ -32,7 +32,7 @@ def cut(text: str) -> array[int]:
     position = found[2] if found else 0
     bounds = array("I", [position])
     held = 0
-    plain = text.isascii()
+    plain = not cjk.has_cjk(text)
     for line in text[position:].splitlines(keepends=True):
         length = len(line)
         dense = _CHARACTERS_A_WORD if plain else _characters_a_word(line)
@@ -91,9 +91,7 @@ def _may_have_humps(text: str) -> bool:
 
 def _characters_a_word(line: str) -> int:
     """How many characters of a line without spaces are worth a word: two where all are CJK, each a token of its own."""
-    if line.isascii():
-        return _CHARACTERS_A_WORD
-    share = sum(map(cjk.is_cjk, line)) / len(line)
+    share = cjk.count(line) / len(line)
     return max(2, min(_CHARACTERS_A_WORD, int(2 / share))) if share else _CHARACTERS_A_WORD
 
 

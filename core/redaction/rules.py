@@ -83,6 +83,7 @@ _BLOB = 100
 # What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
 _BEFORE = 256
 _AFTER = 8192
+_OF_WHOLES = ("private", "key", "token")
 _OF_LINES = frozenset(("url", "header", "cookie", "assignment", "flag", "spoken", "code"))
 _CHUNK = 4096
 _PASSES = 4
@@ -136,17 +137,18 @@ def _unescaped(line: str, counts: dict[str, int]) -> str:
 
 
 def _plain(text: str, counts: dict[str, int]) -> str:
-    rules = suspected(text.encode("utf-8", "surrogatepass"))
+    data = text.encode("utf-8", "surrogatepass")
+    # Of a long text each chunk is asked for the rules of lines, and most have none: all of it need not be.
+    short = len(text) <= _CHUNK
+    rules = suspected(data) if short else suspected(data, _OF_WHOLES)
     if "private" in rules:
         text = _PRIVATE.sub(lambda _: _count(counts, "private"), text)
     if "key" in rules:
         text = _keys(text, counts)
     if "token" in rules:
         text = _tokens(text, counts)
-    if rules.isdisjoint(_OF_LINES):
-        return text
-    if len(text) <= _CHUNK:
-        return _Lines(text, counts).cleaned(rules)
+    if short:
+        return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
     return "".join(_chunk(chunk, counts) for chunk in _chunks(text))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -117,6 +118,25 @@ def test_growth_reads_no_old_object_but_the_last(home: Home, folder: Path, monke
     ingest(home, folder)
     (after,) = held(home)
     assert after.segments[:-1] == before.segments
+
+
+def test_an_archive_that_cannot_be_written_ends_the_run_and_nothing_counts_as_read(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(folder / "a.jsonl", Script().user("one"))
+
+    def full(*_: object) -> tuple[str, int]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "write_temporary", full)
+        with pytest.raises(OSError, match="No space left"):
+            ingest(home, folder)
+    assert held(home) == []
+    ingest(home, folder)
+    assert len(corpus(home)) == 1
+    (entry,) = held(home)
+    assert content(home, entry) == path.read_bytes()
 
 
 def test_equal_content_is_stored_once(home: Home, folder: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.cjk import has_cjk, is_cjk, normalize
+from qmd.cjk import count, has_cjk, is_cjk, normalize
 
 _SCRIPTS = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER", "HANGUL")
 
@@ -38,5 +38,6 @@ def test_spacing_changes_spaces_only(text: str) -> None:
     spaced = normalize(text)
     assert spaced.replace(" ", "") == text.replace(" ", "")
     assert has_cjk(text) is any(map(is_cjk, text))
+    assert count(text) == sum(map(is_cjk, text))
     assert (spaced == text) is not has_cjk(text)
     assert not any(is_cjk(a) and is_cjk(b) for a, b in pairwise(spaced))
