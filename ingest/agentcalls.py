@@ -6,7 +6,6 @@ A tool that is not in the table is shown by its arguments, so that a new one is 
 from __future__ import annotations
 
 import json
-import shlex
 from typing import Any
 
 from core.text import clean, one_line
@@ -107,6 +106,8 @@ def command_text(command: Any) -> str:
     words = [word for word in command if type(word) is str]
     if len(words) == 3 and words[0].removesuffix(".exe").lower() in _SHELLS and words[1].startswith("-"):
         return words[2]
+    import shlex
+
     return shlex.join(words)
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import queue
-import threading
 from os.path import join
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +16,8 @@ from core.files import read_or_none, remove_temporary, sweep_temporaries, sync_a
 from core.home import Home, make_private
 
 if TYPE_CHECKING:
+    import queue
+    import threading
     from collections.abc import Callable
 
 # A group's bounds: open files (macOS permits a process 256), and bytes held until it has landed.
@@ -36,17 +36,35 @@ class _Staged(NamedTuple):
 
 
 class _Syncs:
-    """Syncs files on threads of its own, which start when first needed (by hand: half of what an executor imports)."""
+    """Syncs files on threads of its own, which start with the second file (by hand: half of what an executor imports).
+
+    One file alone is synced by whoever waits for it, who needs no threads and does not import them.
+    """
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[tuple[str, int] | None] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[tuple[str, os.stat_result | BaseException]] = queue.SimpleQueue()
+        self._first: tuple[str, int] | None = None
+        self._waiting: queue.SimpleQueue[tuple[str, int] | None]
+        self._done: queue.SimpleQueue[tuple[str, os.stat_result | BaseException]]
         self._threads: list[threading.Thread] = []
         self._under_way = 0
 
     def add(self, name: str, descriptor: int) -> None:
         """Have a file synced and closed soon."""
+        if not self._threads:
+            if self._first is None:
+                self._first = name, descriptor
+                return
+            import queue
+
+            self._waiting, self._done = queue.SimpleQueue(), queue.SimpleQueue()
+            first, self._first = self._first, None
+            self._hand_over(*first)
+        self._hand_over(name, descriptor)
+
+    def _hand_over(self, name: str, descriptor: int) -> None:
         if self._under_way >= len(self._threads) < _SYNCS:
+            import threading
+
             thread = threading.Thread(target=self._work, name="sync", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -57,6 +75,9 @@ class _Syncs:
         """Name → stat of every file that was added, all of them synced. Raises the first OSError there was."""
         found: dict[str, os.stat_result] = {}
         failure: BaseException | None = None
+        if self._first is not None:
+            (name, descriptor), self._first = self._first, None
+            found[name] = sync_and_close(descriptor)
         while self._under_way:
             name, result = self._done.get()
             self._under_way -= 1
@@ -70,6 +91,9 @@ class _Syncs:
 
     def close(self) -> None:
         """Let the threads finish what was added, and end."""
+        if self._first is not None:
+            (_, descriptor), self._first = self._first, None
+            os.close(descriptor)
         for _ in self._threads:
             self._waiting.put(None)
         for thread in self._threads:

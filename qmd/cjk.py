@@ -44,6 +44,8 @@ _RANGES = (
 
 
 _LONG = 4_000
+# Compiling the pattern takes 5 ms, which a question and a hook do without: as long as a set of so many characters.
+_WORTH_A_PATTERN = 200_000
 _ASCII = bytes(range(128))
 
 
@@ -59,11 +61,12 @@ def has_cjk(text: str) -> bool:
     """Whether any character of ``text`` does; all-ASCII text costs nothing."""
     if text.isascii():
         return False
-    if len(text) <= _LONG:
-        return any(map(is_cjk, set(text)))
-    # A document's ASCII goes first, a byte at a time and fast; `re`, which a question does without, sees the rest.
-    rest = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    return bool(_pattern().search(rest.decode("utf-8", "surrogatepass")))
+    if len(text) > _LONG:
+        # A document's ASCII goes first, a byte at a time and fast.
+        text = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+        if _compiled is not None or len(text) > _WORTH_A_PATTERN:
+            return bool(_pattern().search(text))
+    return any(map(is_cjk, set(text)))
 
 
 def count(text: str) -> int:
@@ -84,7 +87,7 @@ _compiled: re.Pattern[str] | None = None
 def _pattern() -> re.Pattern[str]:
     global _compiled
     if _compiled is None:
-        import re  # late, so that a question in ASCII does without
+        import re  # late, as the pattern is
 
         _compiled = re.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _RANGES) + "]+")
     return _compiled
