@@ -72,6 +72,7 @@ class Normaliser:
         stale: bool,
         progress: Callable[[int, int, str], None] | None,
         on_written: Callable[[str, str, bytes, os.stat_result], None] | None,
+        sweep: bool = True,
     ) -> None:
         self._source = source
         self._peek: Callable[[str], str] = getattr(source, "peek", str)
@@ -84,7 +85,7 @@ class Normaliser:
         self._stale = stale
         self._progress = progress
         self._on_written = on_written
-        self._corpus = Corpus(home, source.COLLECTION, self._landed)
+        self._corpus = Corpus(home, source.COLLECTION, self._landed, sweep=sweep)
         self._units = state.units(source.NAME)
         self._members = state.members(source.NAME)
         self._links = state.links(source.NAME)
@@ -114,8 +115,8 @@ class Normaliser:
                 self._row(reading)
             self._drop_orphans()
             self._save()
-            self._rename()
-            self._save()
+            if self._rename():
+                self._save()
 
     def _read(self, new: list[SourceFile]) -> None:
         groups: dict[str, list[str]] = {}
@@ -128,7 +129,7 @@ class Normaliser:
                 self._save()
 
     def _find_damaged(self, readable: set[str], verify: bool) -> None:
-        there = self._corpus.names()
+        there = self._corpus.there([row.name for row in self._units.values()])
         for unit, row in self._units.items():
             # A run cut short may have learnt of a link and not yet have written the document that shows it.
             damaged = row.name not in there or self._links.get(unit, "") != row.link
@@ -292,8 +293,9 @@ class Normaliser:
         self._gone.add(unit)
         self._ledger.removed += 1
 
-    def _rename(self) -> None:
-        """Give every document the name that the set of units gives it (see ``ingest.names``)."""
+    def _rename(self) -> bool:
+        """Give every document the name that the set of units gives it (``ingest.names``); whether any had another."""
+        before = self._ledger.renamed
         for unit, stem in names.assign(self._units).items():
             row = self._units[unit]
             name = f"{self._prefix}{stem}.md"
@@ -305,6 +307,7 @@ class Normaliser:
             self._ledger.renamed += 1
             if moved is not None and self._on_written is not None:
                 self._on_written(self._source.COLLECTION, row.name, *moved)
+        return self._ledger.renamed > before
 
     def _save(self) -> None:
         from core.files import sync_folder

@@ -18,13 +18,15 @@ from core.home import Home, make_private
 if TYPE_CHECKING:
     import queue
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Container
 
 # A group's bounds: open files (macOS permits a process 256), and bytes held until it has landed.
 _GROUP = 64
 _GROUP_BYTES = 4 * 1024 * 1024
 # Syncs at a time share a commit of the file system's journal; more than these gained nothing measurable.
 _SYNCS = 8
+# Looking for so many files costs less than listing some thousands.
+_FEW = 100
 
 
 class _Staged(NamedTuple):
@@ -109,16 +111,24 @@ class _Syncs:
 
 
 class Corpus:
-    """One collection's folder below the home. What a killed writer left behind is swept when it is opened.
+    """One collection's folder below the home. What a killed writer left is swept when it is opened, if ``sweep``.
 
     ``landed(name, data, status)`` is called, in the thread and the order of ``put``, for each document once it is in
     its place. ``flush()`` puts what waits into place; ``with`` ends by removing what was not flushed.
     """
 
-    def __init__(self, home: Home, collection: str, landed: Callable[[str, bytes, os.stat_result], None]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        collection: str,
+        landed: Callable[[str, bytes, os.stat_result], None],
+        *,
+        sweep: bool = True,
+    ) -> None:
         self.folder = home.path(collection)
         make_private(self.folder)
-        sweep_temporaries(self.folder)
+        if sweep:
+            sweep_temporaries(self.folder)
         self._landed = landed
         self._syncs = _Syncs()
         self._staged: dict[str, _Staged] = {}
@@ -177,9 +187,11 @@ class Corpus:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(join(self.folder, name))
 
-    def names(self) -> set[str]:
-        """The names of the files in the folder."""
-        return set(os.listdir(self.folder))
+    def there(self, names: Collection[str]) -> Container[str]:
+        """Which of ``names`` are files in the folder: looked for one by one, or, where they are many, all at once."""
+        if len(names) > _FEW:
+            return set(os.listdir(self.folder))
+        return {name for name in names if os.path.lexists(join(self.folder, name))}
 
     def digest(self, name: str) -> str:
         """SHA-256 of a document's bytes, hex; "" where it is missing or unreadable."""

@@ -62,7 +62,7 @@ def one(
 
                 keeping = Keeping(home, source_name)
                 job = Normaliser(
-                    home, source, scope, ledger, keeping, stale=False, progress=None, on_written=on_written
+                    home, source, scope, ledger, keeping, stale=False, progress=None, on_written=on_written, sweep=False
                 )
                 try:
                     with kept_by(keeping):
@@ -85,10 +85,10 @@ class _Scope:
         self.file = state.file(source, path)
         owned = state.units_of(source, path)
         sessions = {split_key(each)[0] for each in (unit, *owned)}
-        known = state.unit_keys(source)
-        near = [each for each in known if split_key(each)[0] in sessions]
+        near = state.unit_keys(source, sessions)
         # A name is taken by the session of that id, and by the agents of that id of every session (ingest.names).
         ids = {part.casefold() for each in (unit, *near) for part in _ids(each)}
+        known = state.like(source, ids | {each.removeprefix("agent-") for each in ids})
         self._near = [each for each in known if not ids.isdisjoint(part.casefold() for part in _ids(each))]
 
     def units(self, source: str) -> dict[str, UnitRow]:

@@ -6,6 +6,7 @@ of the sources and nothing else.
 
 from __future__ import annotations
 
+import json
 import os
 from os.path import join
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from core.home import Home, make_private
 from core.version import DOCUMENT, PARSER, REDACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
 FILE = "sources.sqlite"
@@ -175,9 +176,28 @@ class State:
         """The row of one file, None where it is not known."""
         return _files(self._connection, source, path).get(path)
 
-    def unit_keys(self, source: str) -> list[str]:
-        """The units that have a document."""
-        return [unit for (unit,) in self._connection.execute("select unit from units where source = ?", (source,))]
+    def unit_keys(self, source: str, sessions: Iterable[str]) -> list[str]:
+        """The units that have a document and are of one of the ``sessions``."""
+        found: list[str] = []
+        for session in sessions:
+            rows = self._connection.execute(
+                "select unit from units where source = ? and (unit = ? or unit > ? and unit < ?)",
+                (source, session, f"{session}\t", f"{session}\n"),
+            )
+            found += [unit for (unit,) in rows]
+        return found
+
+    def like(self, source: str, ids: Collection[str]) -> list[str]:
+        """The units that have a document and whose last part may be one of ``ids``, which are case-folded.
+
+        Of ASCII SQLite knows the case; what holds other letters is always among them.
+        """
+        rows = self._connection.execute(
+            "select unit from units where source = ? and ("
+            "lower(substr(unit, instr(unit, char(9)) + 1)) in (select value from json_each(?)) or unit glob ?)",
+            (source, json.dumps(list(ids)), "*[^\x01-\x7f]*"),
+        )
+        return [unit for (unit,) in rows]
 
     def units_of(self, source: str, path: str) -> list[str]:
         """The units of which the file at ``path`` holds records."""

@@ -209,7 +209,7 @@ def is_untidy(home: Home) -> bool:
 
 
 def tidy(home: Home, stop: Callable[[], bool]) -> bool:
-    """Merge the segments of the full text, then write back the databases' logs where they are long.
+    """Merge the segments of the full text, write back the databases' logs where they are long, sweep the corpus.
 
     ``stop`` is asked between two steps of a few milliseconds each; returns False where it ended the merging. Raises
     Internal and EngineMissing.
@@ -222,6 +222,7 @@ def tidy(home: Home, stop: Callable[[], bool]) -> bool:
             continue  # whoever writes now is followed by another hook, which looks again
         except apsw.Error as error:
             raise translate(error, path) from error
+    sweep_temporaries(home.path(_DISTILLED))
     return merged
 
 

@@ -174,6 +174,14 @@ def test_nobody_waits_for_a_merge_in_a_hook_and_its_child_makes_it(
     assert asked(brain, "rotary encoder") == found
 
 
+def test_what_a_killed_hook_left_in_the_corpus_is_swept_by_the_child(brain: Brain, indexed: Home) -> None:
+    left = Path(indexed.path("brain"), ".1-aa.tmp")
+    left.write_text("half")
+    os.utime(left, (1, 1))
+    assert silent(brain("hook", "drain"))
+    assert not left.exists()
+
+
 def test_a_hook_that_comes_while_segments_are_merged_goes_first(
     segmented: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

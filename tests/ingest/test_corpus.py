@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from core.document import split
+from core.files import write_temporary
 from core.home import Home
 from ingest import corpus as corpus_module
 from ingest.corpus import Corpus
@@ -85,7 +86,52 @@ def test_syncs_overlap(place: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         place.put(f"{number}.md", b"x")
     place.flush()
-    assert len(place.names()) == 4
+    assert len(list(Path(place.folder).iterdir())) == 4
+
+
+def test_one_document_alone_is_synced_and_needs_no_thread(
+    place: Corpus, landed: Landed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    monkeypatch.setattr(threading, "Thread", None)
+    for data in (b"x", b"y"):
+        place.put("a.md", data)
+        place.flush()
+        assert landed[-1] == ("a.md", data)
+        assert synced[-1] == os.stat(Path(place.folder, "a.md")).st_ino
+    assert len(synced) == 2
+
+
+def test_a_document_that_is_not_flushed_leaves_nothing_open(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+    closed: list[int] = []
+
+    def noted(folder: str, data: bytes) -> tuple[str, int]:
+        temporary, descriptor = write_temporary(folder, data)
+        opened.append(descriptor)
+        return temporary, descriptor
+
+    def close(descriptor: int) -> None:
+        closed.append(descriptor)
+        was_closed(descriptor)
+
+    was_closed = os.close
+    monkeypatch.setattr(corpus_module, "write_temporary", noted)
+    with Corpus(home, "brain", lambda *landed: None) as place:
+        place.put("a.md", b"x")
+        monkeypatch.setattr(os, "close", close)
+    assert [descriptor for descriptor in closed if descriptor in opened] == opened
+    assert list(Path(place.folder).iterdir()) == []
+
+
+def test_files_are_found_alike_one_by_one_and_all_at_once(place: Corpus) -> None:
+    for number in range(3):
+        place.put(f"{number}.md", b"x")
+    place.flush()
+    for names in (["1.md", "none.md"], ["1.md", *(f"none-{number}.md" for number in range(300))]):
+        there = place.there(names)
+        assert [name for name in names if name in there] == ["1.md"]
 
 
 def test_what_waits_is_bounded_in_number_and_bytes(
@@ -101,7 +147,10 @@ def test_what_waits_is_bounded_in_number_and_bytes(
     assert len(landed) == 4
 
 
-def test_a_group_that_cannot_be_synced_leaves_the_old_documents(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("other", [False, True])
+def test_a_group_that_cannot_be_synced_leaves_the_old_documents(
+    home: Home, monkeypatch: pytest.MonkeyPatch, other: bool
+) -> None:
     landed: Landed = []
     with Corpus(home, "brain", lambda name, data, status: landed.append((name, data))) as place:
         place.put("a.md", b"old")
@@ -112,7 +161,8 @@ def test_a_group_that_cannot_be_synced_leaves_the_old_documents(home: Home, monk
 
         monkeypatch.setattr(os, "fsync", fail)
         place.put("a.md", b"new")
-        place.put("b.md", b"new")
+        if other:
+            place.put("b.md", b"new")
         with pytest.raises(OSError, match="No space"):
             place.flush()
     assert {path.name: path.read_bytes() for path in Path(place.folder).iterdir()} == {"a.md": b"old"}
