@@ -21,14 +21,24 @@ _TOKENS = (
     """
 ).split()
 _NAMES = (
-    "passw passphrase passcode pwd dbpass _pass secret token credential x-amz-signature -key _key key authorization"
-    " bearer basic"
+    "passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature -key _key key"
+    " authorization bearer basic"
 ).split()
 _ELSE = (
     "PRIVATE KEY",
     "?code=",
     "&code=",
     "&amp;code=",
+    "u0026code=",
+    "%26code=",
+    "redis-cli",
+    "docker login",
+    "htpasswd",
+    "-stdin",
+    "sudo",
+    "uth(",
+    "uth=(",
+    "uth = (",
     "<private>",
     "<PRIVATE>",
     "sshpass",
@@ -38,6 +48,7 @@ _ELSE = (
     " -u",
     " --user",
 )
+_VERBS = ("is", "was", "to")
 _LONG = 12
 _SKIPPED = frozenset("\"'`\\])} \t")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
@@ -58,9 +69,11 @@ def _may_hold(text: str) -> bool:
         return True
     if "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
-    if ("setx" in folded or "setenv" in folded or ("set" in folded and " -" in folded)) and any(
+    if ("setx" in folded or "setenv" in folded or "ENV" in text or ("set" in folded and " -" in folded)) and any(
         name in folded for name in (*_NAMES, "pass")
     ):
+        return True
+    if _says_little(folded) or ("ldap" in folded and "-w" in folded) or ("assw" in folded and _is_prose(folded)):
         return True
     marks = [mark for mark in _TOKENS if mark in text]
     for word in text.replace('"', " ").replace("'", " ").split() if marks else ():
@@ -68,6 +81,27 @@ def _may_hold(text: str) -> bool:
         if len(word) > _LONG and any(mark in word for mark in marks) and any(map(str.isdigit, word)):
             return True
     return any(_is_given(folded, name) for name in _NAMES if name in folded)
+
+
+def _says_little(text: str) -> bool:
+    """Whether ``pass`` or ``pw`` stands alone, and something that has a digit is given to it."""
+    for name in ("pass", "pw"):
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            while end < len(text) and text[end] in _SKIPPED:
+                end += 1
+            alone = (not at or text[at - 1] not in _WORD) and end < len(text) and text[end] in ":=,>v?"
+            if alone and any(map(str.isdigit, text[end : end + 200])):
+                return True
+            at = text.find(name, at + 1)
+    return False
+
+
+def _is_prose(text: str) -> bool:
+    return any(f"{name} {verb}" in " ".join(text.split()) for name in ("password", "passwd") for verb in _VERBS) or (
+        "role" in text or "user" in text or "password(" in text
+    )
 
 
 def _is_given(text: str, name: str) -> bool:
@@ -80,7 +114,7 @@ def _is_given(text: str, name: str) -> bool:
             end += 1
         while end < stop and text[end] in _SKIPPED:
             end += 1
-        if end < len(text) and (text[end] in ":=,>" or name in ("bearer", "basic", "authorization")):
+        if end < len(text) and (text[end] in ":=,>?v" or name in ("bearer", "basic", "authorization")):
             return True
         if at and _is_flag(text, at):
             return True

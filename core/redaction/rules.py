@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.redaction.providers import PROVIDERS
 from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected
-from core.redaction.values import is_about, is_filler, is_name, is_password, is_placeholder, is_secret
+from core.redaction.values import is_about, is_chosen, is_filler, is_name, is_password, is_placeholder, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,8 @@ _HEADER = re.compile(
 _SEPARATOR = (
     r"(?P<shut>\\*[\"'`]?\]?\)?)(?P<sep>[ \t]{0,40}"
     # Typed (`let password: &str =`), assigned, compared, an entry of a mapping, an argument, an element of XML.
-    r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s]))"
+    r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|\?=|(?<=[\s\"'])value ?=(?=[\"'])"
+    r"|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s]))"
     r"[ \t]{0,8}(?:\\?\n[ \t]{1,8}(?=[\"']))?)"
 )
 _VALUE = (
@@ -47,23 +48,35 @@ _VALUE = (
     r"|(?P<bare>[^\s\"'`,;(){}\[\]<>|\\&]{3,4096}(?P<next>[(\[{]?)))"
 )
 _ASSIGNMENT = re.compile(
-    rf"(?:(?P<pass>{PASSWORD})|{NAMED})(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}}){_SEPARATOR}{_VALUE}",
+    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED})(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw)))"
+    rf"{_SEPARATOR}{_VALUE}",
     re.IGNORECASE,
 )
 _FLAG = re.compile(
-    rf"(?:(?<![\w-])--?|\bset(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})[ \t]{{1,3}})"
+    rf"(?:(?<![\w-])--?|\b(?:set(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})|(?-i:ENV))[ \t]{{1,3}})"
     rf"(?P<name>[\w-]{{0,30}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
     rf"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,4096}})(?P=quote)|(?P<bare>[^\s\"'`,;(){{}}\[\]<>|\\&-][^\s\"'`;|]{{2,4096}}))",
     re.IGNORECASE,
 )
 _SPOKEN = re.compile(
-    r"(?:(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p)\s{0,3}"
-    r"|\bcurl\s[^\n]{0,200}?(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,80}:)[\"']?(?P<value>[^\s\"'\\;]{3,200})",
+    r"(?:(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p"
+    r"|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p|\b(?:role|user)\s[^\n;]{0,200}?\bpassword(?=\s{1,3}')"
+    r"|[= ]password\((?='))\s{0,3}"
+    r"|\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--user[\s=]{1,3})[\"']?[^\s:\"']{1,80}:"
+    r"|\b(?:docker login\s[^\n]{0,200}?-p|redis-cli\s[^\n]{0,200}?-a"
+    r"|ldap(?:search|add|modify|delete|passwd|whoami|modrdn)\s[^\n]{0,200}?-w)\s{1,3}(?=[^\s-])"
+    r"|\bhtpasswd -\w{0,4}b\w{0,4}\s{1,3}\S{1,200}\s{1,3}\S{1,80}\s{1,3}"
+    r"|\becho\s{1,3}(?:-n\s{1,3})?"
+    r"(?=[\"']?[^\s|\"']{3,200}[\"']?\s{0,3}\|\s{0,3}(?:sudo (?:[^\n|]{0,40}\s)?-S\b|[^\n|]{0,200}-stdin\b))"
+    r"|\b(?:auth ?= ?|HTTP(?:Basic|Digest)Auth)\(\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"']\s{0,2},\s{0,2}(?=\\*[\"'])"
+    r"|(?P<prose>\bpassw(?:or)?d\s{1,2}(?:is|was|to):?\s{1,2}))"
+    r"\\*[\"'`]?(?P<value>[^\s\"'`\\;]{3,200})",
     re.IGNORECASE,
 )
 # What a server of OAuth hands over to be exchanged for a token; what is longer is a playground's program.
 _CODE_MOST = 200
-_CODE = re.compile(r"(?:[?&]|&amp;)code=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
+# The ampersand may be HTML's, JSON's (as Go writes it), or that of an address inside another.
+_CODE = re.compile(r"(?:[?&]|&amp;|\\u0026|%26)code=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
 # A header, an option of curl, an assignment to document.cookie.
 _COOKIES = re.compile(
     r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"
@@ -203,7 +216,7 @@ class _Lines:
     def _header(self, match: re.Match[str]) -> str:
         value, bare = match["value"], match["bare"]
         scheme = (match["scheme"] or bare or "").lower()
-        if is_placeholder(value):
+        if is_placeholder(value) or value.startswith("AWS4-HMAC-"):
             return match[0]
         if bare or not scheme:
             if len(value) < (16 if bare else 12) or not is_secret(value, quoted=False):
@@ -234,6 +247,9 @@ class _Lines:
             return match[0]
         if not quoted and separator == ":":
             value = value.rstrip(".:!?")
+        if match["little"]:
+            plain = quoted or match["sep"] == "="
+            return self._kept(match, group, len(value), "password") if is_chosen(value, plain=plain) else match[0]
         if is_about(self._name(match)):
             return match[0]
         if not match["pass"]:
@@ -280,6 +296,9 @@ class _Lines:
 
     def _spoken(self, match: re.Match[str]) -> str:
         value = match["value"]
+        if match["prose"]:
+            value = value.rstrip(".,:)]*_")
+            return self._kept(match, "value", len(value), "password") if is_chosen(value, plain=False) else match[0]
         if is_password(value, quoted=False, tight=True):
             return self._kept(match, "value", len(value), "password")
         return match[0]

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
-PASSWORD = r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|_pass"  # noqa: S105  # names
+PASSWORD = r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|_pass|_pw|rootpw"  # noqa: S105  # names
 NAMED = (
     r"secret|token|credential|x-amz-signature|"
     r"(?:api|access|auth|account|private|signing|signature|encryption|encrypt|crypto|master|shared|license|admin|"
     r"service|client|app|application|storage|webhook|deploy|jwt|hmac|aes|rsa|ssh|session|subscription)[ _-]?key"
 )
 
-_SHUT = r"(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?[:=,>]+(?:\s|\\[rnt])*[\"'`\\brfu]*"
+_SHUT = (
+    r"(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
+    r"[:=,>]+(?:\s|\\[rnt])*[\"'`\\brfu]*"
+)
 _BETWEEN = r"[\w.-]*"
 _STOP = r"\s\\\"'`,;(){}\[\]<>|&"
 
@@ -53,21 +56,30 @@ PARTS = {
     "assignment": (
         rf"(?i:(?:{PASSWORD}){_BETWEEN}{_SHUT}[^\s\\\"'`]{{3}})"
         rf"|(?i:(?:{NAMED}){_BETWEEN}{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
+        # Names that say little: the value has to say the rest.
+        r"|(?i:(?:^|[^\w-])(?:pass|pw)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
+        rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
     ),
     "flag": (
         rf"(?i:-(?:[\w-]*_)?(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-])"
         rf"|(?i:-(?:[\w-]*_)?(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
+        r"|(?i:-(?:store|key)pass\s+[^\s-])"
         # fish, Windows, csh: `set -gx NAME VALUE`
         rf"|(?i:set(?:x|env|(?:[ \t]+--?[a-z]+)+)[ \t]+\w*(?:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-])"
+        rf"|ENV[ \t]+\w*(?i:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-]"
     ),
     "cookie": (
         r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
         r"|curl(?:[^\n]|\\\n)*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
     ),
-    "code": r"(?:[?&]|&amp;)code=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
+    "code": r"(?:[?&]|&amp;|u0026|%26)code=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
     "spoken": (
-        r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u|--user)[ =]+[^\s:]+:[^\s/]"
-        r"|mysql[^\n]{0,80}\s-p\S)"
+        r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]"
+        # Words so rare that what follows is left to the rule: it would cost states.
+        r"|mysql[^\n]{0,80}\s-p\S|docker login|redis-cli|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
+        r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*'|[= ]password\(\\*'|auth ?= ?\("
+        r"|(?:basic|digest)auth\("
+        r"|passw(?:or)?d\s+(?:is|was|to):?\s+[\"'`\\]*[^\s]*[0-9])"
     ),
 }
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.

@@ -104,7 +104,11 @@ def is_filler(value: str) -> bool:
     """Whether ``value`` stands for a password: as ``is_placeholder``, but words beside digits may be a real one."""
     if " " in value or not any(map(str.isdigit, value)):
         return is_placeholder(value)
-    if _STRUCTURE.search(value) or _ASKED.match(value) or value.strip("\"'`.,;:!?").lower() in _WORDS:
+    if _STRUCTURE.search(value) or _ASKED.match(value):
+        return True
+    word = value.strip("\"'`.,;:!?")
+    # `password1` is a variable or an example; `Password1` is what people choose where a capital is asked for.
+    if word.lower() in _WORDS and (word.islower() or word.isupper() or word.isdigit()):
         return True
     words = [part.lower().rstrip("0123456789") for part in _PART.findall(value)]
     if _FILLER.isdisjoint(words) or not re.fullmatch(r"[\w.-]*\d{1,3}[\W_]*", value):
@@ -137,6 +141,20 @@ def is_name(value: str, *, loose: bool) -> bool:
     return value[0].islower() or value[0] in "_$" or value.isupper()
 
 
+def _is_variable(value: str) -> bool:
+    """Whether ``value``, written without quotes behind a space, is rather a variable of code than a password.
+
+    Names hold one digit at the end or a term such as ``sha256``, and begin with a small letter: `userSecret2`,
+    `utf8Bytes`, but `mySecret12` and `Password1` are what people choose.
+    """
+    if not re.fullmatch(r"[a-z_$][\w$]*", value):
+        return False
+    words = [part.lower() for part in _PART.findall(value)]
+    if all(word in _TERMS or not any(map(str.isdigit, word)) for word in words):
+        return len(words) > 1
+    return bool(_KEYWORD.search(value)) and sum(map(str.isdigit, value)) == 1 and is_name(value, loose=True)
+
+
 def is_about(name: str) -> bool:
     """Whether a name speaks of a secret (its length, file, kind) without holding it."""
     return bool(_ABOUT.search(name))
@@ -147,13 +165,15 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if len(value) < 4 or is_filler(value) or _is_code(value, quoted=quoted):
         return False
     digit = any(character.isdigit() for character in value)
+    if digit and not (quoted or tight) and _is_variable(value):
+        return False
     if " " in value or "\t" in value:
         # A label or a sentence, unless it has what sentences have not.
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
     if _KEBAB.match(value):
         return digit and tight and not quoted and not re.search(r"[./:]", value) and not is_name(value, loose=False)
     if _KEYWORD.search(value):
-        return digit and not is_name(value, loose=not (tight or quoted))
+        return digit and not is_name(value, loose=False)
     if value.isalpha():
         if not (quoted or tight):
             return False
@@ -161,6 +181,22 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if value.isdigit():
         return len(value) >= 6 and (quoted or tight)
     return True
+
+
+def is_chosen(value: str, *, plain: bool) -> bool:
+    """Whether ``value`` is a password by its looks alone, where its name says little (``pass``, ``pw``).
+
+    ``plain``: it is in quotes or written ``name=value``, so that it is the value itself; else words may stand there.
+    """
+    digits = sum(map(str.isdigit, value))
+    if not digits or digits == len(value) or not is_password(value, quoted=plain, tight=plain) or " " in value:
+        return False
+    mixed = any(map(str.isupper, value)) and any(map(str.islower, value))
+    if plain:
+        return len(value) >= (6 if mixed else 8) and any(map(str.isalpha, value))
+    odd = digits > 2 or not value[-1].isdigit() or not value.isalnum()
+    # `PASS: TestPath/#00` is a test that passed.
+    return mixed and odd and 8 <= len(value) <= 64 and not re.search(r"[/_:#]|-.*-", value) and not _DOTTED.match(value)
 
 
 def is_secret(value: str, *, quoted: bool) -> bool:

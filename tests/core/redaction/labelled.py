@@ -87,6 +87,20 @@ class Maker:
             )
         )
 
+    def chosen(self) -> str:
+        """A password as people make one where a capital and digits are asked for."""
+        key = self.random.choice("Secret Password Token Admin Walrus Winter".split())
+        some = self.random.randint
+        return self.random.choice(
+            (
+                f"my{key}{some(10, 99)}",
+                f"{key}{some(10, 2030)}",
+                f"Pass{'word'}{some(1, 9)}",
+                f"top{key}{some(100, 999)}",
+                f"S3cret{self.some(ALNUM, 6)}x",
+            )
+        )
+
     def jwt(self) -> str:
         head = base64.urlsafe_b64encode(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()).decode().rstrip("=")
         body = base64.urlsafe_b64encode(json.dumps({"sub": self.some(LOWER, 12)}).encode()).decode().rstrip("=")
@@ -199,7 +213,43 @@ _TIGHT = (
     "connect(user='app', password='{}')",
     "postgres://app:{}@db.internal:5432/main",
 )
+# Behind an explicit name, with or without space and quotes.
+_CHOSEN = (
+    "password = {}",
+    "password = {};",
+    "password: {}",
+    'password: "{}"',
+    '{{"password": "{}"}}',
+    "DB_PASSWORD={}",
+    "ansible_password: {}",
+    "The Wi-Fi\\nPassword: {}\\n",
+)
+# Where no name ends right before the value, or one that says little.
+_PLACED = (
+    "ENV DB_PASSWORD {}",
+    "DB_PASSWORD ?= {}",
+    'db_pw: "{}"',
+    "rootpw={}",
+    '<add key="Password" value="{}" />',
+    "docker login -u mira -p {} registry.example.org",
+    "redis-cli -h cache -a {} ping",
+    "keytool -genkey -storepass {} -alias app",
+    "ldapsearch -x -D cn=admin -w {} -b dc=example",
+    "htpasswd -cb /etc/nginx/users mira {}",
+    "echo '{}' | sudo -S systemctl restart app",
+    "echo {} | docker login -u mira --password-stdin",
+    "ALTER ROLE app WITH LOGIN PASSWORD '{}';",
+    "requests.get(url, auth=('mira', '{}'))",
+    "curl -umira:{} https://files.example.org/",
+    "mysql -u root -p'{}' app",
+    '{{"user": "mira", "pass": "{}"}}',
+    "user=mira pass={}",
+    'pw = "{}"',
+    "https://example.org/login?user=mira\\u0026password={}",
+)
 _CALLBACKS = (
+    "https://example.org/cb?state=up\\u0026code={}",
+    "https://example.org/go?to=https%3A%2F%2Fapp.example.org%2F%3Fa%3D1%26code={}",
     "https://app.example.org/callback?code={}&scope=email",
     "[the page](http://localhost:8085/?state=up&code={})",
     "GET /oauth2/cb?state=up&amp;code={} HTTP/1.1",
@@ -303,6 +353,16 @@ def positives(seed: int = 5) -> list[Case]:
         for _ in range(8):
             value = make.worded()
             cases.append(Case(place.format(value), value, f"worded password {value} in {place}"))
+    for place in _CHOSEN:
+        for _ in range(8):
+            value = make.chosen()
+            cases.append(Case(place.format(value), value, f"chosen password {value} in {place}"))
+    for place in _PLACED:
+        for _ in range(6):
+            value = make.some(ALNUM, 11) + make.random.choice("xQ!")
+            cases.append(Case(place.format(value), value, f"placed password {value} in {place}"))
+    for value in ("S3cret" + make.some(ALNUM, 5) + "x", "Walrus" + make.some(string.digits + "a", 4) + "!"):
+        cases.append(Case(f"The password is {value}.", value, f"spoken password {value}"))
     for place in _CALLBACKS:
         for value in ("4/0A" + make.some(URLSAFE, 16), "4%2F0A" + make.some(URLSAFE, 60), make.some(ALNUM, 24)):
             cases.append(Case(place.format(value), value, f"code {value} in {place}"))
@@ -360,6 +420,56 @@ _NAMING = (
     'password: "{}"',
 )
 _BENIGN = [
+    "pass = true",
+    "pass = 100",
+    "pass: 12",
+    "pass: 3 fail: 0",
+    "pass=12 fail=3",
+    "--- PASS: TestCheckpointID_Path/#00 (0.00s)",
+    "PASS: TestGetOrCreate42 (0.10s)",
+    "first pass: analyze2",
+    "pw: playwright1",
+    "pw=page.width1",
+    "const pw = await chromium2",
+    "password = utf8Bytes",
+    "password = sha256Hash",
+    "password = s3Client",
+    "password = oauth2Token",
+    "password = step2",
+    "password = useState2",
+    "password = resolvePassword",
+    "password = generatePassword1(x)",
+    "password = row[2]",
+    "password: Mapped[str] = mapped_column(String(255))",
+    "password = models.CharField(max_length=128)",
+    "password: z.string().min(8)",
+    "password: { type: String, required: true }",
+    "password = input('Password: ')",
+    "password is 8 characters",
+    "password is stored in vault1",
+    "the password is hashed with sha256",
+    "set the password to the one of step2",
+    "Password reset email sent",
+    "ENV PASSWORD_FILE /run/secrets/x1",
+    "ENV NODE_VERSION 18",
+    '<add key="PasswordFormat" value="Hashed1" />',
+    "docker run -p 8080:80 nginx",
+    "docker login -u mira",
+    "mysql -P 3306",
+    "ssh -p 2222 host",
+    "redis-cli -a",
+    "tar -a file1",
+    "curl -u https://x",
+    "git push -u origin main1",
+    "python -u script1.py",
+    "echo hello1 | sudo tee /etc/motd",
+    "https://example.com/?a=1\\u0026code=404",
+    "https://example.com/?a=1%26code=not_found_404",
+    "a \\u0026\\u0026 b",
+    "Authorization: AWS4-HMAC-SHA256",
+    "user/pass combination1",
+    "passwords = ['a', 'b']",
+    "def f(password='', pw=None, **kw2):",
     "password=getPassword()",
     "password=getPassword2(user1)",
     "password = self.password",

@@ -239,8 +239,33 @@ def test_the_name_of_a_variable_is_no_password() -> None:
 
 def test_a_code_of_an_address_is_found_and_a_program_in_one_stays() -> None:
     cases = [case for case in POSITIVES if case.label.startswith("code ")]
-    assert len(cases) == 9
+    assert len(cases) == 15
     assert [case.label for case in cases if case.secret in redact(case.text)[0]] == []
     assert [case.label for case in cases if case.secret in redaction.shown(case.text)] == []
     program = f"https://play.example.org/?code={LABELLED.Maker(11).some(LABELLED.ALNUM, 400)}"
     assert redact(program) == (program, {})
+
+
+@pytest.mark.parametrize("label", ["chosen", "placed", "spoken"])
+def test_a_password_is_found_where_people_leave_one(label: str) -> None:
+    cases = [case for case in LABELLED.positives(12) if case.label.startswith(label)]
+    assert [case.text for case in cases if case.secret in redact(case.text)[0]] == []
+    assert [case.text for case in cases if case.secret in redaction.shown(case.text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("password = mySecret12", "password = [redacted:password]"),
+        ("password = userSecret2", "password = userSecret2"),
+        ("password: Password1", "password: [redacted:password]"),
+        ("password=password1", "password=password1"),
+        ("go?a=1\\u0026code=4/0AeaYSHBx8Kd", "go?a=1\\u0026code=[redacted:secret]"),
+        ("curl -u 'mira:S3cretPw' https://x", "curl -u 'mira:[redacted:password]' https://x"),
+        ('{\\"password\\": \\"Sup3rSecret\\"}', '{\\"password\\": \\"[redacted:password]\\"}'),
+        ("the password is S3cretPw!9.", "the password is [redacted:password]."),
+    ],
+)
+def test_what_is_left_beside_a_password_is_left(text: str, left: str) -> None:
+    assert redact(text)[0] == left
+    assert redact(left) == (left, {})
