@@ -32,7 +32,7 @@ def measure(report: Report, *, quick: bool) -> None:
     session = _Session(claude, "0eeeeeee-0000-4000-8000-000000000000")
     session.append(2 * _KB, "begun")
     run([*program(), "index", "--json"], environ)
-    rounds = 5 if quick else 20
+    rounds = 5 if quick else 40
     for size in _APPENDED:
         taken: list[float] = []
         floors: list[float] = []

@@ -182,6 +182,39 @@ def test_what_a_killed_hook_left_in_the_corpus_is_swept_by_the_child(brain: Brai
     assert not left.exists()
 
 
+def test_the_child_has_nothing_open_and_is_in_no_group_of_the_hooks(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    (tmp_path / "brain.py").write_text(
+        "import json, os, sys\n"
+        "def entry():\n"
+        "    there = [os.fstat(number).st_rdev == os.stat(os.devnull).st_rdev for number in range(3)]\n"
+        "    pipes = [int(name) for name in os.listdir('/dev/fd')]\n"
+        "    own = os.getsid(0) == os.getpid()\n"
+        "    said = [there, pipes, own, os.getcwd(), sys.argv[1:], sys.path[0], os.environ['BRAIN_IN_HOOK']]\n"
+        f"    with open({str(told) + '.part'!r}, 'w') as stream:\n"
+        "        json.dump(said, stream)\n"
+        f"    os.rename({str(told) + '.part'!r}, {str(told)!r})\n"
+    )
+    monkeypatch.setattr(hooks, "__file__", str(tmp_path / "runtime" / "hooks.py"))
+    Path(home.root).mkdir(parents=True, exist_ok=True)
+    Path(home.root, "json.py").write_text("raise SystemExit('a module of the home')")
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    try:
+        hooks.detach(home, os.environ)
+        assert eventually(told.exists)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    standard, others, own, cwd, argv, first, guard = json.loads(told.read_text())
+    assert standard == [True] * 3
+    assert writing not in others
+    assert (own, os.path.realpath(cwd), argv, guard) == (True, os.path.realpath(home.root), ["hook", "drain"], "1")
+    assert first == str(tmp_path)
+
+
 def test_a_hook_that_comes_while_segments_are_merged_goes_first(
     segmented: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
