@@ -12,6 +12,7 @@ from os.path import basename, dirname, expanduser, isfile, join, normpath
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineMissing
+from qmd import onnx
 from qmd.embedding import cutting
 from qmd.embedding.provider import LOCAL
 
@@ -225,8 +226,7 @@ def _digest(path: str) -> str:
 
 def load_session(path: str, threads: int, fix: str) -> Any:
     """The model at ``path``, ready to run on as many ``threads`` (0: as there are processors). Raises EngineMissing."""
-    import onnxruntime  # type: ignore[import-untyped]
-
+    onnxruntime = onnx.load()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or os.cpu_count() or 1
     options.inter_op_num_threads = 1

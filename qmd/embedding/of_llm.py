@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineMissing, Internal
+from qmd import onnx
 from qmd.embedding.remote import Remote
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class Llm(Remote):
     batch = 16
 
     def __init__(self, section: Mapping[str, Any], model: str) -> None:
+        onnx.refuse_telemetry()  # a plugin may run its models by it
         try:
             import llm
         except ImportError:

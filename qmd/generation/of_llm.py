@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import child
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
+from qmd import onnx
 from qmd.generation import llm_worker
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def answer(
     with tempfile.TemporaryDirectory(prefix="brain-llm-") as empty, tempfile.TemporaryFile() as said:
         said.write(job.encode())
         said.seek(0)
-        done = child.run(argv, timeout_s=timeout_s, environ=environ, folder=empty, most_bytes=most_bytes, stdin=said)
+        # A plugin may run its models by onnxruntime.
+        said_no = {**environ, **onnx.REFUSED}
+        done = child.run(argv, timeout_s=timeout_s, environ=said_no, folder=empty, most_bytes=most_bytes, stdin=said)
     if done.timed_out or done.flooded:
         reason = "llm did not answer in time" if done.timed_out else "llm does not stop answering"
         raise Failed(reason, late=done.timed_out)

@@ -13,6 +13,7 @@ from os.path import basename, expanduser, isfile, join, normpath
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
+from qmd import onnx
 from qmd.embedding.local import INPUTS, load_session, load_tokenizer, padding
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ class CrossEncoder:
 
     def _judge(self, pairs: Sequence[Any]) -> NDArray[np.float64]:
         import numpy as np
-        import onnxruntime  # type: ignore[import-untyped]
 
+        onnxruntime = onnx.load()
         longest = max(len(pair.ids) for pair in pairs)
         shape = (len(pairs), longest)
         given = {name: np.zeros(shape, dtype=np.int64) for name in INPUTS}
