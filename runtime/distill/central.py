@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from qmd.cjk import has_cjk
 from runtime.distill.distillate import Statement
+from runtime.distill.tongues import FUNCTION_WORDS, is_english, is_fragment
+from runtime.distill.voice import QUOTED
 from runtime.distill.words import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from runtime.distill.distillate import Distillate
     from runtime.distill.likeness import Encode
@@ -21,11 +25,18 @@ if TYPE_CHECKING:
 _SHARE = 0.25
 _LEAST = 1_200
 _MOST = 9_000
+# A path or a piece of code by itself says nothing of it.
+_NAMES = re.compile(r"^`[^`]*`[.,;]?$|^[!-~]+$")
+# Of two ideographs that stand side by side this often, it is likely that they are a word.
+_PAIRS = 3
+_SHORT = 3
 _CONCEPTS = 40
 _TAGS = 8
 _THOUGHT = 0.3
 # How much a model's word counts beside that of the terms, where there is a model.
 _BY_MEANING = 0.5
+# What somebody quoted is not theirs, and mostly long.
+_QUOTED = 0.5
 _SAID_BY = {"user": 1.3, "task": 1.2, "compaction": 0.6, "subagent": 0.8}
 
 
@@ -47,7 +58,10 @@ def points(
     talk = [
         each
         for each in said
-        if len(each.words) > 2 and not each.text.endswith(":") and " ".join(each.words) not in taken
+        if len(each.words) > 2
+        and not each.text.endswith(":")
+        and not _NAMES.match(each.text)
+        and " ".join(each.words) not in taken
     ]
     room = min(max(_LEAST, _SHARE * sum(len(each.text) for each in said if not each.thought)), _MOST)
 
@@ -57,7 +71,8 @@ def points(
         return math.fsum(weight.get(root, 0.0) for root in fresh)
 
     def per_character(sentence: Sentence, worth: float) -> float:
-        worth *= _THOUGHT if sentence.thought else _SAID_BY.get(sentence.role, 1.0)
+        quoted = sentence.voice == QUOTED
+        worth *= _THOUGHT if sentence.thought else _QUOTED if quoted else _SAID_BY.get(sentence.role, 1.0)
         return worth / (len(sentence.text) + 30)
 
     meaning = None
@@ -118,7 +133,7 @@ class _Meaning:
             self._likeness.take(at)
 
 
-def concepts(said: Iterable[Sentence], weight: dict[str, float]) -> list[Statement]:
+def concepts(said: Sequence[Sentence], weight: dict[str, float]) -> list[Statement]:
     """The words that weigh most, each in its most frequent form, with the turns that say them most."""
     forms: dict[str, Counter[str]] = {}
     turns: dict[str, Counter[int]] = {}
@@ -129,6 +144,8 @@ def concepts(said: Iterable[Sentence], weight: dict[str, float]) -> list[Stateme
             root = stem(word)
             forms.setdefault(root, Counter())[word] += 1
             turns.setdefault(root, Counter())[sentence.turn] += 1
+    english = is_english(each.text for each in said if each.role == "user")
+    forms = {root: words for root, words in forms.items() if _is_concept(words, english)}
     best = sorted(forms, key=lambda root: (-weight[root], root))[:_CONCEPTS]
     return [
         Statement(
@@ -138,6 +155,15 @@ def concepts(said: Iterable[Sentence], weight: dict[str, float]) -> list[Stateme
         for root in best
         if "/" not in root
     ]
+
+
+def _is_concept(words: Counter[str], english: bool) -> bool:
+    """Whether a word is one to remember; where the language is not English, only what is said again is."""
+    if any(word in FUNCTION_WORDS or is_fragment(word) for word in words):
+        return False
+    if has_cjk(next(iter(words))):
+        return words.total() >= _PAIRS
+    return english or (words.total() > 1 and len(next(iter(words))) > _SHORT)
 
 
 def tags(told: Distillate) -> list[str]:

@@ -18,6 +18,7 @@ SECTIONS = {
     "points": "Key points",
     "questions": "Open questions",
     "commands": "Commands that worked",
+    "ran": "Commands whose outcome is not recorded",
     "files": "Files touched",
     "technologies": "Technologies",
     "concepts": "Concepts",

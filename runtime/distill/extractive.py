@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from runtime.distill import central, phrases, technologies, traces
+from runtime.distill import central, phrases, refusals, technologies, traces
 from runtime.distill.distillate import Distillate, Statement
+from runtime.distill.tongues import is_english
 from runtime.distill.transcript import read
-from runtime.distill.words import sentences, stem, weights
+from runtime.distill.voice import QUOTED
+from runtime.distill.words import sentences, stem, straight, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,13 +23,17 @@ if TYPE_CHECKING:
     from runtime.distill.transcript import Call, Turn
     from runtime.distill.words import Sentence
 
-VERSION = 2
+VERSION = 3
 
 _GOALS = 10
 _DECISIONS = 12
 _REJECTED = 12
 _QUESTIONS = 6
 _HUMAN = ("user", "task")
+# Two sentences that share so many of their words say the same.
+_SAME = 0.7
+# An answer to a refusal that gives no ground: "sorry, continue".
+_CURT = 3
 
 
 def distil(body: str, project: str = "", encode: Encode | None = None) -> Distillate:
@@ -41,12 +47,13 @@ def distil(body: str, project: str = "", encode: Encode | None = None) -> Distil
     calls = [call for turn in turns for call in turn.calls]
     taken: set[str] = set()
     found = Distillate()
-    found.sections["goals"] = _goals(said, taken, weight)
     found.sections["rejected"] = _rejected(said, calls, taken, weight)
+    found.sections["goals"] = _goals(said, taken, weight)
     found.sections["decisions"] = _decisions(said, calls, taken, weight)
     found.sections["errors"] = traces.errors(calls, said)
     found.sections["questions"] = _questions(said, turns, taken)
     found.sections["commands"] = traces.commands(calls)
+    found.sections["ran"] = traces.commands(calls, proved=False)
     found.sections["files"] = traces.files(calls, project)
     found.sections["technologies"] = technologies.named(turns)
     found.sections["points"] = central.points(said, weight, taken, found, encode)
@@ -71,64 +78,76 @@ def _choose(
         key = " ".join(sentence.words) or sentence.text
         if key not in taken:
             fresh.setdefault(key, sentence)
-    best = sorted(fresh.items(), key=lambda item: (-rank(item[1]), item[1].place))[:most]
+    best: list[tuple[str, Sentence]] = []
+    for key, sentence in sorted(fresh.items(), key=lambda item: (-rank(item[1]), item[1].place)):
+        if len(best) == most:
+            break
+        if not any(_alike(sentence, other) for _, other in best):
+            best.append((key, sentence))
     taken.update(key for key, _ in best)
     return sorted((sentence for _, sentence in best), key=lambda sentence: sentence.place)
 
 
+def _alike(first: Sentence, second: Sentence) -> bool:
+    mine, theirs = set(first.words), set(second.words)
+    return bool(mine) and len(mine & theirs) >= _SAME * len(mine | theirs)
+
+
 def _goals(said: list[Sentence], taken: set[str], weight: dict[str, float]) -> list[Statement]:
-    """What was asked for: of each prompt the sentence that asks, the first prompt before all."""
+    """What was asked for: of each prompt the sentences that ask, the first prompt before all.
+
+    Where people do not write English, nothing tells what asks: of each prompt it is the first sentence then.
+    """
     by_turn: dict[int, list[Sentence]] = {}
     for sentence in said:
-        if sentence.role in _HUMAN:
+        if sentence.role in _HUMAN and (sentence.is_own or (sentence.role == "task" and sentence.voice != QUOTED)):
             by_turn.setdefault(sentence.turn, []).append(sentence)
+    english = is_english(straight(each.text) for sentences in by_turn.values() for each in sentences)
     asked: list[Sentence] = []
     for turn_sentences in by_turn.values():
-        usable = [each for each in turn_sentences[:40] if not phrases.ASSENTS.match(each.text) or len(each.words) > 3]
-        asking = [each for each in usable if each.words and phrases.REQUESTS.search(each.text)]
-        asked += asking[:2] or ([] if asked else usable[:1])
+        usable = [
+            each
+            for each in turn_sentences[:40]
+            if (len(each.words) > _CURT or not phrases.is_curt(straight(each.text)))
+            and not phrases.OFFERS.search(straight(each.text))
+        ]
+        asking = [each for each in usable if each.words and phrases.REQUESTS.search(straight(each.text))]
+        if not asking and (not asked or not english):
+            asking = [each for each in usable if len(each.words) > _CURT or not asked][:1]
+        asked += asking[:2]
     first = asked[0].turn if asked else 0
     chosen = _choose(asked, _GOALS, lambda each: _score(each, weight) + 5 * (each.turn == first) + _asks(each), taken)
     return [Statement(each.text, (each.turn,)) for each in chosen]
 
 
 def _asks(sentence: Sentence) -> float:
-    return 1.0 if phrases.REQUESTS.match(sentence.text) else 0.0
+    return 1.0 if phrases.REQUESTS.match(straight(sentence.text)) else 0.0
 
 
-def _why(sentence: Sentence, following: Sentence | None) -> tuple[str, tuple[int, ...]]:
-    """What a statement rests on, where its own sentence does not say so already and the next one does."""
-    if phrases.CAUSE.search(sentence.text):
-        return "", (sentence.turn,)
-    if following is not None and following.turn - sentence.turn in (0, 1) and phrases.EXPLAINS.search(following.text):
-        return following.text, tuple(dict.fromkeys((sentence.turn, following.turn)))
-    return "", (sentence.turn,)
+def _why(sentence: Sentence, following: Sentence | None) -> str:
+    """What a statement rests on, where its own sentence does not say so already and the next one of its turn does."""
+    if phrases.CAUSE.search(straight(sentence.text)) or following is None:
+        return ""
+    goes_on = following.turn == sentence.turn and following.is_own == sentence.is_own
+    return following.text if goes_on and phrases.EXPLAINS.search(straight(following.text)) else ""
 
 
 def _stated(chosen: Iterable[Sentence], said: list[Sentence]) -> list[Statement]:
     after = {sentence.place: said[at + 1] for at, sentence in enumerate(said[:-1])}
-    statements = []
-    for sentence in chosen:
-        why, turns = _why(sentence, after.get(sentence.place))
-        statements.append(Statement(sentence.text, turns, why))
-    return statements
+    return [Statement(each.text, (each.turn,), _why(each, after.get(each.place))) for each in chosen]
 
 
 def _decisions(said: list[Sentence], calls: list[Call], taken: set[str], weight: dict[str, float]) -> list[Statement]:
-    def rank(sentence: Sentence) -> float:
-        return _score(sentence, weight) + 2 * (sentence.role == "user") - 3 * sentence.thought
+    def decides(sentence: Sentence) -> bool:
+        text = straight(sentence.text)
+        if sentence.thought or sentence.voice == QUOTED or text.endswith(("?", ":")) or phrases.SUPPOSES.search(text):
+            return False
+        instructs = sentence.role == "user" and sentence.is_own and phrases.INSTRUCTS.search(text)
+        return bool(instructs or phrases.DECIDES.search(text))
 
-    candidates = [
-        sentence
-        for sentence in said
-        if sentence.words
-        and not sentence.text.endswith(("?", ":"))
-        and (
-            phrases.DECIDES.search(sentence.text)
-            or (sentence.role == "user" and phrases.INSTRUCTS.search(sentence.text))
-        )
-    ]
-    statements = _stated(_choose(candidates, _DECISIONS, rank, taken), said)
+    candidates = [sentence for sentence in said if len(sentence.words) > 1 and decides(sentence)]
+    chosen = _choose(candidates, _DECISIONS, lambda each: _score(each, weight) + 2 * (each.role == "user"), taken)
+    statements = _stated(chosen, said)
     for call in calls:
         for note in call.notes:
             # The one place where a person's decision is recorded as such.
@@ -142,30 +161,25 @@ def _decisions(said: list[Sentence], calls: list[Call], taken: set[str], weight:
 
 
 def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: dict[str, float]) -> list[Statement]:
-    def rank(sentence: Sentence) -> float:
-        corrected = sentence.role == "user" and phrases.CORRECTS.search(sentence.text) is not None
-        caused = phrases.CAUSE.search(sentence.text) is not None
-        return _score(sentence, weight) + 2 * corrected + (sentence.role == "user") + caused - 3 * sentence.thought
+    def corrects(sentence: Sentence) -> bool:
+        text = straight(sentence.text)
+        return sentence.role == "user" and sentence.is_own and phrases.CORRECTS.search(text) is not None
 
-    candidates = [
-        sentence
-        for sentence in said
-        if len(sentence.words) > 1
-        and not (sentence.text.endswith(("?", ":")) and sentence.role != "user")
-        and (
-            phrases.REJECTS.search(sentence.text)
-            or (sentence.role == "user" and phrases.CORRECTS.search(sentence.text))
-        )
-    ]
-    statements = _stated(_choose(candidates, _REJECTED, rank, taken), said)
-    people = [sentence for sentence in said if sentence.role == "user"]
-    for call in calls:
-        if call.refused:
-            reason = next((each for each in people if call.turn < each.turn <= call.turn + 2 and each.words), None)
-            turns = (call.turn,) if reason is None else (call.turn, reason.turn)
-            what = call.argument.partition("  # ")[2] or call.command.partition("\n")[0]
-            what = f"{call.name}: {what}" if what else call.name
-            statements.append(Statement(f"Refused by the user: {what[:200]}", turns, reason.text if reason else ""))
+    def rejects(sentence: Sentence) -> bool:
+        text = straight(sentence.text)
+        if sentence.thought or sentence.voice == QUOTED or phrases.NOT_REJECTED.search(text):
+            return False
+        return corrects(sentence) or (not text.endswith(("?", ":")) and phrases.REJECTS.search(text) is not None)
+
+    def rank(sentence: Sentence) -> float:
+        caused = phrases.CAUSE.search(straight(sentence.text)) is not None
+        return _score(sentence, weight) + 2 * corrects(sentence) + (sentence.role == "user") + caused
+
+    refused = refusals.told(calls, said)
+    # What was said of a refusal is told with it.
+    taken.update(" ".join(each.words) for each in said if any(each.text in one.text for one in refused))
+    candidates = [sentence for sentence in said if len(sentence.words) > 1 and rejects(sentence)]
+    statements = [*_stated(_choose(candidates, _REJECTED, rank, taken), said), *refused]
     return sorted(statements, key=lambda each: each.turns)[: 2 * _REJECTED]
 
 
@@ -180,11 +194,12 @@ def _questions(said: list[Sentence], turns: list[Turn], taken: set[str]) -> list
         sentence
         for sentence in said
         if sentence.turn > late
-        and not sentence.thought
+        and sentence.is_own
         and len(sentence.words) > 1
+        and not phrases.OFFERS.search(straight(sentence.text))
         and (
-            (sentence.text.endswith("?") and sentence.turn >= answered and sentence.turn == last)
-            or phrases.OPEN.search(sentence.text)
+            (sentence.text.endswith(("?", "？")) and sentence.turn >= answered and sentence.turn == last)
+            or (not sentence.text.endswith("?") and phrases.OPEN.search(straight(sentence.text)))
         )
     ]
     chosen = _choose(candidates, _QUESTIONS, lambda each: each.place, taken)

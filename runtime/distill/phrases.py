@@ -13,41 +13,81 @@ def _any(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{each})" for each in alternatives), re.IGNORECASE)
 
 
+# What anybody may say of a decision that was taken.
 DECIDES = _any(
-    r"\b(?:we|i|they)(?:'ve| have)? (?:decided|agreed|settled|chose|opted|concluded)\b",
-    r"\b(?:decision|conclusion|agreement)(?: is| was|:)",
-    r"\b(?:let's|lets|let us) (?:use|keep|go with|stick|stay|switch|do|make|call|move|drop|remove|put|try)\b",
-    r"\b(?:we|i)(?:'ll| will|'re going to|'m going to| are going to| am going to) (?:use|keep|go with|stick"
-    r"|switch|adopt)\b",
-    r"\bfrom now on\b|\bgoing forward\b|\bgoing with\b|\bwent with\b|\bsettled on\b",
-    r"\b(?:i|we) (?:prefer|'d rather|would rather)\b",
-    r"\b(?:the )?(?:best|right|better|cleanest|simplest|recommended) (?:approach|solution|option|fix|way"
-    r"|choice)(?: here)? (?:is|would be|was)\b",
-    r"\bi(?:'d)? recommend\b",
+    r"\b(?:we|i|they|you)(?:'ve| have)? (?:decided|agreed|settled|chose|opted|concluded)\b(?! (?:against|not))",
+    r"\b(?:the |our |final )(?:decision|conclusion|agreement)(?: is| was|:)(?! (?:yours|up to|still|not|pending"
+    r"|open))",
+    r"\b(?:settled on|(?:i|we) went with|(?:i'll|we'll|i will|we will|i'm|we're) go(?:ing)? with)\b",
+    r"\bwe(?:'ll| will|'re going to| are going to) (?:use|keep|stick|stay|switch|adopt|drop)\b",
+    r"\bthe (?:best|right|cleanest|simplest|safest|recommended) (?:approach|solution|option|fix|way"
+    r"|choice)(?: here)? (?:is|was)\b",
 )
-# What only a person can say with weight: an instruction that holds.
+# What only a person can say with weight: a choice, a preference, an instruction that holds.
 INSTRUCTS = _any(
-    r"^(?:please )?(?:always|never|use|keep|prefer|make sure|only|don't|do not|avoid|stick)\b",
-    r"\bi(?:'d)? (?:want|like|need)(?: you)? (?:to|it|the|us)\b",
-    r"\b(?:must|should) (?:always|never|not|only|be)\b",
+    r"^(?:please |and |but |so |ok(?:ay)?,? |yes,? |fine,? )*(?:always|never|keep|prefer|only|stick (?:to|with)"
+    r"|make sure)\b(?! (?:mind|ever))",
+    r"^(?:please |and |but |so |just |ok(?:ay)?,? |yes,? |fine,? |no,? )*(?:use|go with|avoid)\b",
+    r"\b(?:let's|lets|let us) (?:use|keep|go with|stick|stay|switch|drop|remove|do|make|not|call it|put|move|add)\b",
+    r"\b(?:i|we) (?:prefer|'d rather|would rather|want to keep|don't want)\b",
+    r"\b(?:from now on|going forward)\b",
+    r"\b(?:must|should|has to|have to) (?:always|never(?! happen)|not(?! happen)|only|be\b(?! (?:fine|ok|okay"
+    r"|good|enough|easy|done|working|there|possible)\b))",
 )
+# Nothing is decided where it is only asked, supposed, or left to somebody.
+SUPPOSES = _any(
+    r"^(?:if|when|unless|whether|maybe|perhaps|should|could|can|do|does|did|would|is|are|what|which|how|why"
+    r"|who)\b(?!.*\blet's\b)",
+    r"\b(?:if|once|until|unless|whether|in case|now that|assuming|suppose) (?:we|i|you|they)(?:'ve| have)? "
+    r"(?:decide|agree|settle|chose|choose|opt|prefer)",
+    r"\b(?:would be|could be|might be|either|alternatively|up to you|your call|let me know|what do you think)\b",
+    r"\b(?:not|never|haven't|hasn't|didn't|yet to|still (?:need|have) to) (?:yet )?(?:been )?(?:decided?|agreed?"
+    r"|settled?|chosen?|choose)\b",
+)
+# What was weighed and found wanting, in anybody's words.
 REJECTS = _any(
-    r"\b(?:decided|opted|recommend|advise) against\b|\bdecided not to\b|\brul(?:ed|ing) out\b|\brejected\b",
-    r"\b(?:instead of|rather than)\b",
-    r"\b(?:won't|will not|didn't|did not|doesn't|does not|wouldn't) work\b",
-    r"\b(?:don't|do not|shouldn't|should not) (?:use|do|want|need|add|rely|mock|touch|commit|change)\b",
-    r"\brevert(?:ed|ing)?\b|\broll(?:ed|ing)? back\b|\bback(?:ed|ing)? out\b|\babandon(?:ed)?\b|\bscrap(?:ped)?\b",
-    r"\b(?:overkill|over-engineered|overengineered|not worth|too (?:slow|complex|complicated|risky|fragile"
-    r"|brittle|invasive))\b",
-    r"\b(?:tried|attempted)\b.{3,120}\bbut\b",
-    r"\bno longer (?:need|use|want|necessary)\w*\b|\bnot an option\b|\bbad idea\b|\bdead end\b",
+    r"\b(?:decided|opted|recommend(?:ed)?|advised?|chose|voted) (?:against|not to)\b",
+    r"\b(?:i|we|you|they)(?:'ve| have)? (?:ruled out|rejected|abandoned|scrapped|reverted|rolled back|backed out)\b",
+    r"^(?:reverted|rolled back|backed out|abandoned|ruled out|scrapped)\b",
+    r"\b(?:ruled out|rejected|abandoned|discarded|dropped|reverted|rolled back) (?:because|since|as (?:it|this"
+    r"|that)|due to|in favou?r of)\b",
+    r"\b(?:won't|will not|wouldn't) (?:work|scale|fly|cut it)\b",
+    r"\bdid(?:n't| not) work (?:because|since|as|due to)\b",
+    r"\b(?:would be|is|was|seems|feels|looks|turned out(?: to be)?|proved) (?:(?:just|way|far|a bit|probably|total) )?"
+    r"(?:overkill|over-?engineered|not worth (?:it|the)|a bad idea|a dead end|not an option)\b",
+    r"\b(?:would be|turned out(?: to be)?|proved(?: to be)?) (?:(?:just|way|far|much|a bit) )?too \w+",
+    r"\b(?:i|we)(?:'ve| have)? (?:first |also |already )?(?:tried|attempted)\b.{3,160}\bbut\b",
+    r"\b(?:not|isn't|wasn't) (?:worth (?:it|the (?:effort|complexity|risk|trouble))|an option)\b",
 )
+# What a person turns down, or takes back.
+_NOT = r"(?:don't|dont|do not|never)"
 CORRECTS = _any(
-    r"^(?:no|nope|nah|wait|stop|hold on|hmm+|uh|actually)\b[,. !-]",
-    r"\b(?:that's|that is|this is|it's) (?:not (?:what|right|correct|how|the)|wrong|incorrect)\b",
-    r"^(?:don't|do not|undo|revert)\b|\bnot what i\b|\byou (?:broke|forgot|missed|shouldn't)\b|\bwhy (?:did|are"
-    r"|would) you\b",
-    r"\bi (?:said|meant|asked)\b|\bstill (?:broken|failing|wrong|not|doesn't|fails)\b",
+    r"^(?:no|nope|nah)(?:[,.!;:]+|\s+[-–—])\s*(?!(?:i|we|they|it|he|she) (?:don't|do not|didn't|can't|cannot"
+    r"|haven't|get|got|see|have|am|was)\b"
+    r"|problem|worr|rush|need\b|thank|idea|clue|big deal|biggie|not yet|nothing|that's (?:it|all|fine|ok|good"
+    r"|right|great)\b|it's (?:fine|ok|good)\b"
+    r"|all good|go ahead|looks? good|please (?:do|go|continue))\S+ \S+",
+    rf"^(?:no|nope|nah) (?:just |please )?(?:{_NOT}|not|use|keep|leave|make|put|add|remove|move|call"
+    rf"|write|it should|that should|you should"
+    rf"|we should|let's)\b",
+    rf"^(?:no[,.]? |but |and |also |ok(?:ay)?[,.]? |well[,.]? |hm+[,.]? |wait[,.]? |please "
+    rf"|actually[,.]? )*(?:{_NOT} (?!(?:worry|know|think|mind|see|get|understand"
+    r"|forget|hesitate|bother|remember|care|believe|recall|you|we)\b)|let's not |stop \w+ing\b|undo |revert )",
+    r"\b(?:we|you|i) (?:shouldn't|should not|don't (?:need|want)|do not (?:need|want)) (?:to )?(?!be able|know"
+    r"|worry)\w+",
+    r"\b(?:can|could) (?:you|we) (?:please )?(?:revert|undo|roll back|back out)\b",
+    r"\b(?:that's|that is|this is) (?:not (?:what (?:i|we)|right|correct|how)|wrong|incorrect)\b",
+    r"\bnot what (?:i|we) (?:want|mean|meant|ask|asked|said)\b|\byou (?:broke|shouldn't have|should not have)\b",
+    r"^(?:no,? |but )*i (?:said|meant) \w+ \w+",
+)
+# What reads like the above and turns nothing down.
+_PLEASANT = r"(?:problem|worries|rush|thanks?|thank you|idea|clue|big deal)"
+NOT_REJECTED = _any(
+    rf"^no,? {_PLEASANT}\b",
+    r"\b(?:don't|do not) (?:think|know|see|understand|get|forget|hesitate|remember) (?:if|whether|why|what|how"
+    r"|where|that)\b",
+    r"\b(?:rejected|reverted|dropped|refused) (?:by|with|at|on|in) (?:the )?(?:server|remote|upstream|hook|host"
+    r"|client|api|promise|peer)",
 )
 CAUSE = re.compile(
     r"\b(?:because|since|due to|as (?:it|this|that|they|we)|so that|otherwise|the (?:reason|problem|issue) (?:is|was)"
@@ -55,20 +95,41 @@ CAUSE = re.compile(
     re.IGNORECASE,
 )
 EXPLAINS = _any(
-    r"^(?:because|since|this (?:is|was|would|means|breaks|causes)|that (?:is|was|would|means|breaks)"
-    r"|it (?:would|was|is|breaks)"
-    r"|the (?:reason|problem|issue)|otherwise)\b",
+    r"^(?:because|otherwise|(?:the|my|our) (?:reason|problem|issue)(?: is| was|:)"
+    r"|(?:this|that|it) (?:would|breaks|causes|is because|was because|won't|doesn't|can't))\b",
 )
 DIAGNOSES = _any(
-    r"\b(?:root cause|the (?:problem|issue|error|bug|culprit|failure|reason) (?:is|was|occurs|happens|comes))\b",
-    r"\b(?:fails?|failed|failing|broke|breaks) because\b|\bi see(?: the| what|:)|\bcaused by\b|\bturns out\b",
-    r"\bthe fix (?:is|was)\b|\bfixed (?:by|it|the|this)\b|\bneeds? to be\b",
+    r"\b(?:root cause|(?:the|real|actual) (?:problem|issue|error|bug|culprit|failure|reason) (?:is|was|occurs"
+    r"|happens|comes))\b",
+    r"\b(?:fails?|failed|failing|broke|breaks|broken) because\b|\bcaused by\b|\bturns out\b|\b(?:is|are|was"
+    r"|were) failing because\b",
+    r"\bthe fix (?:is|was) (?:to|that)\b|\bfixed by\b",
 )
+# In capitals, a mark; "to-do" and "Todo" are names of lists, files and demonstrations.
+_MARK = r"(?-i:\b(?:TODO|FIXME)\b(?::| \(|$))"
 OPEN = _any(
-    r"\b(?:todo|to do|fixme)\b:?|\bnext steps?\b|\bfollow[- ]?ups?\b|\bremain(?:s|ing)\b|\bnot yet\b"
-    r"|\bstill (?:need|have to|open|to do|missing)\b",
-    r"\bopen question\b|\bunresolved\b|\bleft to do\b|\bfor (?:later|now we)\b|\bneeds? (?:investigation"
-    r"|follow)\b|\bshould (?:we|i) (?:also )?\b.*\?$",
+    _MARK,
+    r"\b(?:still|yet) (?:to do|to be (?:done|decided|tested|verified|fixed|written)|missing|open|unresolved"
+    r"|untested|undecided)\b",
+    r"\b(?:still|yet) (?:needs?|have|has) to\b|\bstill needs? (?:a|an|some|more|the)\b",
+    r"\bnot yet (?:done|implemented|tested|decided|fixed|verified|supported|covered|clear|known|merged|deployed"
+    r"|released)\b",
+    r"\bremains? (?:to be|open|unresolved|undone|untested|unclear|unknown)\b|\bleft (?:to do|open|undone"
+    r"|for later)\b",
+    r"\b(?:open question|unresolved|out of scope for now|needs? (?:further )?investigation"
+    r"|needs? (?:a )?follow-?up)\b",
+    r"^(?:next steps?|follow-?ups?|remaining|still open|open): \S",
+)
+# An agent that offers to go on, or asks for leave, leaves nothing open.
+OFFERS = _any(
+    r"^(?:so,? |now,? |ok(?:ay)?,? |great,? |and |or )*(?:want me|(?:would|do) you (?:like|want|prefer)|shall i"
+    r"|should i (?:proceed|continue|go|start|commit|push"
+    r"|create|implement|make|apply|do|run|update|fix|add|write|open)|may i|can i (?:help|proceed|do)|ready to"
+    r"|let me know|anything else|is there anything"
+    r"|how (?:can|may) i|how does (?:that|this)|sound(?:s)? good|what would you like|which (?:one|option"
+    r"|approach) (?:would|do) you|does (?:this|that) (?:look|sound"
+    r"|make|match|work|seem)|what do you think|any (?:questions|other)|wait|hmm+)\b",
+    r"\b(?:would you like me to|do you want me to|want me to|shall i|should i proceed)\b",
 )
 # Answers and goodwill that begin no new piece of work.
 ASSENTS = re.compile(
@@ -76,12 +137,22 @@ ASSENTS = re.compile(
     r"|continue|proceed|please do|sounds good|lgtm|looks good|agreed|done|commit|push|no|nope|hi|hello|hey)\b",
     re.IGNORECASE,
 )
+GOES_ON = re.compile(
+    r"\b(?:continue|go on|go ahead|proceed|carry on|resume|try again|retry|sorry|never ?mind)\b", re.IGNORECASE
+)
 REQUESTS = _any(
     r"^(?:please |can you |could you |let's |now |then |also |ok(?:ay)?,? )*(?:add|fix|implement|create|write"
     r"|make|change"
-    r"|update|remove|delete|refactor|rename|move|build|test|check|review|find|look|investigate|debug|explain|show|help"
-    r"|set up|setup|install|deploy|migrate|convert|replace|improve|optimi[sz]e|research|plan|design|document|run|merge"
+    r"|update|remove|delete|refactor|rename|move|build|test|check|review|find|look|investigate|debug|explain"
+    r"|show|help"
+    r"|set up|setup|install|deploy|migrate|convert|replace|improve|optimi[sz]e|research|plan|design|document|run"
+    r"|merge"
     r"|rebase|respond|summari[sz]e|analy[sz]e|generate|port|upgrade|integrate|figure)\b",
     r"\b(?:i|we)(?:'d)? (?:want|need|would like|like)\b|\b(?:can|could|would) (?:you|we)\b|\b(?:we"
-    r"|you) should\b|\bhow (?:do|can|would|to)\b|\bwhy\b",
+    r"|you) should\b|\bhow (?:do|can|would) (?:i|we|you)\b|^(?:how|why)\b|\bwhy\b.*\?$",
 )
+
+
+def is_curt(text: str) -> bool:
+    """Whether a short answer only agrees, refuses or says to go on."""
+    return ASSENTS.match(text) is not None or GOES_ON.search(text) is not None

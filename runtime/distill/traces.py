@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from runtime.distill import phrases
+from core.text import one_line
+from runtime.distill import phrases, shell
 from runtime.distill.distillate import Statement
+from runtime.distill.words import straight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,47 +19,75 @@ if TYPE_CHECKING:
 
 _ERRORS = 14
 _COMMANDS = 16
+_UNPROVED = 10
 _OF_ONE_CASE = 3
 _FILES = 40
-_COMMAND_CHARS = 200
+_SOON = 6
+_AGENT = ("assistant", "commentary", "subagent")
 _LOOK_AHEAD = 40  # calls after a failure among which its cure is looked for
 
-# Commands that look and change nothing: that they worked is no news.
-_LOOKING = frozenset(
-    """ls cat cd pwd echo grep rg find head tail wc sed awk which type env printenv date sleep tree less file stat jq
-    sort uniq xxd true test [ ps kill pkill history whoami uname open diff read mkdir touch cp mv rm chmod""".split()
+# Lines of a failure that say nothing of it.
+_NOISE = re.compile(
+    r"^(?:(?:Command )?(?:exited with |Exit )code:? -?\d+|\[.*\]|Command (?:failed|aborted).*|Error:?|stderr:?"
+    r"|stdout:?|Traceback.*"
+    r"|\(no output\)|[=\-_*~#\s]+|=+ .* starts =+|.*\bPASSED\b.*|Debugger (?:attached|listening).*"
+    r"|Waiting for the debugger.*"
+    r"|platform \w+ -- .*|(?:rootdir|plugins|configfile|cachedir|collecting|hint):? .*|npm warn .*"
+    r"|.*\bELIFECYCLE\b.*)$",
+    re.IGNORECASE,
 )
-_GIT_LOOKING = frozenset("status diff log show branch blame remote rev-parse ls-files add fetch".split())
-_NOISE = re.compile(r"^(?:Exit code \d+|\[.*\]|Command failed.*|Error:?|stderr:?|Traceback.*)$", re.IGNORECASE)
-_WRAPPERS = frozenset(("sudo", "time", "timeout", "env", "nohup", "command", "npx", "bunx", "uv", "poetry", "mise"))
+_LOUD = re.compile(
+    r"error|fail|exception|panic|denied|not found|cannot|can't|could not|fatal|invalid|unexpected|undefined"
+    r"|unknown|unable|no such"
+    r"|no matches|missing|refused|rejected|timed? ?out|conflict|unresolved|killed|not (?:permitted|allowed"
+    r"|defined|recognized|supported)",
+    re.IGNORECASE,
+)
+# What a tool says of how it is to be used, and what was broken off: nothing that went wrong with the work.
+_PROTOCOL = re.compile(
+    r"has not been read yet|has been (?:unexpectedly )?modified since|String to replace not found"
+    r"|Found \d+ (?:matches|occurrences)"
+    r"|[Cc]ould not find the exact text|[Nn]o changes (?:made|to make)|No such tool|requested permissions"
+    r"|haven't granted"
+    r"|InputValidationError|Unknown skill|Agent type '|EISDIR|exceeds maximum allowed|[Ii]nterrupted by user"
+    r"|^Cancelled|[Oo]peration aborted"
+    r"|execution was aborted|File does not exist|old_string|Invalid tool parameters"
+)
 _COUNTS = re.compile(r" \((?:lines [^)]*|\d+ edits?|new|deleted)\)$")
 
 
 def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Statement]:
-    """Failures in their order: what failed and how, what was understood, what was changed, whether it then worked."""
+    """Failures in their order: what failed and how, what was understood, what was changed, whether it then worked.
+
+    A search that finds nothing, a file that is not where it was looked for, a tool that was not used as it wants are no
+    failures of the work.
+    """
     found: list[Statement] = []
     seen: set[tuple[str, str]] = set()
     for index, call in enumerate(calls):
-        what = _telling(call.errors)
-        if not what or call.refused:
+        what = _failure(call)
+        if not what:
             continue
-        key = (head(call.command), re.sub(r"[\d\W]+", "", what.lower())[:60])
+        key = (shell.head(call.command) or call.name, re.sub(r"[\d\W]+", "", what.lower())[:60])
         if key in seen:
             continue
         seen.add(key)
         following = calls[index + 1 : index + 1 + _LOOK_AHEAD]
         cure = _cure(call, following)
         turns = [call.turn]
-        name = f"`{_short(call.command)}`" if call.kind == "shell" else f"{call.name} {_short(call.argument)}".strip()
-        text = f"{name} failed: {what}"
-        said = _diagnosis(call, cure, sentences)
+        text = f"{f'`{shell.short(call.command)}`' if call.kind == 'shell' else _named(call)} failed: {what}"
+        said = _diagnosis(call, cure, following, sentences)
         if said is not None:
             text += f" — {said.text}"
             turns.append(said.turn)
         if cure is not None:
             changed = list(dict.fromkeys(_base(each.argument) for each in _between(call, cure, following)))[:3]
-            text += f" Fixed{' by changing ' + ', '.join(changed) if changed else ''}:"
-            text += f" `{_short(cure.command)}` then worked." if cure.kind == "shell" else " the call then worked."
+            told = f"`{shell.short(cure.command)}`" if cure.kind == "shell" else "the call"
+            if cure.kind != "shell" or shell.is_proved(cure.command):
+                text += f" Fixed{' by changing ' + ', '.join(changed) if changed else ''}: {told} then worked."
+            else:
+                # Behind a pipe nobody knows how it ended.
+                text += f" Then{' changed ' + ', '.join(changed) + ' and' if changed else ''} ran {told}."
             turns.append(cure.turn)
         found.append(Statement(text, tuple(dict.fromkeys(turns)), ""))
     # Those that were understood or cured are what one comes back for.
@@ -66,27 +95,42 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
     return [found[at] for at in sorted(ranked[:_ERRORS])]
 
 
-def commands(calls: Sequence[Call]) -> list[Statement]:
-    """Commands that did something and worked: those that had failed before, then those used most, in their order."""
+def commands(calls: Sequence[Call], proved: bool = True) -> list[Statement]:
+    """Commands that did something and worked: those that had failed before, then those used most, in their order.
+
+    With ``proved`` those whose success is known; without, the others: what a pipe or a ``;`` hides, each deed once.
+    """
     worked: dict[str, list[Call]] = {}
+    done = {
+        shell.deed(each.command)
+        for each in calls
+        if each.kind == "shell" and not each.errors and not each.refused and shell.is_proved(each.command)
+    }
     failed: Counter[str] = Counter()
     for call in calls:
         if call.kind != "shell":
             continue
         if call.errors or call.refused:
-            failed[head(call.command)] += 1
+            failed[shell.head(call.command)] += 1
             continue
-        line = _short(call.command)
-        if line and not _is_looking(call.command):
+        if not shell.acts(call.command) or shell.is_proved(call.command) != proved:
+            continue
+        if not proved:
+            deed = shell.deed(call.command)
+            if not deed or deed in done:
+                continue
+            done.add(deed)
+        if line := shell.short(call.command):
             worked.setdefault(line, []).append(call)
+    heads = {line: shell.head(worked[line][0].command) for line in worked}
     ranked = sorted(
-        worked, key=lambda line: (-(failed[head(line)] > 0) - min(len(worked[line]), 4), worked[line][0].order)
+        worked, key=lambda line: (-(failed[heads[line]] > 0) - min(len(worked[line]), 4), worked[line][0].order)
     )
     cases: Counter[str] = Counter()
     chosen: list[str] = []
     for line in ranked:
-        cases[head(line)] += 1
-        if cases[head(line)] <= _OF_ONE_CASE and len(chosen) < _COMMANDS:
+        cases[heads[line]] += 1
+        if cases[heads[line]] <= _OF_ONE_CASE and len(chosen) < (_COMMANDS if proved else _UNPROVED):
             chosen.append(line)
     chosen.sort(key=lambda line: worked[line][0].order)
     return [Statement(f"`{line}`", tuple(dict.fromkeys(call.turn for call in worked[line]))) for line in chosen]
@@ -103,42 +147,35 @@ def files(calls: Iterable[Call], project: str) -> list[Statement]:
     return [Statement(f"`{name}`", tuple(dict.fromkeys(turns[name]))) for name in ranked]
 
 
-def head(command: str) -> str:
-    """What a command is a case of: program and subcommand (``git push``, ``npm test``), past ``cd`` and wrappers."""
-    words: list[str] = []
-    for part in re.split(r"\s*(?:&&|\|\||;|\n)\s*", command):
-        try:
-            words = shlex.split(part.partition("|")[0])
-        except ValueError:
-            words = part.split()
-        while words and ("=" in words[0] or words[0] in _WRAPPERS):
-            words = words[1:]
-            while words and (words[0].startswith("-") or words[0].isdigit() or words[0] == "run"):
-                words = words[1:]
-        if words and words[0] not in ("cd", "export", "source", "set"):
-            break
-    plain = [word for word in words[:4] if not word.startswith("-")]
-    return " ".join(plain[:2])
+def _failure(call: Call) -> str:
+    """How a call failed, in its own words; "" where it did not, or where that says nothing of the work."""
+    if call.refused or not call.errors or any(_PROTOCOL.search(line) for line in call.errors):
+        return ""
+    if call.kind == "shell":
+        if not shell.acts(call.command):
+            return ""
+    elif call.kind == "other" and not call.name.startswith("mcp__"):
+        return ""
+    return _telling(call.errors)
 
 
-def _is_looking(command: str) -> bool:
-    program, _, sub = head(command).partition(" ")
-    return not program or program in _LOOKING or (program == "git" and sub in _GIT_LOOKING)
+def _named(call: Call) -> str:
+    return one_line(f"{call.name} {call.argument}", shell.COMMAND_CHARS)
 
 
 def _telling(lines: Iterable[str]) -> str:
     told = [line.strip() for line in lines if line.strip() and not _NOISE.match(line.strip())]
-    loud = [line for line in told if re.search(r"(?i)error|fail|exception|panic|denied|not found|cannot|fatal", line)]
+    loud = [line for line in told if _LOUD.search(line)]
     return " / ".join(dict.fromkeys((loud or told)[:2]))[:300]
 
 
 def _cure(call: Call, following: Sequence[Call]) -> Call | None:
-    """The next call of the same kind on the same thing that worked."""
+    """The next call that tries the same again, and does not fail."""
     for other in following:
         if other.name != call.name or other.errors or other.refused:
             continue
         if call.kind == "shell":
-            if head(call.command) and head(other.command) == head(call.command):
+            if shell.is_like(call.command, other.command):
                 return other
         elif _base(other.argument) == _base(call.argument):
             return other
@@ -153,21 +190,20 @@ def _between(call: Call, cure: Call, following: Iterable[Call]) -> list[Call]:
     ]
 
 
-def _diagnosis(call: Call, cure: Call | None, sentences: Iterable[Sentence]) -> Sentence | None:
-    """The first sentence after a failure that says what was wrong."""
-    end = cure.order if cure is not None else call.order + 6
+def _diagnosis(
+    call: Call, cure: Call | None, following: Sequence[Call], sentences: Iterable[Sentence]
+) -> Sentence | None:
+    """The first sentence after a failure, and before the next one, that says what was wrong."""
+    end = cure.order if cure is not None else call.order + _SOON
+    end = min([end, *(each.order for each in following if _failure(each))])
     for sentence in sentences:
-        if call.order < sentence.after <= end and not sentence.thought and phrases.DIAGNOSES.search(sentence.text):
+        if not call.order < sentence.after <= end or not sentence.is_own or sentence.role not in _AGENT:
+            continue
+        if sentence.turn - call.turn > 2 or sentence.text.endswith((":", "?")) or len(sentence.words) < 3:
+            continue
+        if phrases.DIAGNOSES.search(straight(sentence.text)):
             return sentence
     return None
-
-
-def _short(command: str) -> str:
-    line, more, _ = command.strip().partition("\n")
-    line = " ".join(line.replace("`", "'").split())
-    if len(line) > _COMMAND_CHARS:
-        return line[: _COMMAND_CHARS - 1] + "…"
-    return line + " …" if more else line
 
 
 def _base(argument: str) -> str:

@@ -8,20 +8,29 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from qmd.cjk import has_cjk, is_cjk
 from qmd.terms import STOP
+from runtime.distill.voice import OWN, voices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from runtime.distill.transcript import Turn
 
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[\"'(\[*_`]*[A-Z0-9])|(?<=[。！？])")
+# Capitals of Latin, Greek and Cyrillic begin a sentence; other scripts have stops of their own.
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_»]*\s+(?=[\"'(\[*_`«¿¡]*[A-Z0-9À-ÖØ-ÞĀ-ŽΑ-ΩЀ-Я])|(?<=[。！？।؟])")
 _DECORATION = re.compile(r"^(?:[#>\s]+|[-*+]\s+|\d{1,3}[.)]\s+)+")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _TABLE = re.compile(r"^\s*\|")
 _WORD = re.compile(r"[^\W_](?:[\w.'-]*[^\W_])?")
 SENTENCE_LIMIT = 400
+# Korean parts its words.
+_HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7af]")
 _SHORTEST = 8
+_SHORTEST_CJK = 4  # a character is a syllable or a word there
+# A line that ends without one, and is this long, goes on in the next where that begins in lower case: it was wrapped.
+_ENDS = re.compile(r"[.!?:;)\]`'\"]\s*$")
+_WRAPPED = 40
 
 # What an agent says of what it is about to do tells nothing that its calls do not.
 _NARRATES = re.compile(
@@ -61,6 +70,12 @@ class Sentence:
     after: int
     words: tuple[str, ...]
     thought: bool = False
+    voice: str = OWN
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the speaker said it aloud, in words of their own."""
+        return self.voice == OWN and not self.thought
 
 
 def sentences(turns: Iterable[Turn]) -> list[Sentence]:
@@ -70,9 +85,10 @@ def sentences(turns: Iterable[Turn]) -> list[Sentence]:
         if turn.role in ("command", "recap"):
             continue
         thought = turn.role == "compaction"
-        for line, after in zip(turn.texts, turn.after, strict=True):
+        said = zip(turn.texts, turn.after, voices(turn.role, turn.texts), strict=True)
+        for line, after, voice in _unwrapped(said):
             found += (
-                Sentence(text, turn.number, turn.role, len(found) + at, after, tuple(words(text)), thought)
+                Sentence(text, turn.number, turn.role, len(found) + at, after, tuple(words(text)), thought, voice)
                 for at, text in enumerate(split(line))
             )
         last = turn.after[-1] if turn.after else 0
@@ -84,6 +100,24 @@ def sentences(turns: Iterable[Turn]) -> list[Sentence]:
     return found
 
 
+def _unwrapped(lines: Iterable[tuple[str, int, str]]) -> Iterator[tuple[str, int, str]]:
+    """The lines, those joined again that an editor or a terminal broke in the middle of a sentence."""
+    held: tuple[str, int, str] | None = None
+    for line, after, voice in lines:
+        if held is not None and held[2] == voice and _goes_on(held[0], line):
+            held = (f"{held[0].rstrip()} {line}", held[1], voice)
+            continue
+        if held is not None:
+            yield held
+        held = (line, after, voice)
+    if held is not None:
+        yield held
+
+
+def _goes_on(line: str, following: str) -> bool:
+    return len(line) >= _WRAPPED and following[:1].islower() and not _ENDS.search(line)
+
+
 def split(line: str) -> Iterator[str]:
     """The sentences of one line of markdown, without its decoration; tables and scraps give none."""
     if _TABLE.match(line):
@@ -93,18 +127,44 @@ def split(line: str) -> Iterator[str]:
         return  # a log or data that was pasted: no sentence of anybody's
     for text in _SENTENCE.split(bare):
         text = text.strip()
-        if len(text) >= _SHORTEST and any(map(str.isalpha, text)):
-            if _NARRATES.match(text):
+        if len(text) >= (_SHORTEST_CJK if has_cjk(text) else _SHORTEST) and any(map(str.isalpha, text)):
+            if _NARRATES.match(straight(text)):
                 continue
             yield text if len(text) <= SENTENCE_LIMIT else text[: SENTENCE_LIMIT - 1].rstrip() + "…"
 
 
+def straight(text: str) -> str:
+    """The text with typewriter apostrophes, as every pattern here has them."""
+    return text.replace("’", "'")
+
+
 def words(text: str) -> Iterator[str]:
     """The telling words of a text, lower case; what is said with any subject is left out."""
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(straight(text)):
+        if has_cjk(match[0]) and not _HANGUL.search(match[0]):
+            yield from _pairs(match[0])
+            continue
         word = match[0].lower().removesuffix("'s")
         if len(word) > 1 and word not in QUIET and not word.isdigit() and len(word) < 60:
             yield word
+
+
+def _pairs(text: str) -> Iterator[str]:
+    """Overlapping pairs of the characters of scripts that put no space between words; what is Latin there, whole."""
+    run = ""
+    for character in f"{text} ":
+        if is_cjk(character) and (not run or is_cjk(run[-1])):
+            run += character
+            continue
+        if run and is_cjk(run[-1]):
+            yield from (run[at : at + 2] for at in range(len(run) - 1)) if len(run) > 1 else [run]
+            run = ""
+        elif run and (is_cjk(character) or character == " "):
+            if len(run) > 1 and run.lower() not in QUIET:
+                yield run.lower()
+            run = ""
+        if character != " ":
+            run += character
 
 
 def stem(word: str) -> str:

@@ -23,7 +23,7 @@ class Sentence:
         self.words = draw.choices(words, k=12)
         self.text = " ".join(self.words)
         self.place = self.turn = place
-        self.thought, self.role = False, "user"
+        self.thought, self.role, self.voice = False, "user", "own"
 print([each.text for each in central.points([Sentence(place) for place in range(200)], weight, set(), Told())])
 """
 

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.distill.extractive import distil
+from runtime.distill.voice import DOCUMENT, OWN, QUOTED, voices
+from tests.runtime.distill.session import body
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "> we should never use sessions",
+        "Assistant: I decided to use Redis",
+        "2026-05-01T10:00:00Z ERROR token refused",
+        "fatal: Could not read from remote repository.",
+        "$ npm run build",
+        '  File "/srv/app.py", line 12, in main',
+        "    at Object.<anonymous> (/srv/a.js:3:9)",
+        "TypeError: x is not a function",
+        '{"level":"DEBUG","msg":"never use this"}',
+        "<system-reminder>Never mention this</system-reminder>",
+        "@@ -1,3 +1,4 @@",
+        "⎿ Use the other tool",
+        "const limit = compute(a, b)",
+        "from app.auth import refresh",
+    ],
+)
+def test_what_was_pasted_is_quoted(line: str) -> None:
+    assert voices("user", ["Why does this happen?", "", line, "", "Please look."]) == [OWN, OWN, QUOTED, OWN, OWN]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Use the existing helper, never a new one.",
+        "error handling should be in one place",
+        "at least two of them (we need both)",
+        "from now on every handler logs its agent",
+        "let us use one class for both, and return early",
+        "Note: don't touch the migrations.",
+        'I want it to say "done" when it is.',
+        "- keep the old name",
+    ],
+)
+def test_what_was_typed_is_the_speakers_own(line: str) -> None:
+    assert voices("user", [line]) == [OWN]
+
+
+def test_the_paragraph_after_a_log_belongs_to_it_but_the_last_word_is_the_users() -> None:
+    lines = ["It fails:", "", "fatal: no access", "", "Please make sure you have the rights.", "", "Use https instead."]
+    assert voices("user", lines) == [OWN, OWN, QUOTED, OWN, QUOTED, OWN, OWN]
+
+
+def test_a_document_that_is_handed_over_is_one() -> None:
+    lines = ["Implement this plan:", "", "# Plan", "", "Never use sessions."]
+    assert voices("user", lines) == [OWN, OWN, DOCUMENT, OWN, DOCUMENT]
+    assert voices("assistant", lines)[-1] == OWN
+
+
+def test_quoted_text_decides_and_rejects_nothing() -> None:
+    pasted = (
+        "Look at this review:\n\n> We decided to use Redis because it is fast.\n> No, don't keep the cache.\n\n"
+        "Agent: I will always ask first.\n\n<note>Never use tabs.</note>\n\nWhat do you make of it?"
+    )
+    found = distil(body([("user", pasted), ("assistant", "I read it.")]))
+    assert not found.sections["decisions"]
+    assert not found.sections["rejected"]
+
+
+def test_the_users_own_words_beside_a_quotation_count() -> None:
+    text = "> We decided to use Redis.\n\nNo, don't use Redis, because we have no server for it."
+    found = distil(body([("user", text)]))
+    assert [each.text for each in found.sections["rejected"]] == [
+        "No, don't use Redis, because we have no server for it."
+    ]
+
+
+@given(st.sampled_from(["user", "assistant", "task"]), st.lists(st.text(max_size=80), max_size=12))
+def test_every_line_has_a_voice(role: str, lines: list[str]) -> None:
+    assert len(voices(role, lines)) == len(lines)
