@@ -34,6 +34,12 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
                 ratio = cold["p50"] / cold["floor_p50"]
                 times = f"p50 {cold['p50']} ms ({ratio:.1f}× python -c pass), p95 {cold['p95']}"
                 yield f"  {row['arm']}, whole process: {times}"
+        for row in ran:
+            if row["errors"]:
+                count, first = counted(row["errors"], "question"), printable(row["first_error"])
+                yield f"  {row['arm']}: {count} ended with an error and found nothing; the first: {first}"
+        if each["left_out"]:
+            yield f"  left out: {counted(each['left_out'], 'question')} without words or without a relevant document"
         for row in each["arms"]:
             if "skipped" in row:
                 yield f"  skipped {row['arm']}: {printable(row['skipped'])}"

@@ -38,6 +38,7 @@ _IDS = "ids.json"
 _CONFIG = {
     "transcripts": "collections:\n  brain:\n    path: brain\n    trust: session\n",
     "documents": "collections:\n  docs:\n    path: docs\n    trust: note\n",
+    "files": "collections:\n  docs:\n    path: docs\n    pattern: '**/*'\n    trust: note\n",
 }
 
 

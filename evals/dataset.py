@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
 
@@ -33,10 +33,10 @@ class Question:
 class Corpus:
     """Documents that are indexed together. ``key`` is a digest of their content, the same for the same documents.
 
-    ``write(folder)`` puts them into an empty folder, as transcripts of Claude Code (``layout`` ``transcripts``) or as
-    markdown files (``documents``), and returns id by file: a transcript's session id, or a file's name. ``layout``
-    ``home`` stands for a brain that is there already; ``scope`` is then the collection asked ("" for those asked by
-    default) and nothing is written.
+    ``write(folder)`` puts them into an empty folder, as transcripts of Claude Code (``layout`` ``transcripts``), as
+    markdown files (``documents``) or as files of any ending (``files``), and returns id by file: a transcript's session
+    id, or a file's name. ``layout`` ``home`` stands for a brain that is there already; ``scope`` is then the collection
+    asked ("" for those asked by default) and nothing is written.
     """
 
     name: str
@@ -48,16 +48,28 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A named set. ``key`` is a digest of everything in it."""
+    """A named set. ``key`` is a digest of everything in it; ``left_out`` counts its questions that cannot be scored."""
 
     name: str
     corpora: list[Corpus]
     questions: list[Question]
     key: str = field(default="")
+    left_out: int = 0
 
     def corpus(self, name: str) -> Corpus:
         """The corpus of that name."""
         return next(corpus for corpus in self.corpora if corpus.name == name)
+
+
+def clean(text: Any) -> str:
+    """A question's words as the index can be asked them: no space around, none of a character's halves; "" for none."""
+    return "" if text is None else str(text).encode("utf-8", "replace").decode().strip()
+
+
+def repeated(names: Iterable[str]) -> str:
+    """The first name that comes twice, "" where each comes once."""
+    seen: set[str] = set()
+    return next((name for name in names if name in seen or seen.add(name)), "")  # type: ignore[func-returns-value]
 
 
 def digest(parts: Iterable[str]) -> str:

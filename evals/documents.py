@@ -34,7 +34,7 @@ def write_records(records: Sequence[Mapping[str, Any]], folder: Path) -> dict[st
         meta = {"date": record.get("date"), "tags": record.get("tags")}
         text = f"# {title}\n\n{body}" if title and not body.lstrip().startswith(f"# {title}\n") else body
         has_meta = any(value not in (None, "", []) for value in meta.values())
-        _write(folder / name, render(meta, text) if has_meta else f"{text.rstrip()}\n".encode("utf-8", "replace"))
+        write(folder / name, render(meta, text) if has_meta else f"{text.rstrip()}\n".encode("utf-8", "replace"))
         names[name] = identity
     return names
 
@@ -44,10 +44,11 @@ def write_files(data: Mapping[str, Path], folder: Path) -> dict[str, str]:
     for relative, path in data.items():
         target = folder / relative
         target.parent.mkdir(parents=True, exist_ok=True)
-        _write(target, path.read_bytes())
+        write(target, path.read_bytes())
     return {relative: relative for relative in data}
 
 
-def _write(path: Path, data: bytes) -> None:
+def write(path: Path, data: bytes) -> None:
+    """A file of ``data``, as old as every other of a corpus."""
     path.write_bytes(data)
     os.utime(path, (_MTIME, _MTIME))

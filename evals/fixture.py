@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
-from evals.dataset import Corpus, Dataset, Question, digest
+from evals.dataset import Corpus, Dataset, Question, clean, digest, repeated
 from evals.own import corpus_of, documents_of
 from evals.trec import file_corpus
 from qmd import bench
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 
 def is_set(data: Any) -> bool:
-    """Whether parsed JSON is such a fixture."""
-    try:
-        return bool(bench.check(data))
-    except bench.FixtureError:
-        return False
+    """Whether parsed JSON means to be such a fixture; ``read`` says what is wrong with it."""
+    return isinstance(data, dict) and isinstance(data.get("queries"), list)
 
 
 def read(path: Path, data: dict[str, Any], home: Home) -> Dataset:
     """The fixture in ``path``, parsed as ``data``. Raises BadInput; EngineMissing where it needs an index."""
+    try:
+        queries = bench.check(data)
+    except bench.FixtureError as error:
+        raise BadInput(f"{path}: {error}", f"edit {path}") from None
     beside = next((folder for name in (path.stem, "docs") if (folder := path.with_name(name)).is_dir()), None)
     corpus: Corpus
     if beside is not None:
@@ -38,16 +39,18 @@ def read(path: Path, data: dict[str, Any], home: Home) -> Dataset:
         corpus = corpus_of(home, str(data.get("collection") or ""))
         known = documents_of(home, corpus.scope)
     questions = []
-    for index, query in enumerate(bench.check(data)):
+    for index, query in enumerate(queries):
         relevant = {}
         for expected in map(str, query["expected_files"]):
             # One that is not there stays expected: it is missed, as it is in qmd's own count.
             same = [document for document in known if bench.is_same(document, expected)]
             relevant.update(dict.fromkeys(same or [expected], 1))
-        if relevant:
+        if relevant and (text := clean(query["query"])):
             kind = str(query.get("type") or "")
-            questions.append(Question(str(query.get("id") or index), query["query"], corpus.name, relevant, kind))
-    if len({question.id for question in questions}) < len(questions):
-        raise BadInput(f"{path}: two queries of one id", "give each an id of its own")
+            questions.append(Question(str(query.get("id") or index), text, corpus.name, relevant, kind))
+    if not questions:
+        raise BadInput(f"{path}: no query expects a file", f"edit {path}: expected_files")
+    if twice := repeated(question.id for question in questions):
+        raise BadInput(f"{path}: two queries of the id {twice!r}", "give each an id of its own")
     key = digest([corpus.key, *(f"{q.id}\t{q.text}\t{sorted(q.relevant)}\t{q.kind}" for q in questions)])
-    return Dataset(path.stem, [corpus], questions, key)
+    return Dataset(path.stem, [corpus], questions, key, len(queries) - len(questions))

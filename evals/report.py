@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from core.counting import counted
 from core.files import write_atomic
 from core.text import printable
 from evals import chart, metrics
@@ -56,9 +57,17 @@ def _set(each: dict[str, Any]) -> list[str]:
             ([row["arm"], f"{row['questions']:,}", *_figures(row), *_cost(row)] for row in ran),
         )
         lines += _against(ran) + _types(ran) + _abstention(ran) + _cold(ran)
-    skipped = [row for row in each["arms"] if "skipped" in row]
-    lines += [f"- {row['arm']} was skipped: {_cell(row['skipped'])}" for row in skipped]
-    return [*lines, ""] if skipped else lines
+    notes = [f"- {row['arm']} was skipped: {_cell(row['skipped'])}" for row in each["arms"] if "skipped" in row]
+    # Runs that were kept by an earlier version say neither of the two.
+    notes += [
+        f"- {row['arm']}: {counted(row['errors'], 'question')} ended with an error and found nothing;"
+        f" the first: {_cell(row.get('first_error') or 'not kept')}"
+        for row in ran
+        if row["errors"]
+    ]
+    if left_out := each.get("left_out"):
+        notes.append(f"- Left out: {counted(left_out, 'question')} without words or without a relevant document.")
+    return [*lines, *notes, ""] if notes else lines
 
 
 def _figures(row: dict[str, Any]) -> list[str]:

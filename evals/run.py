@@ -150,6 +150,7 @@ def _run_set(
         "corpora": len(built),
         "documents": sum(each.documents for each in built.values()),
         "questions": len(questions),
+        "left_out": dataset.left_out,
         "arms": list(rows.values()),
     }
 

@@ -37,6 +37,7 @@ def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
             **{f"{kind.replace(' ', '_')}_answered": _answered(asked, answers, kind) for kind in WRONG},
         },
         "errors": sum("error" in answer for answer in answers.values()),
+        "first_error": next((str(answer["error"]) for answer in answers.values() if "error" in answer), None),
         "latency_ms": {"p50": _percentile(took, 0.5), "p95": _percentile(took, 0.95)},
     }
 

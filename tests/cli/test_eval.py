@@ -20,6 +20,18 @@ def test_a_run_prints_figures_or_one_object(brain: Brain, tmp_path: Path) -> Non
     assert (result["ok"], result["sets"][0]["arms"][0]["metrics"]["hit@1"]) == (True, 1)
 
 
+def test_questions_that_could_not_be_asked_or_scored_are_told_of(brain: Brain, tmp_path: Path) -> None:
+    folder = small.trec(tmp_path / "set")
+    (folder / "queries.tsv").write_text("q1\tgreen tea\nq2\tsour\x07dough\nq5\tnobody judged this\n")
+    done = brain("eval", "run", "--data", folder, "-a", "ask:mode=lex")
+    assert "ask:mode=lex: 1 question ended with an error and found nothing; the first: bad_query" in done.stdout
+    assert "left out: 1 question without words or without a relevant document" in done.stdout
+    assert brain("eval", "report", "--out", tmp_path / "out").returncode == 0
+    page = (tmp_path / "out" / "report.md").read_text()
+    assert "- ask:mode=lex: 1 question ended with an error" in page
+    assert "- Left out: 1 question without words" in page
+
+
 def test_what_is_no_set_or_arm_is_refused(brain: Brain, tmp_path: Path) -> None:
     for words, said in ((["--data", str(tmp_path)], "holds no question set"), (["-a", "x"], "there is no arm")):
         refused = brain("eval", "run", *words)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from core.errors import BadInput
 from core.home import Home
 from evals import sets
-from evals.dataset import Question, foreign, order, select, split_of
+from evals.dataset import Dataset, Question, foreign, order, select, split_of
 from tests.evals import small
 
 
@@ -79,6 +80,120 @@ def test_locomo_sessions_become_transcripts_with_their_own_dates(tmp_path: Path,
     assert records[0]["message"]["content"] == "Ida: I adopted a grey parrot from the shelter."
 
 
+def _talk(tmp_path: Path, sessions: dict[str, Any], questions: list[dict[str, Any]], **more: Any) -> Path:
+    """A LoCoMo dialog of one plain session, two questions about it, and what else is given."""
+    plain = {
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [{"speaker": "Ida", "dia_id": "D1:1", "text": "I adopted a parrot."}],
+    }
+    asked = [{"question": "Who adopted a parrot?", "evidence": ["D1:1"], "category": 4}]
+    path = tmp_path / "talk.json"
+    path.write_text(
+        json.dumps([{"sample_id": "c", "conversation": {**plain, **sessions}, "qa": asked + questions, **more}])
+    )
+    return path
+
+
+def _written(dataset: Dataset, tmp_path: Path) -> dict[str, list[dict[str, Any]]]:
+    place = tmp_path / "out"
+    place.mkdir()
+    names = dataset.corpora[0].write(place)
+    return {
+        identity: [json.loads(line) for line in (place / name).with_suffix(".jsonl").read_text().splitlines()]
+        for name, identity in names.items()
+    }
+
+
+def test_no_session_of_a_dialog_is_lost_to_a_gap_a_missing_date_or_a_picture(tmp_path: Path, home: Home) -> None:
+    sessions = {
+        "session_2_date_time": "1:00 am on 9 May, 2023",
+        "session_2": [],
+        "session_4_date_time": "2023-06-09T10:00:00+02:00",
+        "session_4": [{"speaker": "Bo", "blip_caption": "a boat"}, {"speaker": "Bo", "text": "We sailed."}, "Aye."],
+        "session_5": [{"speaker": "Bo", "text": ["Pottery", "\ud83d exam"]}],
+        "session_6_date_time": "1:00 am on 9 July, 2023",
+        "session_1_summary": "words",
+    }
+    (dataset,) = sets.load([str(_talk(tmp_path, sessions, []))], home)
+    written = _written(dataset, tmp_path)
+    said = {name: [record["message"]["content"] for record in records] for name, records in written.items()}
+    assert said == {
+        "D1": ["Ida: I adopted a parrot."],
+        "D4": ["Bo: We sailed.", "Aye."],
+        "D5": ["Bo: Pottery \ud83d exam"],
+    }
+    assert [record["timestamp"] for record in written["D4"]] == ["2023-06-09T08:01:00.000Z", "2023-06-09T08:02:00.000Z"]
+    assert "timestamp" not in written["D5"][0], "no date is made up"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "found"),
+    [
+        ("D1:1", ["D1"]),
+        (["D8:6; D9:17", "D:11:26"], ["D11", "D8", "D9"]),
+        ([["D30:05"], ["D1:1, D2:1"]], ["D1", "D2", "D30"]),
+        (["D"], None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_evidence_is_read_in_every_form_that_the_data_has(
+    tmp_path: Path, home: Home, evidence: Any, found: list[str] | None
+) -> None:
+    (dataset,) = sets.load([str(_talk(tmp_path, {}, [{"question": "Who else?", "evidence": evidence}]))], home)
+    assert [sorted(q.relevant) for q in dataset.questions[1:]] == ([found] if found else [])
+    assert dataset.left_out == (0 if found else 1)
+
+
+def test_what_cannot_be_scored_is_left_out_and_counted(tmp_path: Path, home: Home) -> None:
+    questions = [{"question": text, "evidence": ["D1:1"]} for text in ("", None, "half of \ud83d one")]
+    path = _talk(tmp_path, {}, questions)
+    silent = {"conversation": {"session_1": []}, "qa": [{"question": "What?", "evidence": ["D1:1"]}]}
+    path.write_text(json.dumps([*json.loads(path.read_text()), silent, {"sample_id": "d", "conversation": {}}]))
+    (dataset,) = sets.load([str(path)], home)
+    assert [corpus.name for corpus in dataset.corpora] == ["c"]
+    assert [q.text for q in dataset.questions] == ["Who adopted a parrot?", "half of ? one"]
+    assert dataset.left_out == 3
+
+
+def test_one_dialog_alone_is_a_set(tmp_path: Path, home: Home) -> None:
+    path = _talk(tmp_path, {}, [])
+    path.write_text(json.dumps(json.loads(path.read_text())[0]))
+    (dataset,) = sets.load([str(path)], home)
+    assert [q.id for q in dataset.questions] == ["c/0"]
+
+
+@pytest.mark.parametrize(
+    ("sessions", "said"),
+    [
+        ({"session_1_date_time": "once upon a time"}, "talk.json: c: not LoCoMo's form: 'once upon a time' is no date"),
+        ({"session_2": [7]}, "talk.json: c: not LoCoMo's form: AttributeError"),
+    ],
+)
+def test_a_dialog_that_cannot_be_read_is_named(tmp_path: Path, home: Home, sessions: Any, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        sets.load([str(_talk(tmp_path, sessions, []))], home)
+
+
+def test_a_broken_set_in_a_folder_is_no_set_that_is_passed_over(tmp_path: Path, home: Home) -> None:
+    small.trec(tmp_path / "good")
+    (tmp_path / "bench.json").write_text('{"queries": [{"query": "tea", "expected_files": "tea.md"}]}')
+    with pytest.raises(BadInput, match=r"bench.json: Invalid fixture"):
+        sets.load([str(tmp_path)], home)
+    (tmp_path / "bench.json").write_text('[{"conversation": {}, "qa": []}, {"talk": {}}]')
+    with pytest.raises(BadInput, match=r"bench.json: dialog-2"):
+        sets.load([str(tmp_path)], home)
+
+
+def test_grades_headings_and_questions_are_read_as_others_write_them(tmp_path: Path, home: Home) -> None:
+    folder = small.trec(tmp_path / "set")
+    (folder / "queries.tsv").write_bytes(b"q1 how hot is green tea\r\nq2\t\r\nq4\tplums\r\n")
+    (folder / "qrels.tsv").write_bytes(b"topic\titer\tdoc\trel\r\nq1 0 tea 2.0\r\nq2 0 tea 1\r\nq9 0 tea 1\r\n")
+    (dataset,) = sets.load([str(folder)], home)
+    assert [(q.id, q.text, q.relevant) for q in dataset.questions] == [("q1", "how hot is green tea", {"tea": 2})]
+    assert dataset.left_out == 2
+
+
 def test_a_fixture_matches_files_as_qmd_does_and_keeps_what_is_missing_as_expected(tmp_path: Path, home: Home) -> None:
     (dataset,) = sets.load([str(small.fixture(tmp_path / "bench.json"))], home)
     assert [question.relevant for question in dataset.questions] == [{"Guide.md": 1}, {"gone.md": 1}]
@@ -90,7 +205,7 @@ def test_a_fixture_matches_files_as_qmd_does_and_keeps_what_is_missing_as_expect
         ("queries.tsv", "q1\n", "queries.tsv:1: expected 2 fields"),
         ("qrels.tsv", "q1\ttea\tmuch\n", "qrels.tsv:1: 'much' is no grade"),
         ("qrels.tsv", "q9\ttea\t1\n", "no query has a relevant document"),
-        ("queries.tsv", "q1\ta\nq1\tb\n", "two queries of one id"),
+        ("queries.tsv", "q1\ta\nq1\tb\n", "two queries of the id .q1."),
         ("docs.jsonl", '{"id": "a"}\n{"id": "a"}\n', "docs.jsonl:2: a document needs an `id` of its own"),
         ("docs.jsonl", "nonsense\n", "docs.jsonl:1: not JSON"),
     ],
