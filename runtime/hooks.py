@@ -156,7 +156,7 @@ def drain(home: Home) -> int:
                     if tried.get(key) == note["at"]:
                         continue
                     tried[key] = note["at"]
-                    _await_quiet(note["path"])
+                    _await_quiet(note["path"], note["at"])
                     try:
                         settle(home, key, wait_s=_CHILD_LOCK_S, whole=True)
                         settled += 1
@@ -223,12 +223,15 @@ def await_message(path: str, message: str, patience_s: float) -> bool:
         time.sleep(0.005)
 
 
-def _await_quiet(path: str) -> None:
-    """Wait until nobody writes to a transcript any more, for as long as a child has patience."""
+def _await_quiet(path: str, noted: float) -> None:
+    """Wait until nobody writes to a transcript any more, for as long as a child has patience.
+
+    Nor is one taken out of the hands of the hook that has just ``noted`` it (epoch seconds).
+    """
     deadline = time.monotonic() + _CHILD_PATIENCE_S
     while time.monotonic() < deadline:
         try:
-            age = time.time() - os.stat(path).st_mtime
+            age = time.time() - max(os.stat(path).st_mtime, noted)
         except OSError:
             age = 0.0  # about to be made
         if age > _QUIET_S:

@@ -209,12 +209,20 @@ def is_untidy(home: Home) -> bool:
 
 
 def tidy(home: Home, stop: Callable[[], bool]) -> bool:
-    """Merge the segments of the full text, write back the databases' logs where they are long, sweep the corpus.
+    """Write back the databases' logs where they are long, merge the segments of the full text, sweep the corpus.
 
-    ``stop`` is asked between two steps of a few milliseconds each; returns False where it ended the merging. Raises
-    Internal and EngineMissing.
+    ``stop`` is asked between two steps of a few milliseconds each; returns False where it ended the merging, after
+    which nothing more is written. Raises Internal and EngineMissing.
     """
+    _write_back(home)
     merged = _merge(home, stop)
+    if merged:
+        _write_back(home)
+        sweep_temporaries(home.path(_DISTILLED))
+    return merged
+
+
+def _write_back(home: Home) -> None:
     for path in filter(wal.is_long, _databases(home)):
         try:
             wal.checkpoint(path)
@@ -222,8 +230,6 @@ def tidy(home: Home, stop: Callable[[], bool]) -> bool:
             continue  # whoever writes now is followed by another hook, which looks again
         except apsw.Error as error:
             raise translate(error, path) from error
-    sweep_temporaries(home.path(_DISTILLED))
-    return merged
 
 
 def _merge(home: Home, stop: Callable[[], bool]) -> bool:
