@@ -98,7 +98,8 @@ _BEFORE = 256
 _AFTER = 8192
 _OF_WHOLES = ("private", "key", "token")
 _OF_LINES = frozenset(("url", "header", "cookie", "assignment", "flag", "spoken", "code"))
-_CHUNK = 4096
+_CHUNK = 1024
+_GOES_ON = ("\\", "=", ":", "(")
 _PASSES = 4
 
 
@@ -166,10 +167,15 @@ def _plain(text: str, counts: dict[str, int]) -> str:
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """``text`` in pieces of whole lines: the automaton tells where among them the slow rules are needed."""
+    """``text`` in pieces of whole lines: the automaton tells where among them the slow rules are needed.
+
+    A line that goes on in the next one stays with it.
+    """
     start = 0
     while start < len(text):
         end = text.find("\n", start + _CHUNK) + 1 or len(text)
+        while end < len(text) and text[end - 2 : end - 1] in _GOES_ON:
+            end = text.find("\n", end) + 1 or len(text)
         yield text[start:end]
         start = end
 

@@ -269,3 +269,10 @@ def test_a_password_is_found_where_people_leave_one(label: str) -> None:
 def test_what_is_left_beside_a_password_is_left(text: str, left: str) -> None:
     assert redact(text)[0] == left
     assert redact(left) == (left, {})
+
+
+def test_a_line_that_goes_on_in_the_next_is_looked_at_with_it() -> None:
+    cookie = LABELLED.Maker(13).some(LABELLED.ALNUM, 32)
+    text = f"curl https://app.example.org/me \\\n  -b 'sessionid={cookie}'\npassword =\n  'Tangerine42!'\n"
+    for before in range(900, 1100):
+        assert redact("x" * before + "\n" + text)[1] == {"cookie": 1, "password": 1}
