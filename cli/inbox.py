@@ -13,7 +13,7 @@ from runtime import inbox
 
 _GROUNDS = (
     Option("--why", metavar="TEXT", default="", help="what a decision or a rejection rests on"),
-    Option("--alternatives", metavar="A; B", default="", help="what was turned down for it, separated by semicolons"),
+    Option("--alternatives", metavar="A; B", default="", help="what else was considered, separated by semicolons"),
     Option("--force", help="keep it although the gate refuses it; nothing overrides the rule against secrets"),
 )
 _ENTRY = "an entry's id, the end of one, or its uri"

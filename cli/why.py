@@ -58,7 +58,7 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
         if found["why"]:
             yield f"   why: {found['why']}"
         if found["alternatives"]:
-            yield f"   instead of: {'; '.join(found['alternatives'])}"
+            yield f"   alternatives: {'; '.join(found['alternatives'])}"
         if found["supersedes"]:
             yield f"   supersedes: {found['supersedes']}"
         yield ""

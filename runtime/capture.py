@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _CANDIDATES = 5
+# What an entry rests on stands below these; the last two were written until the option's own name was.
+_GROUNDS = ("\n\nWhy: ", "\n\nAlternatives:\n", "\n\nInstead of:\n", "\n\nBetter:\n")
 
 
 def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "", **fields: Any) -> inbox.Entry:
@@ -104,4 +106,6 @@ def _twin(home: Home, text: str, project: str, older: entries.Stored | None) -> 
 def _said(stored: entries.Stored) -> str:
     """What an entry says, without the heading and the grounds that were put around it."""
     body = stored.body.partition("\n")[2] if stored.body.startswith("# ") else stored.body
-    return body.partition("\n\nWhy: ")[0].strip() or stored.title
+    for heading in _GROUNDS:
+        body = body.partition(heading)[0]
+    return body.strip() or stored.title

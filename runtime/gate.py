@@ -26,30 +26,57 @@ class Refusal:
 
 _REASON = re.compile(
     r"\b(because|since|so that|instead of|rather than|in order to|reason|why|decided|prefer|avoid|never|always|must"
-    r"|should|turned out|caused by|due to|trade-?off|otherwise|means that|therefore|rejected?|lesson"
-    r"|careful|beware|don'?t)\b",
+    r"|should|turned out|turns out|caused by|due to|trade-?off|otherwise|means that|therefore|rejected?|lesson"
+    r"|careful|beware|don'?t|by \w+ing|as long as|unless|whenever|learned)\b",
     re.IGNORECASE,
 )
 _DIFF = re.compile(r"^(diff --git |index [0-9a-f]{7,}\.\.|@@ -\d+(,\d+)? \+\d+|--- a/|\+\+\+ b/)")
 _COMMIT = re.compile(r"^(commit [0-9a-f]{7,40}\b|[*|\\/ ]*[0-9a-f]{7,40}\s+\S|Author: .+<.+@.+>)")
 _LS = re.compile(r"^([-dlbcps][rwxsStT-]{9}[@+.]?\s|total \d+$)")
 _TREE = re.compile(r"^[\s│|]*(├──|└──|\|--|`--)")
+# Lines of git's reports: what it says of a tree, and how much a change changed.
+_REPORT = re.compile(
+    r"^(On branch \S+$|Your branch is |nothing to commit|Changes (not staged|to be committed)|Untracked files:"
+    r"|\s*\(use \"git "
+    r"|\s*\S+\s+\|\s+(\d+ [+-]*|Bin .*)$|\s*\d+ files? changed,)"
+)
 _PATH = re.compile(r"^(\.{0,2}/)?[\w@.+-]+(/[\w@.+ -]+)*(/|\.[A-Za-z]\w{0,9})$")
 _STATUS = re.compile(r"^(\s?[MADRCU?]{1,2}\s+|\s*(modified|new file|deleted|renamed):\s+)\S+$")
+# What a list of files is headed by, and such a list on one line.
+_FILES = re.compile(
+    r"^\W*((all |the )?(files?|modified|changed|touched|new|created|deleted|edited)( files?)?( (changed|modified"
+    r"|touched|added"
+    r"|created|edited|deleted))?)\s*:\s*",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"^\s*([-*•]\s+|\d{1,3}[.)]\s+)?`?([^`]*?)`?,?\s*$")
 _TESTS = re.compile(
-    r"(^=+ .*\b\d+ (passed|failed|error)|^\s*(PASS|FAIL|ok)\s+[\w./-]+(\s|$)|^--- (PASS|FAIL): "
+    r"(^(All )?\d+ tests? (are )?(pass(ed|ing)?|green)[.!]?$|^(All )?tests (are )?(now )?(pass(ed|ing)?"
+    r"|green)( now)?[.!]?$"
+    r"|^\d+ (passed|failed)\b[\w ,]*( in [\d.]+ ?s)?$|^(FAILED|ERROR|PASSED) \S+::\S+|^=+ .*\b\d+ (passed|failed"
+    r"|error)|^\s*(PASS|FAIL|ok)\s+[\w./-]+(\s|$)|^--- (PASS|FAIL): "
     r"|^test result: (ok|FAILED)|^Tests?:\s+\d+ (passed|failed)|^\d+ passing \(|^Ran \d+ tests? in )"
 )
 _CODE = re.compile(
-    r"(^\s*(def|class|import|from|return|const|let|var|function|public|private|static|func|fn|use|impl|struct|enum|type"
+    r"(^\s*(def|class|import|from|return|const|let|var|function|public|private|static|func|fn|use|impl|struct"
+    r"|enum|type"
     r"|interface|export|package|#include|@\w+|if|for|while|else|elif|try|except|catch|switch|case)\b.*[:;{(,)=>]\s*$"
-    r"|^\s*(import|from|return|raise|yield|pass|break|continue)(\s+[\w.,'\"()]+){0,3}$|[;{}]\s*$|^\s*[\w.\[\]'\"]+\s*[+*/-]?=\s*\S|^\s*[\w.]+\(.*\)\s*;?$|^\s*[)\]}]+[,;]?$)"
+    r"|^\s*(import|from|return|raise|yield|pass|break|continue)(\s+[\w.,'\"()]+){0,3}$|[;{}]\s*$"
+    r"|^\s*[\w.\[\]'\"]+\s*[+*/-]?=\s*\S|^\s*[\w.]+\(.*\)\s*;?$|^\s*[)\]}]+[,;]?$)"
 )
 # What only code has: a preprocessor's line, an indented line with an operator or a call, an end that something follows.
 _CODE_TOO = re.compile(
-    r"^\s*#\s*(define|ifdef|ifndef|if|elif|else|endif|include|undef|pragma|error)\b|^(\s{2,}|\t)\S.*([=(){}\[\]<>]|->|::|&&|\|\|)"
+    r"^\s*#\s*(define|ifdef|ifndef|if|elif|else|endif|include|undef|pragma|error)\b|^(\s{2,}"
+    r"|\t)\S.*([=(){}\[\]<>]|->|::|&&|\|\|)"
     r"|^\s*\S.*[({\[]\s*$|^\s*[\w.\[\]'\"$-]+\(.*[),]\s*$|^\s*@\w[\w.]*(\(.*)?$|^(\s{2,}|\t)\S+,?$"
 )
+# What only a program begins with; commands, patterns and queries are notes of one line, or a procedure.
+_PROGRAM = re.compile(
+    r"^\s*((def|class|func|fn|function|async|const|let|var|import|return|public|private|protected|package|struct|interface"
+    r"|impl)\b|from \S+ import\b|#include|@\w|(for|if|while|switch) \()|=>\s*\{|\)\s*\{\s*$"
+)
+_YAML = re.compile(r"^\s*(- )?[\w./-]+:(\s+\S+)?$|^\s*- \S+$")
+_YAML_BELOW = re.compile(r"^\s+(- )?[\w./-]+:(\s+\S+)?$")
 _COMMENT = re.compile(r"^\s*(//|#(\s|!|$)|\*(\s|/|$)|/\*|--\s|;;|%\s|<!--)")
 # Comments over several lines: how each begins and ends.
 _BLOCKS = (
@@ -61,8 +88,10 @@ _POD = re.compile(r"^=[a-z]\w*")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _STAMPED = re.compile(r"^\s*([-*]\s+)?\[?(\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d(:\d\d)?\]?\s*\S")
 _DEED = re.compile(
-    r"^\s*([-*]\s+|\d+[.)]\s+|I\s+|We\s+|Then\s+|Today( I| we)?[, ]+)*"
-    r"(ran|read|edited|updated|created|added|fixed|removed|deleted|renamed|moved|refactored|committed|pushed|merged|opened"
+    r"^\s*([-*]\s+|\d+[.)]\s+|(I|We)(['’]ve| have)?\s+|Then\s+|Today( I| we)?[, ]+|(successfully|just|now|also)\s+"
+    r"|((today'?s|daily|weekly|work|session|status)\s+)?(summary|log|update|recap|progress|report|done)\s*:\s*)*"
+    r"(ran|read|edited|updated|created|added|fixed|removed|deleted|renamed|moved|refactored|committed|pushed"
+    r"|merged|opened"
     r"|checked|looked|searched|wrote|implemented|installed|built|tested|debugged|reviewed|worked|finished|completed"
     r"|started|changed|deployed)\b",
     re.IGNORECASE,
@@ -73,7 +102,7 @@ _WHERE = re.compile(
     re.IGNORECASE,
 )
 
-# Below these many lines, text of a kind is an example in somebody's argument.
+# Below these many lines, text of a kind is an example in somebody's argument, unless it stands alone.
 _LINES = 4
 _CODE_LINES = 6
 # A line of prose has so many words, and at least so many.
@@ -92,13 +121,19 @@ def judge(text: str) -> Refusal | None:
 
 
 def similar(first: str, second: str) -> bool:
-    """Whether two notes say the same: nine words in ten shared, the same numbers, and neither denies the other."""
-    mine, theirs = _words(first), _words(second)
+    """Whether two notes say the same: nine words in ten shared, the same numbers, and neither denies the other.
+
+    Where one thing is set against another ("over", "not", "before"), which is which counts as well.
+    """
+    mine, theirs = set(_words(first)), set(_words(second))
     if not mine or not theirs or (mine & _DENIALS) != (theirs & _DENIALS):
         return False
     if _numbers(mine) != _numbers(theirs):
         return False
-    return len(mine & theirs) >= _SAME * len(mine | theirs)
+    if len(mine & theirs) < _SAME * len(mine | theirs):
+        return False
+    compared = any(_COMPARES.search(text) for text in (first, second))
+    return not compared or _shared(first, theirs) == _shared(second, mine)
 
 
 _SAME = 0.85
@@ -106,14 +141,21 @@ _DENIALS = frozenset(
     "not no never don dont doesn't without instead stop avoid isn't aren't won't can't cannot reject rejected".split()
 )
 _EMPTY = frozenset(
-    "a an the is are was were be to of in on at and or it its this that for with as by we i you our my your".split()
+    "a an the is are was were be to of in on at and or it its this that for with as by we i you our my your"
+    " every each over than".split()
 )
+_COMPARES = re.compile(r"\b(over|than|instead|rather|not|before|after|above|below)\b|\bfrom\b.*\bto\b", re.IGNORECASE)
 
 
-def _words(text: str) -> set[str]:
+def _shared(text: str, others: set[str]) -> list[str]:
+    return list(dict.fromkeys(word for word in _words(text) if word in others))
+
+
+def _words(text: str) -> list[str]:
     # "force-push" and "force push" are the same words.
     words = re.findall(r"[^\W_]+(?:[.'][^\W_]+)*", text.lower())
-    return {word.rstrip("s") if len(word) > 3 else word for word in words} - _EMPTY
+    stems = [word.rstrip("s") if len(word) > 3 else word for word in words]
+    return [word for word in stems if word not in _EMPTY]
 
 
 def _numbers(words: set[str]) -> set[str]:
@@ -130,13 +172,34 @@ def _reasoned(lines: Iterable[str]) -> bool:
 
 def _is_history(lines: list[str]) -> bool:
     commits = sum(bool(_COMMIT.match(line)) for line in lines)
-    return (commits >= 3 and commits / len(lines) >= 0.3) or any(_DIFF.match(line) for line in lines)
+    reports = sum(bool(_REPORT.match(line)) for line in lines)
+    return (
+        (commits >= 3 and commits / len(lines) >= 0.3)
+        or (commits >= 2 and (commits == len(lines) or lines[0].startswith("commit ")))
+        or (reports >= 2 and reports / len(lines) >= _MOST)
+        or any(_DIFF.match(line) for line in lines)
+    )
 
 
 def _is_inventory(lines: list[str]) -> bool:
-    kinds = (_LS, _TREE, _STATUS)
-    listed = [line for line in lines if any(kind.match(line) for kind in kinds) or _PATH.match(line.strip())]
-    return len(listed) >= _LINES and len(listed) / len(lines) >= _MOST
+    if _reasoned(lines):
+        return False
+    listed = headed = 0
+    for line in lines:
+        rest = _FILES.sub("", line)
+        if rest != line:
+            # "Files changed: a.py, b.py", or what heads the list below it.
+            parts = [part.strip(" `") for part in rest.split(",")] if rest.strip() else []
+            if all(_PATH.match(part) for part in parts):
+                headed += 1
+                listed += len(parts) > 1
+            continue
+        item = _ITEM.match(line)
+        named = item is not None and _PATH.match(item[2].strip())
+        listed += bool(named or any(kind.match(line) for kind in (_LS, _TREE, _STATUS)))
+    if headed + listed >= len(lines):
+        return listed >= (1 if headed else 2)
+    return listed >= _LINES and listed / len(lines) >= _MOST
 
 
 def _is_tests(lines: list[str]) -> bool:
@@ -144,6 +207,33 @@ def _is_tests(lines: list[str]) -> bool:
 
 
 def _is_code(lines: list[str]) -> bool:
+    return _is_listing(lines) or _is_bare(lines)
+
+
+def _is_bare(lines: list[str]) -> bool:
+    """Whether it is program or data from its first line to its last, however short; one line is a command."""
+    bare = _uncommented([line for line in lines if not _FENCE.match(line)])
+    if len(bare) < 2:
+        return False
+    if any(map(_PROGRAM.search, bare)):
+        return all(any(kind.search(line) for kind in (_PROGRAM, _CODE, _CODE_TOO)) for line in bare)
+    if all(_YAML.match(line) for line in bare):
+        return len(bare) >= _LINES and sum(bool(_YAML_BELOW.match(line)) for line in bare) >= 2
+    return _is_json("\n".join(bare))
+
+
+def _is_json(text: str) -> bool:
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    import json
+
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_listing(lines: list[str]) -> bool:
     fenced: list[str] = []
     plain: list[str] = []
     inside = False

@@ -107,7 +107,7 @@ def write(
         "schema": SCHEMA,
     }
     try:
-        write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}{_grounds(type, why, others)}"))
+        write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}{_grounds(why, others)}"))
     except OSError as error:
         fix = "free the place or choose another one: export BRAIN_INBOX_DIR=…"
         raise Internal(f"cannot write {path}: {error.strerror}", fix) from None
@@ -121,12 +121,11 @@ def heading(type: str, title: str) -> str:
     return f"# {title}" if type == "note" else f"# {type.capitalize()}: {title}"
 
 
-def _grounds(type: str, why: str, alternatives: list[str]) -> str:
+def _grounds(why: str, alternatives: list[str]) -> str:
     """What the entry rests on, as the end of its body."""
     text = f"\n\nWhy: {why}" if why else ""
     if alternatives:
-        said = "Better" if type == "rejected" else "Instead of"
-        text += f"\n\n{said}:\n" + "".join(f"\n- {other}" for other in alternatives)
+        text += "\n\nAlternatives:\n" + "".join(f"\n- {other}" for other in alternatives)
     return text
 
 

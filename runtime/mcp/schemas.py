@@ -128,7 +128,7 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool]] = {
                     "items": {"type": "string"},
                     "maxItems": 20,
                     "default": [],
-                    "description": "What was turned down for it",
+                    "description": "What else was considered",
                 },
                 "project": {"type": "string", "default": "", "description": "The project's folder"},
                 "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "default": []},

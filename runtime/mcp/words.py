@@ -68,7 +68,7 @@ def _decided(envelope: dict[str, Any]) -> str:
         if found["why"]:
             items.append(f"   {fence.MARK}why: {fence.line(found['why'])}")
         if found["alternatives"]:
-            items.append(f"   {fence.MARK}instead of: {fence.line('; '.join(found['alternatives']))}")
+            items.append(f"   {fence.MARK}alternatives: {fence.line('; '.join(found['alternatives']))}")
     if not envelope["decisions"]:
         items.append("No decision was noted. What sessions say is talk, not a decision:")
     for found in envelope["evidence"]:

@@ -16,6 +16,7 @@ from runtime.ask import Asker, Request
 from runtime.capture import capture
 from runtime.hits import NotFound
 from runtime.why import why
+from tests.runtime import notes
 
 OLD = "Refresh the access token sixty seconds early, under one lock"
 NEW = "Refresh the access token lazily, on the first rejected request"
@@ -41,7 +42,7 @@ def test_grounds_tell_a_decision_from_a_log(home: Home) -> None:
     assert (stored.meta["why"], stored.meta["alternatives"]) == ("hid 409s", ["a cap", "jitter"])
     assert stored.body == (
         "# Decision: Removed the retry loop\n\nRemoved the retry loop\n\nWhy: hid 409s\n\n"
-        "Instead of:\n\n- a cap\n- jitter\n"
+        "Alternatives:\n\n- a cap\n- jitter\n"
     )
 
 
@@ -156,3 +157,29 @@ def test_why_has_decisions_newest_first_then_evidence(indexed: Home) -> None:
     ]
     assert [each["uri"] for each in found["evidence"]] == ["qmd://brain/s1.md"]
     assert why(indexed, load(indexed), "kubernetes helm chart")["error"] == "no_results"
+
+
+@pytest.mark.parametrize("text", notes.SECRETS)
+def test_a_note_with_a_secret_is_refused_even_by_force(home: Home, text: str) -> None:
+    with pytest.raises(Refused):
+        capture(home, text, force=True)
+
+
+@pytest.mark.parametrize(("there", "said"), notes.SAID_AGAIN)
+def test_the_entry_that_says_the_same_is_named(indexed: Home, there: str, said: str) -> None:
+    first = capture(indexed, there)
+    with pytest.raises(Refused) as refusal:
+        capture(indexed, said)
+    assert first.entry_id in refusal.value.message
+    assert first.title in refusal.value.message
+
+
+@pytest.mark.parametrize("heading", ["Instead of", "Better", "Alternatives"])
+def test_an_entry_is_compared_without_its_grounds_however_they_are_headed(indexed: Home, heading: str) -> None:
+    first = capture(indexed, "Refresh the token lazily", type="decision", alternatives=["early", "in a worker"])
+    path = Path(first.path)
+    path.write_text(path.read_text().replace("Alternatives:", f"{heading}:"))
+    indexing.index(indexed, load(indexed))
+    with pytest.raises(Refused) as refusal:
+        capture(indexed, "refresh the token lazily")
+    assert first.entry_id in refusal.value.message

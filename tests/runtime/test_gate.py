@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.redaction import redact
 from runtime.gate import judge, similar
+from tests.runtime import notes
 
 REFUSED = {
     "git-history": [
@@ -113,3 +115,33 @@ def test_the_same_thing_said_again_is_a_duplicate() -> None:
 )
 def test_another_number_or_a_denial_is_another_thing(first: str, second: str) -> None:
     assert not similar(first, second)
+
+
+@pytest.mark.parametrize("text", notes.WORTH)
+def test_a_note_worth_keeping_is_kept(text: str) -> None:
+    assert judge(text) is None
+    assert not redact(text)[1]
+
+
+@pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule, texts in notes.UNWORTHY.items() for text in texts])
+def test_a_note_that_can_be_had_again_is_refused_however_short(rule: str, text: str) -> None:
+    refusal = judge(text)
+    assert refusal is not None
+    assert (refusal.rule, ", which " in refusal.message) == (rule, True), "the message gives the reason"
+
+
+@pytest.mark.parametrize(("there", "said"), notes.SAID_AGAIN)
+def test_the_same_in_other_words_is_a_duplicate(there: str, said: str) -> None:
+    assert similar(there, said)
+    assert similar(said, there)
+
+
+@pytest.mark.parametrize(("there", "said"), notes.SAID_OTHERWISE)
+def test_nearly_the_same_words_that_say_another_thing_are_none(there: str, said: str) -> None:
+    assert not similar(there, said)
+    assert not similar(said, there)
+
+
+def test_the_sets_are_of_thirty_each() -> None:
+    refused = sum(map(len, notes.UNWORTHY.values())) + len(notes.SECRETS) + len(notes.SAID_AGAIN)
+    assert (len(notes.WORTH), refused) >= (30, 30)
