@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    import apsw
+
 
 class Filters:
     """Which documents may answer. ``fields`` are (name, "=" or "GLOB", value) over the frontmatter, any item of a list.
@@ -33,6 +35,19 @@ class Filters:
     def within(self, collections: tuple[str, ...]) -> Filters:
         """The same of ``collections`` alone."""
         return Filters(collections, since=self.since, until=self.until, fields=self.fields)
+
+    def restrict(self, connection: apsw.Connection) -> bool:
+        """Whether there is a document that they leave out, as far as a glance can tell. Raises apsw.Error."""
+        if self.since is not None or self.until is not None or self.fields:
+            return True
+        if not self.collections:
+            return False
+        # Most collections of a configuration are empty, among them those that are asked by name alone.
+        others = [
+            name for (name,) in connection.execute("SELECT name FROM store_collections") if name not in self.collections
+        ]
+        held = "SELECT 1 FROM documents WHERE collection = ? AND active = 1 LIMIT 1"
+        return any(connection.execute(held, (name,)).get for name in others)
 
     def sql(self) -> tuple[str, list[Any]]:
         """A condition over ``documents d JOIN brain_facts f``, and its bindings."""

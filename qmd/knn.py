@@ -50,6 +50,20 @@ class Nearest:
         self.best = max((near.best for near in documents.values()), default=floor)
 
 
+class Look:
+    """What ``chunks`` is to find, told to a process that has the vectors of ``index`` in memory.
+
+    ``among`` and ``bindings`` select those that it may find, "" all.
+    """
+
+    __slots__ = ("among", "bindings", "index", "space")
+
+    def __init__(self, connection: apsw.Connection, space: Space, filters: Filters) -> None:
+        self.index = str(connection.filename)
+        self.space = space
+        self.among, self.bindings = within(space, filters) if filters.restrict(connection) else ("", [])
+
+
 def nearest(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, *, restricted: bool = True
 ) -> Nearest:
@@ -57,9 +71,17 @@ def nearest(
 
     ``restricted`` is False where the filters let all through. Raises apsw.Error; ``vec0`` must be loaded.
     """
-    found = _chunks(connection, space, vector, filters, restricted)
-    if not found:
+    return documents(connection, chunks(connection, space, vector, filters, restricted), filters)
+
+
+def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], filters: Filters) -> Nearest:
+    """The documents that ``chunks`` are of, as far as ``filters`` let them through. Raises apsw.Error.
+
+    The chunks are (id, L2 distance of vectors of length 127), nearest first.
+    """
+    if not chunks:
         return Nearest({}, 0.0)
+    found = [(chunk, _cosine(distance)) for chunk, distance in chunks]
     floor = found[-1][1]
     first: dict[int, tuple[int, float]] = {}
     for chunk, cosine in found:
@@ -82,12 +104,12 @@ def nearest(
         for chunk, cosine in reversed(found):
             if chunk // SPAN in scales and chunk in kind_of:
                 scales[chunk // SPAN][kind_of[chunk] == SECTION] = cosine
-    documents: dict[int, Near] = {}
+    nearest: dict[int, Near] = {}
     for cut, document, _ in rows:
         chunk, cosine = first[cut]
         mean = sum(scales[cut]) / 2 if cut in scales else cosine
-        documents[document] = Near(mean, cosine, chunk)
-    return Nearest(documents, floor)
+        nearest[document] = Near(mean, cosine, chunk)
+    return Nearest(nearest, floor)
 
 
 def place(connection: apsw.Connection, near: Near) -> None:
@@ -116,21 +138,25 @@ def scan(
     return list(rows)
 
 
-def _chunks(
+def chunks(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool
 ) -> list[tuple[int, float]]:
-    """(chunk, cosine), nearest first."""
-    if restricted:
-        condition, bindings = filters.sql()
-        only = (
-            " AND rowid IN (SELECT c.id FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-            " JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
-            f" JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition})"
-        )
-        found = scan(connection, space, vector, DEPTH, only, [space.layout, *bindings])
-    else:
-        found = _all(connection, space, vector)
-    return [(chunk, _cosine(distance)) for chunk, distance in found]
+    """(chunk, L2 distance) of the nearest ``DEPTH``, nearest first. Raises apsw.Error; ``vec0`` must be loaded."""
+    if not restricted:
+        return _all(connection, space, vector)
+    among, bindings = within(space, filters)
+    return scan(connection, space, vector, DEPTH, f" AND rowid IN ({among})", bindings)
+
+
+def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:
+    """SQL that selects the ids of the chunks of all documents that ``filters`` let through, and its bindings."""
+    condition, bindings = filters.sql()
+    return (
+        "SELECT c.id FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+        " JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
+        f" JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition}",
+        [space.layout, *bindings],
+    )
 
 
 def _all(connection: apsw.Connection, space: Space, vector: bytes) -> list[tuple[int, float]]:

@@ -17,9 +17,10 @@ from qmd.terms import Analyzer, Terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, Protocol
 
+    from qmd.beside import Beside
     from qmd.knn import Near, Nearest
     from qmd.vectors import Space
 
@@ -41,31 +42,42 @@ _ROW_BUDGET = 12_000
 class Meaning:
     """A question's vector in a space, and what it counts (0–1) in each collection, ``default`` in the others.
 
-    ``vector`` gives it: words are searched first, so that another process can encode the question meanwhile.
+    ``vector`` gives it: words are searched first, so that another process can encode the question meanwhile. So may
+    others look up the ``chunks`` (as ``qmd.knn.chunks`` does); where nobody does, or gives None, it is done here.
     """
 
-    __slots__ = ("default", "space", "vector", "weights")
+    __slots__ = ("chunks", "default", "space", "vector", "weights")
 
-    def __init__(self, space: Space, vector: Callable[[], bytes], weights: dict[str, float], default: float) -> None:
+    def __init__(
+        self,
+        space: Space,
+        vector: Callable[[], bytes],
+        weights: dict[str, float],
+        default: float,
+        chunks: Callable[[], list[tuple[int, float]] | None] | None = None,
+    ) -> None:
         self.space = space
         self.vector = vector
         self.weights = weights
         self.default = default
+        self.chunks = chunks
 
 
 class Searcher:
     """Any number of searches over one connection.
 
-    Of the last search: ``share`` is what its best document has of what endless matches of every term would give,
-    ``passages`` how many there are to search, ``cosine`` the nearest chunk's (None where no vector took part).
+    What does not depend on the rest is looked for by ``beside`` at the same time. Of the last search: ``share`` is what
+    its best document has of what endless matches of every term would give, ``passages`` how many there are to search,
+    ``cosine`` the nearest chunk's (None where no vector took part).
     """
 
     # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
     # a name of its own.
     _made = 0
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, beside: Beside | None = None) -> None:
         self.connection = connection
+        self.beside = beside
         self.analyzer = Analyzer(connection)
         self.rows: list[tuple[int, float, int, Any]] = []
         self.share = 0.0
@@ -143,6 +155,7 @@ class _Search:
         self._weights: list[float] = []
         self._frequencies: list[float] = []
         self._connection = searcher.connection
+        self._beside = searcher.beside
         self._analyzer = searcher.analyzer
         self._positions = searcher.rows
         self._function = searcher.function
@@ -174,9 +187,11 @@ class _Search:
         """The documents whose chunks are nearest; they take part whether or not a word of theirs matches."""
         from qmd import knn
 
-        self._nearest = knn.nearest(
-            self._connection, meaning.space, meaning.vector(), self._filters, restricted=bool(self._only_documents)
-        )
+        chunks = meaning.chunks() if meaning.chunks is not None else None
+        if chunks is None:
+            restricted = bool(self._only_documents)
+            chunks = knn.chunks(self._connection, meaning.space, meaning.vector(), self._filters, restricted)
+        self._nearest = knn.documents(self._connection, chunks, self._filters)
         if self._nearest.documents:
             self.cosine = self._nearest.best
         for document in self._nearest.documents:
@@ -287,10 +302,9 @@ class _Search:
 
     def _restriction(self) -> tuple[str, str, list[Any]]:
         """The filters as conditions on the rowids of documents_fts and of brain_passages; none where all may answer."""
-        filters = self._filters
-        if filters.since is None and filters.until is None and not filters.fields and self._all_collections():
+        if not self._filters.restrict(self._connection):
             return "", "", []
-        condition, bindings = filters.sql()
+        condition, bindings = self._filters.sql()
         source = f"FROM documents d JOIN brain_facts f ON f.document_id = d.id WHERE {condition}"
         # The unary plus keeps SQLite from running the match once for each id.
         documents = f" AND +rowid IN (SELECT d.id {source})"
@@ -299,10 +313,6 @@ class _Search:
             f" (SELECT c.id FROM brain_contents c WHERE c.hash IN (SELECT d.hash {source}))"
         )
         return documents, contents, bindings
-
-    def _all_collections(self) -> bool:
-        known = {name for (name,) in self._connection.execute("SELECT name FROM store_collections")}
-        return not self._filters.collections or known.issubset(self._filters.collections)
 
     def _dated(self, boost: Boost) -> set[int]:
         """Documents of the days that the question names, the newest first, for nomination; at most 500."""
@@ -328,8 +338,9 @@ class _Search:
             return
         nominating, match = self._expressions(terms, known, live)
         skip = match[1]
+        found = self._begin("documents_fts", nominating, max(_DOCUMENTS, self._limit), self._only_documents)
         passages = self._nominate("brain_passages", nominating, max(_PASSAGES, 2 * self._limit), self._only_passages)
-        documents = self._nominate("documents_fts", nominating, max(_DOCUMENTS, self._limit), self._only_documents)
+        documents = found()
         if dated:
             among = ",".join(map(str, dated))
             documents |= self._nominate(
@@ -414,16 +425,15 @@ class _Search:
         return nominating, (f"({nominating}) AND ({full})", len(rare))
 
     def _nominate(self, table: str, match: str, depth: int, only: str, bound: bool = True) -> set[int]:
-        # filepath does not count; a passage's inner words count half of its body.
-        weights = f"0, {TITLE_WEIGHT}, 1" if table == "documents_fts" else "1, 0.5"
-        return {
-            rowid
-            for (rowid,) in self._connection.execute(
-                f"SELECT rowid FROM {table} WHERE {table} MATCH ?{only}"
-                f" ORDER BY bm25({table}, {weights}) LIMIT {depth}",
-                (match, *(self._bindings if only and bound else ())),
-            )
-        }
+        return _best(self._connection, table, match, depth, only, self._bindings if only and bound else ())
+
+    def _begin(self, table: str, match: str, depth: int, only: str) -> Callable[[], set[int]]:
+        """The same, by the other connection where that is free; what is returned gives the rows."""
+        bindings = self._bindings if only else ()
+        begun = None
+        if self._beside is not None:
+            begun = self._beside.begin(lambda connection: _best(connection, table, match, depth, only, bindings))
+        return begun or (lambda: _best(self._connection, table, match, depth, only, bindings))
 
     def _locate(self, table: str, match: str, ids: set[int]) -> list[tuple[int, float, int, Any]]:
         """(rowid, length relative to the average, rows of the table, positions by phrase and column)."""
@@ -493,3 +503,18 @@ class _Search:
         else:  # only words inside identifiers match, which have no place of their own
             offset = snippet.find_any(passage, self._terms.names)
         hit.line, hit.snippet = snippet.around(text, bounds[seq], bounds[seq] + offset)
+
+
+def _best(
+    connection: apsw.Connection, table: str, match: str, depth: int, only: str, bindings: Sequence[Any]
+) -> set[int]:
+    """The ``depth`` rows of ``table`` that match best; ``only`` is SQL that restricts them."""
+    # filepath does not count; a passage's inner words count half of its body.
+    weights = f"0, {TITLE_WEIGHT}, 1" if table == "documents_fts" else "1, 0.5"
+    return {
+        rowid
+        for (rowid,) in connection.execute(
+            f"SELECT rowid FROM {table} WHERE {table} MATCH ?{only} ORDER BY bm25({table}, {weights}) LIMIT {depth}",
+            (match, *bindings),
+        )
+    }

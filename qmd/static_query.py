@@ -12,9 +12,9 @@ from qmd import wordpiece
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, Protocol
 
+    from qmd.knn import Look
     from qmd.vectors import Space
 
     class Encoder(Protocol):
@@ -28,8 +28,22 @@ if TYPE_CHECKING:
         level: float | None
         fingerprint: str
 
-        def begin(self, question: str) -> Callable[[], bytes] | None:
-            """What gives the vector, int8 of length 127; None where the question has nothing that the encoder knows."""
+        def begin(self, question: str, look: Look | None = None) -> Begun | None:
+            """Begin to encode; None where the question has nothing that the encoder knows.
+
+            An encoder that has the vectors of a space in memory also finds the nearest to the question's.
+            """
+            ...
+
+    class Begun(Protocol):
+        """A question that is being encoded."""
+
+        def vector(self) -> bytes:
+            """The question's vector, int8 of length 127."""
+            ...
+
+        def chunks(self) -> list[tuple[int, float]] | None:
+            """What ``look`` asked for, as ``qmd.knn.chunks`` gives it; None where it is to be looked up."""
             ...
 
 
@@ -62,6 +76,22 @@ CREATE TABLE IF NOT EXISTS brain_static (
 """
 
 
+class Known:
+    """A question whose vector is known at once; what is near it is for others to find."""
+
+    __slots__ = ("_vector",)
+
+    def __init__(self, vector: bytes) -> None:
+        self._vector = vector
+
+    def vector(self) -> bytes:
+        """The vector."""
+        return self._vector
+
+    def chunks(self) -> None:
+        """Nothing."""
+
+
 class StaticQuery:
     """The fitted table of one space; ``quality`` is its mean cosine with the model over texts it was not fitted to."""
 
@@ -76,10 +106,10 @@ class StaticQuery:
         self.fingerprint = space.fingerprint
         self.level: float | None = STATIC_LEVEL
 
-    def begin(self, question: str) -> Callable[[], bytes] | None:
-        """What gives the question's vector, known at once; None where ``encode`` gives none. Raises apsw.Error."""
+    def begin(self, question: str, look: Look | None = None) -> Known | None:  # noqa: ARG002  # it has no other vectors
+        """The question's vector; None where ``encode`` gives none. Raises apsw.Error."""
         vector = self.encode(question)
-        return (lambda: vector) if vector else None
+        return Known(vector) if vector else None
 
     def encode(self, question: str) -> bytes:
         """The question's vector, int8, of length 127; empty where no token of it is in the table. Raises apsw.Error."""

@@ -13,7 +13,7 @@ from core.version import INDEX
 _FIX = "brain index"
 _REBUILD = "brain index --rebuild"
 # VM steps between two looks at the clock: about a millisecond of a scan.
-_STEPS = 20_000
+STEPS = 20_000
 
 # So many times the free pages are more than all pages where it is worth while to give them back.
 _MANY_FREE = 50
@@ -158,7 +158,7 @@ class Deadline:
         self._at = time.monotonic() + seconds
 
     def __enter__(self) -> Deadline:
-        self._connection.set_progress_handler(self.passed, _STEPS)
+        self._connection.set_progress_handler(self.passed, STEPS)
         return self
 
     def __exit__(self, *_: object) -> None:

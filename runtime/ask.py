@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 
     from core.config import Collection, Config
     from core.home import Home
+    from qmd.beside import Beside
     from qmd.static_query import Encoder
     from runtime.meaning import Semantics
     from runtime.reranking import Reranking
 
 # What must speak for an answer (0–1), so that there is one; measured in docs/retrieval.md.
 DEFAULT_MIN_SCORE = 0.16
+# From so many documents with vectors on, looking at each vector takes longer than opening the index once more.
+_MANY_EMBEDDED = 3_000
 # In fewer passages words alone cannot tell, as none of them is common: whatever matches is an answer.
 _FEW_PASSAGES = 20
 
@@ -46,12 +49,13 @@ class Asker:
 
     ``timeout_s`` is how long opening may take, and each question that names no time of its own. ``encoder`` turns
     questions into vectors of the configured provider's model; without one the fitted table does. ``remember``: whether
-    a reranker's scores are kept in the index, and those that are count.
+    a reranker's scores are kept in the index, and those that are count. ``staying`` is for a process that answers many
+    questions, so that it is worth while to open the index twice.
     """
 
     __slots__ = (
-        "_config", "_connection", "_encoder", "_freshness", "_home", "_remember", "_reranking", "_searcher",
-        "_semantics", "_timeout_s",
+        "_beside", "_config", "_connection", "_deadline", "_encoder", "_freshness", "_home", "_remember", "_reranking",
+        "_searcher", "_semantics", "_staying", "_timeout_s",
     )  # fmt: skip
 
     def __init__(
@@ -62,8 +66,12 @@ class Asker:
         encoder: Encoder | None = None,
         *,
         remember: bool = True,
+        staying: bool = False,
     ) -> None:
         self._remember = remember
+        self._beside: Beside | None = None
+        self._staying = staying
+        self._deadline: store.Deadline | None = None
         self._encoder = encoder
         self._semantics: Semantics | str | None = None
         self._timeout_s = timeout_s or float(config.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
@@ -76,11 +84,15 @@ class Asker:
     def __enter__(self) -> Asker:
         self._connection = store.open_index(self._home.index, busy_ms=self._busy_ms(self._timeout_s))
         self._searcher = search.Searcher(self._connection)
+        if self._staying:
+            self._look_twice()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._reranking is not None:
             self._reranking.close()
+        if self._beside is not None:
+            self._beside.close()
         self._connection.close()
 
     def refresh(self, encoder: Encoder | None) -> None:
@@ -113,6 +125,9 @@ class Asker:
             with self._connection, store.Deadline(self._connection, left) as deadline:
                 fresh = self._freshness or freshness.Freshness(self._home, self._config, self._connection)
                 self._freshness = fresh
+                self._deadline = deadline
+                if self._beside is not None:
+                    self._beside.deadline = deadline
                 plan.choose(bool(fresh.embedded))
                 most = representations.reach(self._connection, self._config, filters.collections, request.limit)
                 hits = plan.run(self._searcher, most if reranking is None else max(reranking.width, most))
@@ -173,12 +188,21 @@ class Asker:
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
 
+    def _look_twice(self) -> None:
+        from qmd.beside import Beside
+
+        self._beside = self._searcher.beside = Beside(self._home.index)
+        self._beside.deadline = self._deadline
+
     def _open_semantics(self) -> Semantics | str:
         """What to ask by meaning with, or why there is nothing. Raises apsw.Error."""
         if self._semantics is None:
             from runtime import meaning
 
-            self._semantics = meaning.open_space(self._connection, self._config, self._encoder)
+            fresh = self._freshness
+            if self._beside is None and fresh is not None and fresh.embedded >= _MANY_EMBEDDED:
+                self._look_twice()
+            self._semantics = meaning.open_space(self._connection, self._config, self._encoder, self._beside)
         return self._semantics
 
     def _open_reranking(self, plan: Plan, request: Request) -> tuple[Reranking | None, dict[str, Any] | None]:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from core.config import embedder
 from core.errors import EngineMissing
-from qmd import blend, static_query, vectors
+from qmd import blend, knn, static_query, vectors
 from qmd.search import Meaning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import apsw
 
     from core.config import Config
+    from qmd.answers import Filters
+    from qmd.beside import Beside
     from qmd.static_query import Encoder
     from qmd.vectors import Space
 
@@ -23,47 +27,76 @@ _CODE = "code:"
 
 
 class Semantics:
-    """An encoder, the space it encodes for, and what meaning counts in each collection."""
+    """An encoder, the space it encodes for, and what meaning counts in each collection.
 
-    __slots__ = ("encoder", "space", "weights")
+    ``beside`` is a connection that searches by a vector while words are searched, None where there is no other one.
+    """
 
-    def __init__(self, space: Space, encoder: Encoder, weights: dict[str, float]) -> None:
+    __slots__ = ("_beside", "_connection", "encoder", "space", "weights")
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        space: Space,
+        encoder: Encoder,
+        weights: dict[str, float],
+        beside: Beside | None = None,
+    ) -> None:
+        self._connection = connection
+        self._beside = beside
         self.space = space
         self.encoder = encoder
         self.weights = weights
 
-    def of(self, question: str, factor: float) -> Meaning | None:
+    def of(self, question: str, factor: float, filters: Filters) -> Meaning | None:
         """What to search by, all weights times ``factor``; None where the encoder knows nothing of the question.
 
-        A factor of 0 stands for meaning alone.
+        A factor of 0 stands for meaning alone. Raises apsw.Error.
         """
-        vector = self.encoder.begin(question)
-        if vector is None:
+        look = knn.Look(self._connection, self.space, filters)
+        begun = self.encoder.begin(question, look)
+        if begun is None:
             return None
+        chunks: Callable[[], list[tuple[int, float]] | None] | None = begun.chunks
+        if self._beside is not None:
+            vector, restricted = begun.vector(), bool(look.among)
+            chunks = self._beside.begin(lambda other: knn.chunks(other, self.space, vector, filters, restricted))
+            if chunks is None:
+                vectors.load(self._connection)
         if not factor:
-            return Meaning(self.space, vector, {}, 1.0)
+            return Meaning(self.space, begun.vector, {}, 1.0, chunks)
         weights = {name: weight * factor for name, weight in self.weights.items()}
-        return Meaning(self.space, vector, weights, blend.weight(0.0, self.encoder.kind) * factor)
+        return Meaning(self.space, begun.vector, weights, blend.weight(0.0, self.encoder.kind) * factor, chunks)
 
 
-def open_space(connection: apsw.Connection, config: Config, encoder: Encoder | None) -> Semantics | str:
-    """The semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error."""
+def open_space(
+    connection: apsw.Connection, config: Config, encoder: Encoder | None, beside: Beside | None = None
+) -> Semantics | str:
+    """The semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error.
+
+    Where the fitted table encodes and there is something ``beside``, that one searches by the vectors.
+    """
     provider, model = embedder(config.section("embedding"))
     space = vectors.find(connection, provider, model)
     if space is None:
         return f"nothing is embedded by {provider}/{model} yet"
+    loading = None
     if encoder is None or encoder.fingerprint != space.fingerprint:
+        # The extension is loaded where it is needed, and while the table is found.
+        loading = beside.begin(vectors.load) if beside is not None else None
         table = static_query.of(connection, space)
         if isinstance(table, str):
             return table
         encoder = table
-    try:
-        vectors.load(connection)
-    except EngineMissing as error:
-        return error.message
     shares = connection.execute(
         "SELECT substr(key, ?), value FROM brain_state WHERE key GLOB ?", (len(_CODE) + 1, f"{_CODE}*")
     )
-    return Semantics(
-        space, encoder, {str(name): blend.weight(float(str(share)), encoder.kind) for name, share in shares}
-    )
+    weights = {str(name): blend.weight(float(str(share)), encoder.kind) for name, share in shares}
+    try:
+        if loading is None:
+            vectors.load(connection)
+        else:
+            loading()
+    except EngineMissing as error:
+        return error.message
+    return Semantics(connection, space, encoder, weights, beside if loading is not None else None)

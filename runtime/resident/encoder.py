@@ -10,13 +10,15 @@ import threading
 import time
 from concurrent.futures import Future
 from os.path import abspath, dirname
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.errors import EngineMissing
 from qmd.static_query import MODEL_LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+
+    from qmd.knn import Look
 
 _ROOT = dirname(dirname(dirname(abspath(__file__))))
 _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.model import main; main()"
@@ -24,6 +26,13 @@ _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.
 _RETRY_S = 60.0
 _END_S = 2.0
 _WHOSE_LEVEL = ("local", "all-MiniLM-L6-v2")
+
+
+class Encoded(NamedTuple):
+    """What the child says of a question."""
+
+    vector: bytes
+    chunks: list[tuple[int, float]] | None
 
 
 class Model:
@@ -62,8 +71,11 @@ class Model:
             hello = self._hello
         return Encoder(self, hello) if hello is not None else None
 
-    def encode(self, text: str, timeout_s: float) -> bytes:
-        """The vector of a question, int8. Raises EngineMissing where the child does not give it in time."""
+    def encode(self, text: str, timeout_s: float, look: Look | None = None) -> Encoded:
+        """The vector of a question, int8, and the chunks that ``look`` asks for, None where it is for others to look.
+
+        Raises EngineMissing where the child does not give it in time.
+        """
         if not self._turn.acquire(timeout=timeout_s):
             raise EngineMissing("the model is busy")
         try:
@@ -76,7 +88,17 @@ class Model:
                 raise EngineMissing("the model has ended")
             deadline = time.monotonic() + timeout_s
             try:
-                child.stdin.write(json.dumps({"id": number, "text": text}).encode() + b"\n")
+                message: dict[str, Any] = {"id": number, "text": text}
+                if look is not None:
+                    message["look"] = {
+                        "index": look.index,
+                        "name": look.space.name,
+                        "table": look.space.table,
+                        "dimensions": look.space.dimensions,
+                        "among": look.among,
+                        "bindings": look.bindings,
+                    }
+                child.stdin.write(json.dumps(message).encode() + b"\n")
                 child.stdin.flush()
                 while True:
                     answer = said.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -89,7 +111,11 @@ class Model:
             if "vector" not in answer:
                 raise EngineMissing(f"the model refuses: {answer.get('error')}")
             self.encoded += 1
-            return bytes.fromhex(answer["vector"])
+            chunks = answer.get("chunks")
+            return Encoded(
+                bytes.fromhex(answer["vector"]),
+                None if chunks is None else [(chunk, distance) for chunk, distance in chunks],
+            )
         finally:
             self._turn.release()
 
@@ -213,19 +239,32 @@ class Encoder:
         self.level: float | None = MODEL_LEVEL if known else None
         self.timeout_s = 1.0
 
-    def begin(self, question: str) -> Callable[[], bytes]:
-        """Have the question encoded while words are searched.
-
-        What is returned waits for the vector, int8 of length 127; it raises EngineMissing where the model does not give
-        it in time.
-        """
-        found: Future[bytes] = Future()
+    def begin(self, question: str, look: Look | None = None) -> Encoding:
+        """Have the question encoded, and what is near it looked up, while words are searched."""
+        found: Future[Encoded] = Future()
 
         def encode() -> None:
             try:
-                found.set_result(self._model.encode(question, self.timeout_s))
+                found.set_result(self._model.encode(question, self.timeout_s, look))
             except BaseException as error:  # noqa: BLE001  # it is whoever waits for the vector that is to know
                 found.set_exception(error)
 
         threading.Thread(target=encode, name="encode", daemon=True).start()
-        return found.result
+        return Encoding(found)
+
+
+class Encoding:
+    """A question that the child has; both wait for it, and raise EngineMissing where it does not answer in time."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, found: Future[Encoded]) -> None:
+        self._found = found
+
+    def vector(self) -> bytes:
+        """The vector, int8 of length 127."""
+        return self._found.result().vector
+
+    def chunks(self) -> list[tuple[int, float]] | None:
+        """The nearest chunks, as ``qmd.knn.chunks`` gives them; None where the child has not looked."""
+        return self._found.result().chunks

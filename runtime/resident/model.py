@@ -1,13 +1,19 @@
-"""The process that holds the model: questions in, vectors out, a JSON line each; it ends with whoever started it."""
+"""The process that holds the model: questions in, vectors out, a JSON line each; it ends with whoever started it.
+
+Asked to look as well, it says which vectors of an index are nearest to the question's (``runtime.resident.matrix``).
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
+
+if TYPE_CHECKING:
+    from runtime.resident.matrix import Matrix
 
 
 def main() -> None:
@@ -32,14 +38,30 @@ def main() -> None:
         say({"error": str(error) or type(error).__name__})
         return
     say({"provider": source.name, "model": source.model, "fingerprint": source.fingerprint})
+    from runtime.resident.matrix import Matrix
+
+    matrix = Matrix()
     for line in sys.stdin:
         asked = json.loads(line)
         try:
             (vector,) = quantise(source.embed([asked["text"]], question=True))
-            say({"id": asked["id"], "vector": vector.hex()})
+            look = asked.get("look")
+            say({"id": asked["id"], "vector": vector.hex(), "chunks": look and _nearest(matrix, look, vector)})
         except BrainError as error:
             say({"id": asked["id"], "error": str(error)})
+    matrix.close()
     source.close()
+
+
+def _nearest(matrix: Matrix, look: dict[str, Any], vector: bytes) -> list[tuple[int, float]] | None:
+    """None where the one who asks has to look for itself, and to say what is wrong."""
+    import apsw
+
+    try:
+        return matrix.nearest(look, vector)
+    except (BrainError, apsw.Error, OSError, ValueError, MemoryError):
+        matrix.close()
+        return None
 
 
 def limit(most_bytes: int) -> None:

@@ -146,7 +146,7 @@ class _Open:
         self.state = state
         self.used = time.monotonic()
         self._config = config
-        self._asker = Asker(home, config)
+        self._asker = Asker(home, config, staying=True)
         self._asker.__enter__()
 
     @staticmethod

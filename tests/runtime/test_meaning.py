@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from core.errors import BadInput
 from core.home import Home
 from qmd import static_fit, vectors
+from qmd.answers import Filters
 from qmd.embedding.provider import quantise
+from qmd.knn import Look
+from qmd.static_query import Known
 from qmd.store import Transaction, open_index
+from runtime import ask as ask_module
 from runtime.ask import Asker, Request
 from tests.qmd.test_static_query import _WORDS, Model
 from tests.runtime.index_fixture import Shelf
-from tests.test_import_budget import of_brain
+from tests.test_import_budget import modules, of_brain
 
 _MODEL = "all-MiniLM-L6-v2"
 
@@ -32,8 +36,8 @@ class Encoder:
     def __init__(self) -> None:
         self.model = Model()
 
-    def begin(self, question: str) -> Callable[[], bytes]:
-        return lambda: quantise(self.model.embed([question]))[0]
+    def begin(self, question: str, look: Look | None = None) -> Known:
+        return Known(quantise(self.model.embed([question]))[0])
 
 
 @pytest.fixture
@@ -170,3 +174,50 @@ def test_a_question_by_meaning_imports_neither_numpy_nor_the_model(shelf: Shelf)
     assert "qmd.knn" in imported
     roots = {name.partition(".")[0] for name in imported}
     assert roots.isdisjoint({"numpy", "onnxruntime", "tokenizers", "sqlite_vec", "sqlite3", "re", "json", "typing"})
+
+
+def test_vectors_that_are_searched_beside_the_words_change_no_answer(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed(shelf.home, Model())
+    asked = [(f"{first} {_WORDS[9]}", mode) for first in _WORDS[:6] for mode in ("auto", "vec")]
+
+    def answers(**given: Any) -> list[Any]:
+        with Asker(shelf.home, shelf.config, **given) as asker:
+            found = [asker.ask(question, Request(mode=mode, min_score=0.0, explain=True)) for question, mode in asked]
+            assert (asker._beside is not None) == bool(beside or given)
+        return [{**envelope, "took_ms": 0} for envelope in found]
+
+    beside = False
+    alone = answers()
+    assert all(envelope["hits"] and "fitted table" in envelope["route"]["reason"] for envelope in alone)
+    assert answers(staying=True) == alone
+    beside = True
+    monkeypatch.setattr(ask_module, "_MANY_EMBEDDED", 1)
+    assert answers() == alone
+    by_model = answers(encoder=Encoder())
+    assert all("by the model" in envelope["route"]["reason"] for envelope in by_model)
+
+
+def test_many_vectors_cost_a_cold_question_one_module_more(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    embed(shelf.home, Model())
+    question = f"{_WORDS[0]} {_WORDS[1]}"
+    before = of_brain("ask", "--json", question, codes=(0, 67))
+    code = "from core import jsonio; import runtime.ask; runtime.ask._MANY_EMBEDDED = 1; import brain; brain.entry()"
+    after = modules(code, "ask", "--json", question, codes=(0, 67))
+    assert after - before - modules("os._exit(0)") == {"qmd.beside"}
+
+
+def test_a_collection_without_documents_leaves_nothing_out(shelf: Shelf) -> None:
+    connection = open_index(shelf.home.index, write=True)
+    connection.execute(
+        "INSERT INTO store_collections(name, path, pattern) VALUES('brain', '/b', '*'), ('git', '/g', '*')"
+    )
+    only = Filters(("brain",))
+    assert not only.restrict(connection)
+    shelf.put("git", "a.md", "walrus")
+    assert only.restrict(connection)
+    assert not Filters(("brain", "git")).restrict(connection)
+    assert not Filters().restrict(connection)
+    assert Filters(since=1).restrict(connection)
+    connection.close()

@@ -12,7 +12,10 @@ import pytest
 from core.config import load
 from core.errors import EngineMissing
 from core.home import Home
+from qmd import knn, vectors
+from qmd.answers import Filters
 from qmd.embedding.provider import make, quantise
+from qmd.store import open_index
 from runtime.embedding import embed
 from runtime.resident import encoder
 from runtime.resident.client import caller
@@ -48,7 +51,7 @@ def test_its_vectors_are_those_of_the_model_and_it_leaves_nothing_behind() -> No
         found = ready(model)
         source = make({}, os.environ)
         (expected,) = quantise(source.embed(["where is the walrus?"], question=True))
-        assert found.begin("where is the walrus?")() == expected
+        assert found.begin("where is the walrus?").vector() == expected
         assert found.fingerprint == source.fingerprint
         assert found.level is not None
         (child,) = [psutil.Process(pid) for pid in model.pids()]
@@ -77,6 +80,18 @@ def test_a_question_by_meaning_is_encoded_by_the_model(home: Home) -> None:
         envelope = asking.operations["ask"](message)
         assert "encoded by the model" in envelope["route"]["reason"]
         assert envelope["hits"][0]["title"] == "1"
+        # The child, which had the vectors in memory, finds what the index would.
+        connection = open_index(home.index)
+        space = vectors.find(connection, "local", "all-MiniLM-L6-v2")
+        assert space is not None
+        vectors.load(connection)
+        begun = ready(model).begin("a pet on the couch", knn.Look(connection, space, Filters()))
+        assert begun.chunks() == knn.chunks(connection, space, begun.vector(), Filters(), False)
+        assert len(begun.chunks() or []) == 3
+        elsewhere = knn.Look(connection, space, Filters())
+        elsewhere.index += ".gone"
+        assert ready(model).begin("a pet on the couch", elsewhere).chunks() is None
+        connection.close()
     finally:
         asking.stop()
         model.stop()
@@ -96,9 +111,9 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_ones() -> None:
         found = ready(model)
         found.timeout_s = 0.05
         with pytest.raises(EngineMissing):
-            found.begin("slow")()
+            found.begin("slow").vector()
         found.timeout_s = 20.0
-        assert found.begin("next")() == b"next"
+        assert found.begin("next").vector() == b"next"
     finally:
         model.stop()
 
@@ -110,7 +125,7 @@ def test_a_model_that_dies_is_told_and_started_anew_after_a_while(monkeypatch: p
         found = ready(model)
         found.timeout_s = 20.0
         with pytest.raises(EngineMissing):
-            found.begin("die")()
+            found.begin("die").vector()
         deadline = time.monotonic() + 20
         while model.pids() and time.monotonic() < deadline:
             model.tick(time.monotonic())

@@ -1,0 +1,92 @@
+"""A second look at the index while the first one goes on: another connection, in a thread of its own.
+
+SQLite works outside the interpreter's lock, so two of its searches take no longer than one where there are two cores.
+The other connection may see the index as it was a moment later. Nothing comes of that: what it finds are ids, and who
+looks them up does so in the state that the question began with.
+"""
+
+from __future__ import annotations
+
+# Not `threading`: importing that costs as much as a good part of the work it would save.
+import _thread
+
+import apsw
+
+from qmd import store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Found = TypeVar("Found")
+
+
+class Beside:
+    """The index at ``path`` once more, opened by the first task.
+
+    It does one task at a time. ``deadline`` is when whoever waits for one gives up, None for never.
+    """
+
+    __slots__ = ("_closing", "_connection", "_free", "_path", "deadline")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._free = _thread.allocate_lock()
+        self._connection: apsw.Connection | None = None
+        self._closing = False
+        self.deadline: store.Deadline | None = None
+
+    def begin(self, task: Callable[[apsw.Connection], Found]) -> Callable[[], Found] | None:
+        """Have ``task`` done now; what is returned waits for what it returns or raises, any number of times.
+
+        It raises apsw.InterruptError where the deadline passes first. None where there is another task under way, or no
+        thread to be had: the caller does it itself.
+        """
+        if not self._free.acquire(False):
+            return None
+        outcome: list[tuple[Any, BaseException | None]] = []
+        done = _thread.allocate_lock()
+        done.acquire()
+
+        def run() -> None:
+            try:
+                if self._connection is None:
+                    self._connection = store.open_index(self._path)
+                    self._connection.set_progress_handler(self._is_over, store.STEPS)
+                outcome.append((task(self._connection), None))
+            except BaseException as error:  # noqa: BLE001  # raised where the outcome is waited for
+                outcome.append((None, error))
+            finally:
+                self._free.release()
+                done.release()
+
+        def wait() -> Found:
+            if not outcome:
+                left = -1.0 if self.deadline is None else self.deadline.left()
+                if not done.acquire(timeout=left):
+                    raise apsw.InterruptError("the other search did not end in time")
+                done.release()
+            found, error = outcome[0]
+            if error is not None:
+                raise error
+            result: Found = found
+            return result
+
+        try:
+            _thread.start_new_thread(run, ())
+        except RuntimeError:
+            self._free.release()
+            return None
+        return wait
+
+    def close(self) -> None:
+        """End what is under way, and close the connection."""
+        self._closing = True
+        self._free.acquire()
+        if self._connection is not None:
+            self._connection.close()
+
+    def _is_over(self) -> bool:
+        """Whether nobody waits for what is under way, so that SQLite is to interrupt it."""
+        return self._closing or (self.deadline is not None and self.deadline.passed())
