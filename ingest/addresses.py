@@ -7,6 +7,7 @@ is decided by the parameter's name and by what its value looks like; the rest st
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import unquote, unquote_plus
 
@@ -48,7 +49,6 @@ _PATH_SECRET = re.compile(
     r"(?i)(/(?:[\w-]*(?:reset|verify|verification|confirm|confirmation|activate|activation|invite|invitation|magic|token"
     r"|unsubscribe|login|signin|auth|sso|oauth|callback|share|join)[\w-]*)/)([\w\-+=.~%]{16,})"
 )
-_MARKS = ("?", "#", "@", ";", "eyJ")
 _SESSION_PATH = re.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
 _SIMPLE_FRAGMENT = re.compile(r"[\w./!~,:-]{1,120}", re.ASCII)
 
@@ -73,7 +73,10 @@ def clean(address: str, depth: int = _DEPTH) -> str:
 
 def _is_plain(address: str) -> bool:
     """Whether there is nothing but a scheme, a host and a path of which nothing goes."""
-    if len(address) > _MAX or "://" not in address or any(mark in address for mark in _MARKS):
+    if len(address) > _MAX or "://" not in address:
+        return False
+    # One by one: a third of the time of a loop or an expression, for every address there is.
+    if "?" in address or "#" in address or "@" in address or ";" in address or "eyJ" in address:
         return False
     # What a path must not say follows a part that announces it, and is long.
     parts = address.split("/")
@@ -125,9 +128,7 @@ def parameters(query: str) -> list[tuple[str, str]]:
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a parameter must not be kept, by its name or by the look of its value."""
-    words = {word.lower() for word in _WORD.findall(name)}
-    words.add(name.lower().translate(_SIGNS))
-    hits = words & _SECRET_WORDS
+    hits = _secret_words(name)
     if hits:
         harmless = hits <= _SOFT and len(value) < _SHORT and not _mixed(value)
         if not harmless or ("code" in hits and value.isdigit() and len(value) >= _CODE_DIGITS):
@@ -135,11 +136,19 @@ def is_secret(name: str, value: str) -> bool:
     return _looks_random(value)
 
 
+@lru_cache(1024)
+def _secret_words(name: str) -> frozenset[str]:
+    """The words of a parameter's name that say that it holds a secret; the same few names come again and again."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    words.add(name.lower().translate(_SIGNS))
+    return _SECRET_WORDS & words
+
+
 def _query(query: str, depth: int) -> str:
     kept: list[str] = []
     for piece in query.replace(";", "&").split("&") if "&" not in query else query.split("&"):
         name, has_value, value = piece.partition("=")
-        plain_name = unquote_plus(name, errors="replace")
+        plain_name = unquote_plus(name, errors="replace") if "%" in name or "+" in name else name
         if not plain_name or plain_name.lower() in _TRACKING or plain_name.lower().startswith(_TRACKING_PREFIXES):
             continue
         plain = unquote_plus(value, errors="replace") if "%" in value or "+" in value else value

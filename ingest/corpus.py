@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Collection, Container
 
-# A group's bounds: open files (macOS permits a process 256), and bytes held until it has landed.
+# A group's bounds: open files (macOS permits a process 256), and bytes held until it has landed. Whoever indexes it
+# meanwhile waits for the first group, and the last one is indexed alone: so they are small.
 _GROUP = 64
-_GROUP_BYTES = 4 * 1024 * 1024
+_GROUP_BYTES = 1024 * 1024
 # Syncs at a time share a commit of the file system's journal; more than these gained nothing measurable.
 _SYNCS = 8
 # Looking for so many files costs less than listing some thousands.

@@ -417,7 +417,8 @@ class _Indexer:
     with the first document: most runs have none.
     """
 
-    _WAITING = 8
+    # A group of the corpus's (``ingest.corpus``), as a rule: the next one is made while this one is indexed.
+    _WAITING = 16
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
