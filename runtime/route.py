@@ -55,7 +55,8 @@ def kind(question: str) -> tuple[str, str]:
         return LITERAL, exact
     words = ["".join(c for c in word if c.isalnum()) for word in question.lower().split()]
     words = [word for word in words if word]
-    for first, second in zip(words, [*words[1:], ""], strict=True):
+    for number, first in enumerate(words):
+        second = words[number + 1] if number + 1 < len(words) else ""
         if first in _PROVENANCE_FIRST:
             return PROVENANCE, first
         if first in ("which", "what") and second in _PROVENANCE_AFTER:
@@ -77,7 +78,7 @@ def _exact(question: str) -> str:
             if not word.startswith(("-", ".", "/", "~"))
             else word.rstrip(".,;:!?")
         )
-        if _is_exact(bare) or word.rstrip(".,;:!?").endswith("()"):
+        if _is_exact(bare) or _is_call(word.rstrip(".,;:!?")):
             return bare
     if len(words) > 1 and words[1] in _COMMANDS.get(words[0], ()):
         return f"{words[0]} {words[1]}"
@@ -112,7 +113,22 @@ def _is_exact(word: str) -> bool:
         return True
     if "=" in word[1:]:
         return True
-    return _is_path(word) or _is_dotted(word) or _is_camel(word) or _is_error(word) or _is_hash(word)
+    return (
+        _is_path(word) or _is_dotted(word) or _is_camel(word) or _is_error(word) or _is_hash(word) or _is_ticket(word)
+    )
+
+
+def _is_call(word: str) -> bool:
+    """``open()``, ``parse(path)``; not ``file(s)``."""
+    name, opened, rest = word.partition("(")
+    return bool(opened) and name.isidentifier() and rest.endswith(")") and len(rest) != 2
+
+
+def _is_ticket(word: str) -> bool:
+    """``CVE-2024-3094``, ``BRAIN-123``; not ``UTF-8`` or ``COVID-19``."""
+    name, *numbers = word.lstrip("#").split("-")
+    is_named = len(name) > 1 and name.isascii() and name.isalpha() and name.isupper()
+    return is_named and all(map(str.isdigit, numbers)) and len("".join(numbers)) > 2
 
 
 def _is_path(word: str) -> bool:

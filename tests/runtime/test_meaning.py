@@ -111,6 +111,12 @@ def test_each_kind_of_question_takes_its_way(shelf: Shelf) -> None:
         ask(shelf, topic, mode="guess")
 
 
+def test_a_question_without_a_word_is_answered_with_nothing(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    for question in ("?", "🦜", "… !", "--"):
+        assert ask(shelf, question)["hits"] == [], question
+
+
 def test_a_process_that_holds_the_model_asks_by_it(shelf: Shelf) -> None:
     embed(shelf.home, Model(), fit=False)
     envelope = ask(shelf, f"{_WORDS[3]} {_WORDS[4]}", Encoder(), explain=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime.route import CONCEPTUAL, LITERAL, PROVENANCE, kind
 
@@ -49,6 +51,9 @@ C:\\temp
 open()
 DATABASE_URL
 `make lint`
+CVE-2024-3094
+what was BRAIN-1234 about
+def parse(path):
 """
 
 _PROVENANCE = """
@@ -99,6 +104,13 @@ Exception to the rule
 was the café naïve
 don't repeat "
 a
+?
+…!?
+🦜
+-- -
+remove the file(s)
+COVID-19 rules
+UTF-8 and GPT-4
 """
 
 
@@ -114,3 +126,10 @@ def test_a_question_takes_its_route(question: str, expected: str) -> None:
     found, said = kind(question)
     assert found == expected
     assert bool(said) == (expected != CONCEPTUAL)
+
+
+@given(st.text(max_size=60))
+def test_any_text_takes_some_route(question: str) -> None:
+    found, said = kind(question)
+    assert found in (LITERAL, PROVENANCE, CONCEPTUAL)
+    assert bool(said) == (found != CONCEPTUAL)
