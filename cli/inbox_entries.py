@@ -57,7 +57,8 @@ def _list(args: Args, context: Context) -> int:
 
 def _show(args: Args, context: Context, stored: Stored) -> int:
     if args.json:
-        context.emit({"schema": 1, "ok": True, **_item(stored), "why": stored.meta.get("why"), "body": stored.body})
+        grounds = {name: stored.meta.get(name) for name in ("why", "alternatives")}
+        context.emit({"schema": 1, "ok": True, **_item(stored), **grounds, "body": stored.body})
     else:
         write(printable(stored.body.rstrip()) + "\n")
         for name in ("supersedes", "superseded_by"):

@@ -29,7 +29,7 @@ def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "",
     """
     older = entries.find(home, supersedes) if supersedes else None
     if older is not None:
-        _may_be_superseded(older)
+        _may_be_superseded(home, older)
         fields["type"] = fields.get("type") or older.type
         fields["project"] = fields.get("project") or older.field("project")
     fields["type"] = fields.get("type") or "note"
@@ -65,10 +65,13 @@ def refuse_secrets(text: str) -> None:
         )
 
 
-def _may_be_superseded(older: entries.Stored) -> None:
-    by = older.field("superseded_by")
-    if by:
-        raise BadInput(f"{older.entry_id} has been superseded already, by {by}", f"brain inbox supersede {by} …")
+def _may_be_superseded(home: Home, older: entries.Stored) -> None:
+    holds = entries.successor(home, older)
+    if holds is not None and holds.entry_id != older.entry_id:
+        raise BadInput(
+            f"{older.entry_id} has been superseded already; what holds is {holds.entry_id}: {holds.title}",
+            f"brain inbox supersede {holds.entry_id} …",
+        )
 
 
 def _twin(home: Home, text: str, project: str, older: entries.Stored | None) -> entries.Stored | None:

@@ -110,20 +110,50 @@ def store(home: Home, stored: Stored) -> str:
 
 def mark_superseded(home: Home, older: Stored, by: str) -> str:
     """Say in ``older`` which entry took its place (``by``: an id, "" for none any more); returns a warning or ""."""
-    meta = {key: value for key, value in older.meta.items() if key != "superseded_by"}
-    if by:
-        meta["superseded_by"] = by
-    return store(home, Stored(older.path, meta, older.body))
+    return _relate(home, older, "superseded_by", by)
+
+
+def successor(home: Home, stored: Stored) -> Stored | None:
+    """The entry that holds now in the place of this one, itself where nothing took its place.
+
+    What was removed by hand is no successor. None where the chain ends in itself: somebody wrote that.
+    """
+    names = {os.path.basename(path).removesuffix(".md"): path for path in paths(home)}
+    seen = {stored.entry_id}
+    while (by := stored.field("superseded_by")) in names:
+        if by in seen:
+            return None
+        seen.add(by)
+        stored = read(names[by])
+    return stored
 
 
 def remove(home: Home, stored: Stored) -> str:
-    """Remove an entry's file and what the index holds of it; what it superseded stands again. Returns a warning."""
+    """Remove an entry's file and what the index holds of it; returns a warning, "" where all went well.
+
+    A chain closes over it: what it superseded is superseded by what took its place, or stands again.
+    """
     os.unlink(stored.path)
     warning = _unindex(home, stored.path)
-    for other in entries(home):
-        if other.field("superseded_by") == stored.entry_id:
-            warning = mark_superseded(home, other, "") or warning
+    others = list(entries(home))
+    there = {other.entry_id for other in others}
+    before = [other for other in others if other.field("superseded_by") == stored.entry_id]
+    after = stored.field("superseded_by") if stored.field("superseded_by") in there else ""
+    for other in before:
+        warning = mark_superseded(home, other, after if after != other.entry_id else "") or warning
+    for other in others:
+        if other.field("supersedes") == stored.entry_id:
+            earlier = next((each.entry_id for each in before if each.entry_id != other.entry_id), "")
+            # What was written of it a moment ago is on disk.
+            warning = _relate(home, read(other.path), "supersedes", earlier) or warning
     return warning
+
+
+def _relate(home: Home, stored: Stored, field: str, entry: str) -> str:
+    meta = {key: value for key, value in stored.meta.items() if key != field}
+    if entry:
+        meta[field] = entry
+    return store(home, Stored(stored.path, meta, stored.body))
 
 
 def replace(stored: Stored, text: str) -> Stored:
@@ -136,6 +166,12 @@ def replace(stored: Stored, text: str) -> Stored:
         raise BadInput("the frontmatter is missing or not YAML", "keep the lines between the two ---")
     if meta.get("session_id") != stored.entry_id:
         raise BadInput("session_id may not be changed", f"session_id: {stored.entry_id}")
+    for name in ("supersedes", "superseded_by"):
+        # Both ends say so, and an edit is of one.
+        if meta.get(name) != stored.meta.get(name):
+            raise BadInput(
+                f"{name} may not be changed", f"brain inbox supersede {stored.entry_id} …, or brain inbox rm"
+            )
     if meta.get("type", "note") not in inbox.TYPES:
         raise BadInput(f"{meta.get('type')!r} is no type of note", f"one of {', '.join(inbox.TYPES)}")
     if not body.strip():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import clock
+from core.errors import BadQuery
 from qmd.answers import Filters
 from qmd.search import Searcher
 from qmd.store import open_index, translate
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 TYPES = ("decision", "rejected")
 _CANDIDATES = 20
 _EVIDENCE = 3
-_FOLLOWED = 60
+_FOLLOWED = 200
 # An entry that matches less than half as well as the best one is about something else.
 _ABOUT = 0.5
 
@@ -36,6 +37,8 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     another took their place, which is there too, whatever its words. ``evidence`` is what distilled documents and
     sessions say of it. Raises BadQuery, EngineMissing and what SQLite's failures are translated into.
     """
+    if not topic.strip():
+        raise BadQuery("the topic is empty", 'brain why "token refresh"')
     topic = validate(topic)
     fields: tuple[tuple[str, str, str], ...] = ()
     if project:
@@ -52,6 +55,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
             filters = Filters(tuple(noted), fields=(("type", "=", kind), *fields))
             decided += searcher.search(topic, limit=_CANDIDATES, filters=filters) if noted else []
         found = _followed(searcher, tuple(noted), _about(decided))
+        there = {identity for hit in found if (identity := hit.field("session_id"))}
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
     except apsw.Error as error:
@@ -61,7 +65,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": topic}
     if not newest and not evidence:
         envelope["error"] = "no_results"
-    envelope["decisions"] = [_decision(hit, config, now) for hit in newest]
+    envelope["decisions"] = [_decision(hit, config, now, there) for hit in newest]
     envelope["evidence"] = [_item(hit, config, now) for hit in evidence]
     return envelope
 
@@ -118,13 +122,14 @@ def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
     }
 
 
-def _decision(hit: Hit, config: Config, now: int) -> dict[str, Any]:
+def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, Any]:
     alternatives = hit.fields.get("alternatives")
     return {
         **_item(hit, config, now),
         "entry_id": hit.field("session_id"),
         "type": hit.field("type"),
-        "standing": not hit.field("superseded_by"),
+        # What was removed by hand holds no longer: the one before it stands again.
+        "standing": hit.field("superseded_by") not in there,
         "why": hit.field("why"),
         "alternatives": [str(each) for each in alternatives] if isinstance(alternatives, list) else [],
         "supersedes": hit.field("supersedes"),

@@ -183,3 +183,66 @@ def test_an_entry_is_compared_without_its_grounds_however_they_are_headed(indexe
     with pytest.raises(Refused) as refusal:
         capture(indexed, "refresh the token lazily")
     assert first.entry_id in refusal.value.message
+
+
+def _chain(home: Home) -> list[str]:
+    """Three decisions, each in the place of the one before; the last says nothing of the topic."""
+    first = capture(home, OLD, type="decision")
+    second = capture(home, NEW, supersedes=first.entry_id)
+    third = capture(home, "Let the gateway do it, not the clients", supersedes=second.entry_id)
+    return [first.entry_id, second.entry_id, third.entry_id]
+
+
+def test_a_chain_closes_over_an_entry_that_is_removed(indexed: Home) -> None:
+    first, second, third = _chain(indexed)
+    assert entries.remove(indexed, entries.find(indexed, second)) == ""
+    assert entries.find(indexed, first).field("superseded_by") == third
+    assert entries.find(indexed, third).field("supersedes") == first
+    told = {each["entry_id"]: each["standing"] for each in why(indexed, load(indexed), "access token")["decisions"]}
+    assert told == {first: False, third: True}
+
+
+def test_the_ends_of_a_chain_can_be_removed(indexed: Home) -> None:
+    first, second, third = _chain(indexed)
+    entries.remove(indexed, entries.find(indexed, first))
+    assert "supersedes" not in entries.find(indexed, second).meta
+    entries.remove(indexed, entries.find(indexed, third))
+    assert "superseded_by" not in entries.find(indexed, second).meta
+
+
+def test_who_supersedes_too_late_is_told_what_holds(indexed: Home) -> None:
+    first, _, third = _chain(indexed)
+    with pytest.raises(BadInput) as failure:
+        capture(indexed, "Refresh never", supersedes=first)
+    assert third in failure.value.fix
+    assert "Let the gateway do it" in failure.value.message
+
+
+def test_a_successor_that_was_deleted_by_hand_holds_no_longer(indexed: Home) -> None:
+    first, second, third = _chain(indexed)
+    for entry in (second, third):
+        Path(entries.find(indexed, entry).path).unlink()
+    indexing.index(indexed, load(indexed))
+    (decision,) = why(indexed, load(indexed), "access token")["decisions"]
+    assert (decision["entry_id"], decision["standing"]) == (first, True)
+    assert capture(indexed, "Refresh in a worker instead", supersedes=first).supersedes == first
+
+
+def test_a_loop_that_somebody_wrote_ends(indexed: Home) -> None:
+    first, _, third = _chain(indexed)
+    entries.mark_superseded(indexed, entries.find(indexed, third), first)
+    assert entries.successor(indexed, entries.find(indexed, first)) is None
+    assert len(why(indexed, load(indexed), "access token")["decisions"]) == 3
+    with Asker(indexed, load(indexed)) as asker:
+        assert asker.ask("refresh the access token sixty seconds early", Request())["hits"]
+    fourth = capture(indexed, "Refresh in a worker instead", supersedes=third)
+    assert entries.successor(indexed, entries.find(indexed, first)).entry_id == fourth.entry_id  # type: ignore[union-attr]
+    assert entries.remove(indexed, entries.find(indexed, first)) == ""
+
+
+@pytest.mark.parametrize("field", ["supersedes", "superseded_by"])
+def test_an_edit_cannot_write_a_supersession_of_one_end(indexed: Home, field: str) -> None:
+    first = capture(indexed, OLD, type="decision")
+    text = Path(first.path).read_text().replace("schema: 1", f"schema: 1\n{field}: {first.entry_id}")
+    with pytest.raises(BadInput, match=field):
+        entries.replace(entries.read(first.path), text)
