@@ -22,6 +22,7 @@ _TICK_S = 0.05
 _PIECE = 1 << 16
 # Rounds of looking for what a dying family has started in the meantime.
 _ROUNDS = 5
+_MARK = "BRAIN_CHILD"
 
 
 _now = time.monotonic
@@ -52,11 +53,14 @@ def run(
     folder: str | None = None,
     most_bytes: int = 32 << 20,
     stdin: IO[bytes] | None = None,
+    mark: str = "",
 ) -> Done:
     """Run ``argv`` (never through a shell) in ``folder``, with the open file ``stdin`` as its input, or none.
 
     It is the leader of a session of its own; whatever happens, here included (an exception, SIGTERM, SIGHUP), it and
-    what it has started are ended before this returns. ``most_bytes`` bounds what it may write.
+    what it has started are ended before this returns. ``most_bytes`` bounds what it may write. With ``mark``, a word
+    that nobody else uses, that holds also for what left its session behind (a daemon) and what it left running as it
+    ended: every process whose environment has ``BRAIN_CHILD=mark``.
     Raises OSError where it cannot be started.
     """
     with _Signals() as signals:
@@ -66,7 +70,7 @@ def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
-            env=environ,
+            env={**(os.environ if environ is None else environ), _MARK: mark} if mark else environ,
             start_new_session=True,
         )
         kept = _Kept(most_bytes)
@@ -74,11 +78,11 @@ def run(
         try:
             over = _listen(process, kept, _now() + timeout_s, signals)
         finally:
-            if over and process.poll() is not None:
+            if over and process.poll() is not None and not mark:
                 # It ended by itself: what it left running in its group is not waited for.
                 _signal_group(process.pid)
             else:
-                _end(process)
+                _end(process, mark)
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
@@ -163,14 +167,14 @@ def _listen(process: subprocess.Popen[bytes], kept: _Kept, deadline: float, sign
     return True
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program, its group, its session, and its descendants that have left those."""
+def _end(process: subprocess.Popen[bytes], mark: str) -> None:
+    """Kill the program, its group, its session, its descendants that have left those, and whoever bears its mark."""
     import psutil
 
     doomed: dict[int, psutil.Process] = {}
     for _ in range(_ROUNDS):
         before = len(doomed)
-        for each in _family(process.pid):
+        for each in _family(process.pid, mark):
             doomed.setdefault(each.pid, each)
         _signal_group(process.pid)
         for each in doomed.values():
@@ -183,7 +187,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     psutil.wait_procs([each for each in doomed.values() if each.pid != process.pid], timeout=1)
 
 
-def _family(leader: int) -> list[psutil.Process]:
+def _family(leader: int, mark: str) -> list[psutil.Process]:
     import psutil
 
     found = []
@@ -193,11 +197,22 @@ def _family(leader: int) -> list[psutil.Process]:
         found = []  # it is gone; what it left is in its session
     for each in psutil.process_iter():
         try:
-            if os.getsid(each.pid) == leader and each.pid != os.getpid():
+            if each.pid != os.getpid() and (os.getsid(each.pid) == leader or _bears(each, mark)):
                 found.append(each)
         except OSError:
             continue  # gone meanwhile, or another user's
     return found
+
+
+def _bears(process: psutil.Process, mark: str) -> bool:
+    import psutil
+
+    if not mark:
+        return False
+    try:
+        return process.environ().get(_MARK) == mark
+    except (psutil.Error, OSError):
+        return False  # another user's, or gone: none of ours
 
 
 def _signal_group(leader: int) -> None:

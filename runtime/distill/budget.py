@@ -7,6 +7,7 @@ run that dies and is started again and again does not start from nothing each ti
 from __future__ import annotations
 
 import json
+import math
 import time
 from os.path import join
 from typing import TYPE_CHECKING, Any
@@ -46,13 +47,11 @@ class Budget:
         try:
             found = json.loads(read_or_none(self._path) or b"{}")
             if isinstance(found, dict) and found.get("day") == day:
-                return {
-                    "day": day,
-                    "tokens": int(found["tokens"]),
-                    "seconds": float(found["seconds"]),
-                    "cost_usd": float(found["cost_usd"]),
-                }
-        except (ValueError, KeyError, TypeError):
+                spent = {name: float(found[name]) for name in ("seconds", "cost_usd")}
+                if int(found["tokens"]) < 0 or not all(math.isfinite(value) and value >= 0 for value in spent.values()):
+                    raise ValueError
+                return {"day": day, "tokens": int(found["tokens"]), **spent}
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             # Damaged by hand: better to think that all is spent than that nothing is.
             return {"day": day, "tokens": self._day_tokens, "seconds": 0.0, "cost_usd": 0.0}
         return {"day": day, "tokens": 0, "seconds": 0.0, "cost_usd": 0.0}
@@ -80,7 +79,8 @@ class Budget:
         self.tokens += tokens
         self.seconds += seconds
         self.cost_usd += cost_usd
-        today["tokens"] += tokens
+        # What was booked before midnight is given back to a day that is over.
+        today["tokens"] = max(today["tokens"] + tokens, 0)
         today["seconds"] = round(today["seconds"] + seconds, 3)
         today["cost_usd"] = round(today["cost_usd"] + cost_usd, 6)
         write_atomic(self._path, json.dumps(today).encode())

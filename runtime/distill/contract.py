@@ -10,6 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from core.text import one_line
 from runtime import fence
 from runtime.distill.distillate import SECTIONS, Distillate, Statement
 from runtime.distill.source import MARKER
@@ -103,7 +104,7 @@ def read(answer: str, source: Source, turns: Iterable[int]) -> Distillate:
     for key in _WANTED:
         statements = [_statement(key, each, known) for each in _list(value, key, _STATEMENTS)]
         if key in _VERBATIM:
-            statements = [_code(each) for each in statements if _plain(each.text) in plain]
+            statements = [_code(each) for each in statements if _stands(_plain(each.text), plain)]
         found.sections[key] = statements
     found.tags = [_text("tags", each)[:40].lower() for each in _list(value, "tags", _TAGS)]
     if not found.cited():
@@ -143,7 +144,7 @@ def _statement(key: str, item: Any, known: set[int]) -> Statement:
 
 
 def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not any(map(str.isalnum, one_line(value))):
         raise Malformed(f"{key}: a text is missing")
     if len(value) > _TEXT:
         raise Malformed(f"{key}: a text has {len(value):,} characters")
@@ -152,6 +153,11 @@ def _text(key: str, value: Any) -> str:
 
 def _code(statement: Statement) -> Statement:
     return Statement(f"`{statement.text.strip('` ').replace('`', chr(39))}`", statement.turns)
+
+
+def _stands(words: str, plain: str) -> bool:
+    """Whether words stand in a text as such, and not inside of longer ones."""
+    return re.search(rf"(?<![\w-]){re.escape(words)}(?![\w-])", plain) is not None
 
 
 def _plain(text: str) -> str:

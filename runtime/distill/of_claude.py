@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from core import child
@@ -59,6 +60,8 @@ _BOUNDS = {
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
 }
+# What no request costs: a number beyond it (or none, as NaN) is no price.
+_MOST_USD = 10_000
 # What every other session would meet as well: by the API's status (versions since 2.1), or by the words.
 _EVERYONES = frozenset((401, 402, 403, 404, 429, 502, 503, 504, 529))
 _NOT_NOW = (
@@ -99,8 +102,9 @@ class Claude:
                 folder=empty,
                 most_bytes=8 * ANSWER_LIMIT,
                 stdin=said,
+                mark=uuid.uuid4().hex,
             )
-        if done.timed_out:
+        if done.timed_out and not _is_whole(done.stdout):
             raise Failed(f"claude did not answer within {timeout_s:g} s")
         if done.flooded:
             raise Failed("claude does not stop answering")
@@ -125,7 +129,8 @@ def _reply(code: int, stdout: bytes, stderr: bytes, model: str) -> Reply:
     usage = answer.get("usage")
     tokens = sum(value for key, value in usage.items() if _counts(key, value)) if isinstance(usage, dict) else 0
     cost = answer.get("total_cost_usd")
-    cost = float(cost) if isinstance(cost, int | float) else 0.0
+    is_price = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < _MOST_USD
+    cost = float(cost) if cost is not None and is_price else 0.0
     text = answer.get("result")
     if answer.get("is_error") or answer.get("subtype") not in (None, "success") or not isinstance(text, str):
         said = one_line(str(text or answer.get("subtype") or "no result"), 200)
@@ -133,6 +138,14 @@ def _reply(code: int, stdout: bytes, stderr: bytes, model: str) -> Reply:
         raise Failed(f"claude failed: {said}", tokens, cost)
     used = answer.get("modelUsage")
     return Reply(text, model or (next(iter(used), "") if isinstance(used, dict) else ""), tokens, cost)
+
+
+def _is_whole(stdout: bytes) -> bool:
+    """Whether there is an answer all the same: one that was given, and paid for, by a process that did not end then."""
+    try:
+        return isinstance(json.loads(stdout), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _counts(key: str, value: Any) -> bool:

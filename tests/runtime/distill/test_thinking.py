@@ -145,6 +145,55 @@ def test_a_claude_that_hangs_is_ended_with_all_that_it_started(
             assert child.status() == psutil.STATUS_ZOMBIE or child.wait(30) is None
 
 
+def test_an_answer_that_was_given_counts_although_its_process_does_not_end(
+    home: Home, claude: Callable[[str], dict[str, str]], tmp_path: Path
+) -> None:
+    environ = claude(f"{result(usage={'output_tokens': 7})}\nsys.stdout.flush()\ntime.sleep(600)")
+    for seconds in (2, 8, 32):  # a machine that is busy starts nothing within the first
+        with contextlib.suppress(Unfit):
+            made = thinking(home, Claude("", environ), {"timeout_s": seconds}).distil(SOURCE)
+            break
+    assert (made.tokens, made.found.sections["goals"][0].turns) == (7, (1,))
+
+
+def test_a_flood_on_stderr_is_stopped_and_one_that_ends_is_no_harm(
+    home: Home, claude: Callable[[str], dict[str, str]], tmp_path: Path
+) -> None:
+    with pytest.raises(Unfit, match="does not stop"):
+        thinking(home, Claude("", claude("while True: sys.stderr.write('x' * 65536)"))).distil(SOURCE)
+    loud = claude(f"sys.stderr.write('warning\\n' * 100_000)\n{result()}")
+    assert thinking(home, Claude("", loud)).distil(SOURCE).found.cited() == {1}
+
+
+def test_a_daemon_that_claude_leaves_behind_is_ended_too(
+    home: Home, claude: Callable[[str], dict[str, str]], tmp_path: Path
+) -> None:
+    """It has a session of its own and no parent any more: only its environment says whose it is."""
+    marker, between = tmp_path / "daemon", tmp_path / "between.py"
+    between.write_text(
+        "import subprocess, sys\n"
+        "sleeps = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "print(subprocess.Popen(sleeps, start_new_session=True, stdout=-3, stderr=-3).pid)\n"
+    )
+    environ = claude(
+        f"import subprocess\ntold = subprocess.check_output([sys.executable, {str(between)!r}], text=True)\n"
+        f"open({str(marker)!r}, 'a').write(told)\n{result()}"
+    )
+    assert thinking(home, Claude("", environ)).distil(SOURCE).found.cited() == {1}
+    (pid,) = [int(line) for line in marker.read_text().splitlines()]
+    with contextlib.suppress(psutil.NoSuchProcess):
+        daemon = psutil.Process(pid)
+        assert daemon.status() == psutil.STATUS_ZOMBIE or daemon.wait(30) is None
+
+
+@pytest.mark.parametrize("cost", [float("inf"), float("nan"), -3.0, True, "1", 10**400, None])
+def test_a_price_that_is_none_is_not_booked(home: Home, claude: Callable[[str], dict[str, str]], cost: object) -> None:
+    text = json.dumps({"type": "result", "subtype": "success", "result": GOOD, "total_cost_usd": cost})
+    made = thinking(home, Claude("", claude(f"print({json.dumps(text)})"))).distil(SOURCE)
+    assert made.cost_usd == 0.0
+    assert Budget(home, {}).today()["cost_usd"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("said", "status"),
     [
@@ -326,6 +375,57 @@ def test_the_days_budget_holds_over_runs_and_starts_anew_the_next_day(home: Home
     now = time.time()
     monkeypatch.setattr(clock, "now", lambda: int(now) + 86_400)
     thinking(home, Says(), section).distil(SOURCE)
+
+
+def test_what_was_booked_before_midnight_is_no_gift_to_the_next_day(home: Home, monkeypatch: Any) -> None:
+    now = time.time()
+
+    class OverMidnight:
+        def ask(self, system: str, prompt: str, timeout_s: float) -> Reply:
+            monkeypatch.setattr(clock, "now", lambda: int(now) + 86_400)
+            return Reply(GOOD, "m", 10)
+
+    distiller = thinking(home, OverMidnight())
+    assert distiller.distil(SOURCE).tokens == 10
+    assert Budget(home, {}).today()["tokens"] == 0
+
+
+@pytest.mark.parametrize(
+    "ledger",
+    [
+        {"tokens": -1_000_000},
+        {"tokens": float("inf")},
+        {"seconds": float("nan")},
+        {"cost_usd": float("-inf")},
+        {"seconds": -9_000.0},
+        {"tokens": None},
+    ],
+)
+def test_a_ledger_that_no_run_wrote_counts_as_spent(home: Home, ledger: dict[str, Any]) -> None:
+    whole = {"day": clock.iso(clock.now())[:10], "tokens": 0, "seconds": 0.0, "cost_usd": 0.0, **ledger}
+    Path(home.state, "distill.json").write_text(json.dumps(whole))
+    with pytest.raises(OutOfBudget):
+        thinking(home, Says()).distil(SOURCE)
+
+
+def test_a_run_that_is_interrupted_goes_on_where_it_was_and_pays_for_both(home: Home) -> None:
+    shelf = Shelf(home)
+    for name in ("one.md", "two.md"):
+        shelf.put("brain", name, body(REFRESH), session_id=name, source="claude")
+        PendingQueue(home).add("brain", name)
+
+    class Dies(Says):
+        def ask(self, system: str, prompt: str, timeout_s: float) -> Reply:
+            if self.asked == 1:
+                raise KeyboardInterrupt
+            return super().ask(system, prompt, timeout_s)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(home, shelf.config, thinking(home, Dies()), Asked(from_pending=True))
+    assert [row["path"] for row in pending_queue.read(home)] == ["two.md"]
+    report = run(home, shelf.config, thinking(home, Says()), Asked(from_pending=True))
+    assert (report["distilled"], report["waiting"]) == (1, 0)
+    assert Budget(home, {}).today()["tokens"] > 2 * 1000 + contract.ANSWER_TOKENS, "the one that was cut off, too"
 
 
 def test_a_request_that_was_cut_off_stays_booked(home: Home) -> None:
