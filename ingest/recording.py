@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import queue
-import threading
 from os.path import dirname, join
 from typing import TYPE_CHECKING
 
@@ -31,6 +29,8 @@ from ingest.archive import (
 )
 
 if TYPE_CHECKING:
+    import queue
+    import threading
     from collections.abc import Iterable
 
 # The next segment takes in the last one while that is shorter than this: appending a line costs no file of its own.
@@ -42,28 +42,42 @@ _WAITING = 2
 
 
 class _Packing:
-    """Packs objects and writes them, one after the other, on a thread of its own.
+    """Packs objects and writes them, one after the other, on a thread that starts with the second of them.
 
-    zstd works without Python's lock, and takes an eighth of the time that parsing does. The thread starts with the
-    first object. What fails is raised by ``wait``, each time, and nothing is written after it.
+    zstd works without Python's lock, and takes an eighth of the time that parsing does. One object alone is packed by
+    whoever waits for it, as a hook does. What fails is raised by ``wait``, each time, and nothing is written after it.
     """
 
     def __init__(self) -> None:
         self.written: set[str] = set()
-        self._waiting: queue.Queue[tuple[str, bytes] | None] = queue.Queue(_WAITING)
+        self._first: tuple[str, bytes] | None = None
+        self._waiting: queue.Queue[tuple[str, bytes] | None]
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
     def add(self, target: str, data: bytes) -> None:
         """Have ``data`` stored as ``target`` soon, unless that is there."""
         if self._thread is None:
+            if self._first is None:
+                self._first = target, data
+                return
+            import queue
+            import threading
+
+            self._waiting = queue.Queue(_WAITING)
             self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
             self._thread.start()
+            self._waiting.put(self._first)
+            self._first = None
         self._waiting.put((target, data))
 
     def wait(self) -> None:
         """Return once all that was added is there. Raises OSError."""
-        self._waiting.join()
+        if self._first is not None:
+            self._take(*self._first)
+            self._first = None
+        if self._thread is not None:
+            self._waiting.join()
         if self._failure is not None:
             raise self._failure
 
@@ -76,12 +90,15 @@ class _Packing:
 
     def _work(self) -> None:
         while (item := self._waiting.get()) is not None:
-            try:
-                if self._failure is None:
-                    self._store(*item)
-            except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
-                self._failure = error
+            self._take(*item)
             self._waiting.task_done()
+
+    def _take(self, target: str, data: bytes) -> None:
+        try:
+            if self._failure is None:
+                self._store(target, data)
+        except BaseException as error:  # noqa: BLE001  # handed over to whoever waits for it
+            self._failure = error
 
     def _store(self, target: str, data: bytes) -> None:
         if os.path.exists(target):
