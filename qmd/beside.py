@@ -37,19 +37,22 @@ class Beside:
         self._closing = False
         self.deadline: store.Deadline | None = None
 
-    def begin(self, task: Callable[[apsw.Connection], Found]) -> Callable[[], Found] | None:
+    def begin(self, task: Callable[[apsw.Connection], Found], *, queued: bool = False) -> Callable[[], Found] | None:
         """Have ``task`` done now; what is returned waits for what it returns or raises, any number of times.
 
-        It raises apsw.InterruptError where the deadline passes first. None where there is another task under way, or no
-        thread to be had: the caller does it itself.
+        It raises apsw.InterruptError where the deadline passes first. None where another task is under way, unless this
+        one may be ``queued`` behind it, or where there is no thread to be had: the caller does it itself.
         """
-        if not self._free.acquire(False):
+        waits = not self._free.acquire(False)
+        if waits and not queued:
             return None
         outcome: list[tuple[Any, BaseException | None]] = []
         done = _thread.allocate_lock()
         done.acquire()
 
         def run() -> None:
+            if waits:
+                self._free.acquire()
             try:
                 if self._connection is None:
                     self._connection = store.open_index(self._path)
@@ -76,7 +79,8 @@ class Beside:
         try:
             _thread.start_new_thread(run, ())
         except RuntimeError:
-            self._free.release()
+            if not waits:
+                self._free.release()
             return None
         return wait
 
@@ -90,3 +94,24 @@ class Beside:
     def _is_over(self) -> bool:
         """Whether nobody waits for what is under way, so that SQLite is to interrupt it."""
         return self._closing or (self.deadline is not None and self.deadline.passed())
+
+
+class Later:
+    """A task for ``beside`` that waits until somebody says ``begin``, or asks for its outcome."""
+
+    __slots__ = ("_beside", "_task", "_wait")
+
+    def __init__(self, beside: Beside, task: Callable[[apsw.Connection], Any]) -> None:
+        self._beside = beside
+        self._task = task
+        self._wait: Callable[[], Any] | None = None
+
+    def begin(self) -> None:
+        """Have it done, once the other connection is free."""
+        if self._wait is None:
+            self._wait = self._beside.begin(self._task, queued=True)
+
+    def outcome(self) -> Any:
+        """What it returns or raises; None where there is no thread for it, and the caller does it itself."""
+        self.begin()
+        return self._wait() if self._wait is not None else None

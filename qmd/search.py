@@ -43,10 +43,11 @@ class Meaning:
     """A question's vector in a space, and what it counts (0–1) in each collection, ``default`` in the others.
 
     ``vector`` gives it: words are searched first, so that another process can encode the question meanwhile. So may
-    others look up the ``chunks`` (as ``qmd.knn.chunks`` does); where nobody does, or gives None, it is done here.
+    others look up the ``chunks`` (as ``qmd.knn.chunks`` does); where nobody does, or gives None, it is done here. What
+    of that waits for a word is told to ``begin`` once the other connection has its share of the words.
     """
 
-    __slots__ = ("chunks", "default", "space", "vector", "weights")
+    __slots__ = ("begin", "chunks", "default", "space", "vector", "weights")
 
     def __init__(
         self,
@@ -55,12 +56,14 @@ class Meaning:
         weights: dict[str, float],
         default: float,
         chunks: Callable[[], list[tuple[int, float]] | None] | None = None,
+        begin: Callable[[], None] | None = None,
     ) -> None:
         self.space = space
         self.vector = vector
         self.weights = weights
         self.default = default
         self.chunks = chunks
+        self.begin = begin
 
 
 class Searcher:
@@ -156,6 +159,7 @@ class _Search:
         self._frequencies: list[float] = []
         self._connection = searcher.connection
         self._beside = searcher.beside
+        self._begin_near: Callable[[], None] | None = None
         self._analyzer = searcher.analyzer
         self._positions = searcher.rows
         self._function = searcher.function
@@ -173,6 +177,8 @@ class _Search:
         self._terms = self._analyzer.analyze(question, drop)
         if drop and self._terms.only_stop_words:
             self._terms = self._analyzer.analyze(question)  # the date was all there is to look for: its words, then
+        if meaning is not None:
+            self._begin_near = meaning.begin
         self._score(self._dated(boost) if boost is not None else set())
         top = max((candidate.lexical for candidate in self._scored.values()), default=0.0)
         self.share = top / self._ceiling
@@ -185,10 +191,11 @@ class _Search:
 
     def _near(self, meaning: Meaning) -> None:
         """The documents whose chunks are nearest; they take part whether or not a word of theirs matches."""
-        from qmd import knn
+        from qmd import knn, vectors
 
         chunks = meaning.chunks() if meaning.chunks is not None else None
         if chunks is None:
+            vectors.load(self._connection)
             restricted = bool(self._only_documents)
             chunks = knn.chunks(self._connection, meaning.space, meaning.vector(), self._filters, restricted)
         self._nearest = knn.documents(self._connection, chunks, self._filters)
@@ -339,11 +346,13 @@ class _Search:
         nominating, match = self._expressions(terms, known, live)
         skip = match[1]
         found = self._begin("documents_fts", nominating, max(_DOCUMENTS, self._limit), self._only_documents)
+        if self._begin_near is not None:
+            self._begin_near()
         passages = self._nominate("brain_passages", nominating, max(_PASSAGES, 2 * self._limit), self._only_passages)
-        documents = found()
+        documents: set[int] = set()
         if dated:
             among = ",".join(map(str, dated))
-            documents |= self._nominate(
+            documents = self._nominate(
                 "documents_fts", nominating, _DOCUMENTS, f" AND +rowid IN ({among})", bound=False
             )
             passages |= self._nominate(
@@ -358,13 +367,15 @@ class _Search:
         homes = self._homes(passages)
         documents.update(document for at in homes.values() for document in at)
         if self._watched:
-            self._nominated = self._watched in documents
-            documents.add(self._watched)
             own = self._passages_of(self._watched)
             passages |= own
             homes.update(self._homes(own))
 
         rows = self._locate("brain_passages", match[0], passages)
+        documents |= found()
+        if self._watched:
+            self._nominated = self._watched in documents
+            documents.add(self._watched)
         total = rows[0][2] if rows else 1
         self.passages = total if rows else 0
         frequencies = [0.0] * len(terms.count)

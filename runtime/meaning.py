@@ -57,16 +57,18 @@ class Semantics:
         begun = self.encoder.begin(question, look)
         if begun is None:
             return None
-        chunks: Callable[[], list[tuple[int, float]] | None] | None = begun.chunks
+        chunks: Callable[[], list[tuple[int, float]] | None] = begun.chunks
+        begin = None
         if self._beside is not None:
+            from qmd.beside import Later
+
             vector, restricted = begun.vector(), bool(look.among)
-            chunks = self._beside.begin(lambda other: knn.chunks(other, self.space, vector, filters, restricted))
-            if chunks is None:
-                vectors.load(self._connection)
+            later = Later(self._beside, lambda other: knn.chunks(other, self.space, vector, filters, restricted))
+            chunks, begin = later.outcome, later.begin
         if not factor:
-            return Meaning(self.space, begun.vector, {}, 1.0, chunks)
+            return Meaning(self.space, begun.vector, {}, 1.0, chunks, begin)
         weights = {name: weight * factor for name, weight in self.weights.items()}
-        return Meaning(self.space, begun.vector, weights, blend.weight(0.0, self.encoder.kind) * factor, chunks)
+        return Meaning(self.space, begun.vector, weights, blend.weight(0.0, self.encoder.kind) * factor, chunks, begin)
 
 
 def open_space(

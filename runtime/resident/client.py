@@ -102,6 +102,10 @@ def _exchange(path: str, line: bytes, deadline: float) -> bytes:
         if peer(connection) != os.getuid():
             raise OSError("another user's")
         connection.sendall(line)
+        # While the other side looks it up: what showing the answer and noting it will need.
+        from core import telemetry  # noqa: F401
+        from core.redaction import hint  # noqa: F401
+
         parts: list[bytes] = []
         size = 0
         while True:

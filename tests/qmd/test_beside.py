@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import EngineMissing
 from qmd.answers import Filters
-from qmd.beside import Beside
+from qmd.beside import Beside, Later
 from qmd.search import Searcher
 from qmd.store import Deadline
 from tests.qmd.corpus import indexed
@@ -48,6 +48,28 @@ def test_a_second_task_at_the_same_time_is_for_the_caller(path: str) -> None:
     second = beside.begin(lambda _: 2)
     assert second is not None
     assert second() == 2
+    beside.close()
+
+
+def test_a_task_for_later_waits_until_it_is_begun_and_then_for_the_one_before_it(path: str) -> None:
+    beside = Beside(path)
+    done: list[str] = []
+    go = threading.Event()
+
+    def task(name: str) -> int:
+        go.wait(20)
+        done.append(name)
+        return len(done)
+
+    later = Later(beside, lambda _: task("later"))
+    first = beside.begin(lambda _: task("first"))
+    assert first is not None
+    later.begin()
+    go.set()
+    assert later.outcome() == later.outcome() == 2
+    assert done == ["first", "later"]
+    asked = Later(beside, lambda other: other.execute("SELECT count(*) FROM documents").get)
+    assert asked.outcome() == 40
     beside.close()
 
 
