@@ -51,7 +51,7 @@ def run(args: Args, context: Context) -> int:
 
     settings = config.load(context.home)
     selection = _selection(args)
-    elsewhere = forgetting.elsewhere(context.home, settings, context.environ)
+    elsewhere = forgetting.elsewhere(context.home, settings, context.environ, anywhere=bool(args.match))
     late: list[str] = []
     if not args.dry_run and forget.pending(context.home):
         # An earlier run was cut short. What was agreed to is not asked again.
@@ -68,12 +68,17 @@ def run(args: Args, context: Context) -> int:
         _show(args, context, found, None)
         return OK if found.rows or found.marks else NO_RESULTS
     if not found.rows and not found.marks:
+        beyond: list[str] = []
+        if args.match and args.yes:
+            # Backups and the history of what is synchronised may hold what no document holds any more.
+            failed, beyond = elsewhere([], [], leftovers.spellings(args.match))
+            late += failed
         left = late + (forget.sweep(context.home, args.match) if args.match else [])
-        if not left:
+        if not left and not beyond:
             _show(args, context, found, None, swept=True)
             return NO_RESULTS
-        _show(args, context, found, forget.Outcome(0, left, []))
-        return REFUSED
+        _show(args, context, found, forget.Outcome(0, left, beyond))
+        return REFUSED if left else OK
     if not args.yes:
         _ask(args, found)
     outcome = forget.carry_out(context.home, found, elsewhere)
@@ -154,7 +159,7 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
         }
         if outcome is not None and (outcome.left or found.outside):
             answer.update(ok=False, error="refused", exit_code=REFUSED)
-        elif not found.rows and not found.marks:
+        elif not found.rows and not found.marks and outcome is None:
             answer.update(error="no_results", exit_code=NO_RESULTS)
         context.emit(answer)
         return

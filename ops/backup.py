@@ -173,9 +173,17 @@ def replaced(home: Home) -> list[str]:
 
 
 def forget(
-    home: Home, documents: Iterable[tuple[str, str]], marks: Iterable[tuple[str, str]], probes: Iterable[bytes] = ()
+    home: Home,
+    documents: Iterable[tuple[str, str]],
+    marks: Iterable[tuple[str, str]],
+    probes: Iterable[bytes] = (),
+    *,
+    anywhere: bool = False,
 ) -> list[str]:
     """Take documents out of every known backup, by writing it anew; returns the backups that could not be.
+
+    ``anywhere``: ``probes`` are texts that must be nowhere: what only a backup holds of them by now goes, too. Without
+    documents and marks, a backup that holds none stays as it is.
 
     What is to be done is noted first, without content: a run that is killed is finished by the next one, or by the next
     backup. Raises LockContention and OSError.
@@ -186,7 +194,7 @@ def forget(
         job["documents"] += [list(each) for each in documents]
         job["marks"] += [list(each) for each in marks]
         write_atomic(path, json.dumps(job).encode("utf-8", "surrogateescape"))
-        return _forget(home, job, work, list(probes))
+        return _forget(home, job, work, list(probes), anywhere=anywhere)
 
 
 def forgetting(home: Home) -> bool:
@@ -197,7 +205,7 @@ def forgetting(home: Home) -> bool:
 def finish_forgetting(home: Home) -> None:
     """Finish what a killed run of ``forget`` had begun; the caller is ``working``."""
     if forgetting(home):
-        _forget(home, _read_job(join(home.state, _JOB)), join(home.state, _WORK), [])
+        _forget(home, _read_job(join(home.state, _JOB)), join(home.state, _WORK), [], anywhere=False)
 
 
 def _read_job(path: str) -> dict[str, Any]:
@@ -206,7 +214,8 @@ def _read_job(path: str) -> dict[str, Any]:
     return job
 
 
-def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes]) -> list[str]:
+def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes], *, anywhere: bool) -> list[str]:
+    from runtime import leftovers
     from runtime.forget import obey
 
     documents = [(str(collection), str(path)) for collection, path in job["documents"]]
@@ -223,7 +232,12 @@ def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes]) -> 
         try:
             manifest = packing.unpack(path, place)
             copy = Home(place)
+            if not (documents or marks or leftovers.find(copy, probes)):
+                continue
             obey(copy, marks, documents, probes)
+            if anywhere:
+                obey(copy, *_still(copy, probes), probes)
+                failed += [f"{path}: {each}" for each in leftovers.find(copy, probes)]
             _tidy(copy)
             about = {key: value for key, value in manifest.items() if key not in ("schema", "files")}
             packing.pack(place, path, {**about, "tombstones": len(Tombstones(copy))})
@@ -234,6 +248,18 @@ def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes]) -> 
     if not failed:
         os.unlink(join(home.state, _JOB))
     return failed
+
+
+def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """(marks, documents) of what an unpacked backup holds of a text, and the home, where it was chosen, no more."""
+    from ingest import chrome
+    from ingest.forgetting import archived_with
+    from runtime.own_documents import holding
+
+    documents = holding(((name, folder.path) for name, folder in load(copy).collections.items()), probes)
+    marks = archived_with(copy, lambda data: any(probe in data.lower() for probe in probes))
+    marks |= {("chrome", path.removesuffix(".md")) for name, path in documents if name == chrome.COLLECTION}
+    return sorted(marks), documents
 
 
 @contextlib.contextmanager

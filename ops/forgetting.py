@@ -18,18 +18,26 @@ if TYPE_CHECKING:
     from runtime.forget import Elsewhere
 
 
-def elsewhere(home: Home, config: Config, environ: Mapping[str, str]) -> Elsewhere:
-    """Forgets in the backups and in what is synchronised: in each, whatever becomes of the other."""
+def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywhere: bool = False) -> Elsewhere:
+    """Forgets in the backups and in what is synchronised: in each, whatever becomes of the other.
+
+    ``anywhere``: the probes are a text that must be nowhere, whatever holds it, and not what tells some documents.
+    """
 
     def act(
         documents: list[tuple[str, str]], marks: list[tuple[str, str]], probes: list[bytes]
     ) -> tuple[list[str], list[str]]:
         from ops import backup, sync
 
+        beyond: list[str] = []
         try:
-            failed = backup.forget(home, documents, marks, probes)
+            failed = backup.forget(home, documents, marks, probes, anywhere=anywhere)
         finally:
-            beyond = sync.forget(home, config, environ, documents)
+            # A history may hold what no document holds any more.
+            if documents or marks or (anywhere and sync.holds(home, environ, probes)):
+                beyond = sync.forget(home, config, environ, documents)
+        if anywhere and sync.holds(home, environ, probes):
+            failed = [*failed, sync.FOLDER]
         return failed, beyond
 
     return act

@@ -103,6 +103,12 @@ class Repository:
         if batch:
             yield from self._contents(batch)
 
+    def blobs(self) -> list[Blob]:
+        """Every blob that there is, those that nothing names any more too."""
+        out = self._git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname) %(objectsize)")
+        rows = (line.split(" ") for line in out.decode().splitlines())
+        return [Blob(name, int(size)) for kind, name, size in rows if kind == "blob"]
+
     def _contents(self, batch: list[Blob]) -> Iterator[tuple[str, bytes]]:
         wanted = "".join(f"{blob.oid}\n" for blob in batch).encode()
         room = sum(blob.size + 100 for blob in batch) + (1 << 20)

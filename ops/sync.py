@@ -171,6 +171,17 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
     return [said, *_former(state, state.former)]
 
 
+def holds(home: Home, environ: Mapping[str, str], probes: list[bytes]) -> bool:
+    """Whether an object of the repository in this home, of a branch or of none, holds one of ``probes`` (lower case).
+
+    Raises Internal, EngineMissing.
+    """
+    if not probes or not configured(home):
+        return False
+    repository = Repository(home.path(FOLDER), environ)
+    return any(probe in data.lower() for _, data in repository.contents(repository.blobs()) for probe in probes)
+
+
 def valid(name: str) -> bool:
     """Whether a branch may be a machine's: its name becomes a folder's."""
     return 0 < len(name) <= 60 and _NAME.issuperset(name) and not name.startswith("-")

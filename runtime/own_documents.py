@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from core.document import split
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
 
     from core.tombstones import Tombstone
@@ -40,9 +40,16 @@ def mark_of(data: bytes) -> Tombstone:
 def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> list[tuple[str, str]]:
     """(collection, path) of the documents below ``folders`` (collection, folder) that ``marks`` mean."""
     wanted = {mark for mark in marks if mark[0] == PLAIN or mark[0] in NAMED}
+    return _where(folders, lambda data: mark_of(data) in wanted) if wanted else []
+
+
+def holding(folders: Iterable[tuple[str, str]], probes: Collection[bytes]) -> list[tuple[str, str]]:
+    """(collection, path) of the documents below ``folders`` that hold one of ``probes`` (lower case), whosever."""
+    return _where(folders, lambda data: any(probe in data.lower() for probe in probes))
+
+
+def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes], bool]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    if not wanted:
-        return found
     for collection, folder in folders:
         for place, _, names in os.walk(folder):
             for name in sorted(names):
@@ -52,6 +59,6 @@ def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> li
                         data = stream.read()
                 except OSError:
                     continue  # what cannot be read is found by whoever verifies
-                if mark_of(data) in wanted:
+                if test(data):
                     found.append((collection, os.path.relpath(path, folder)))
     return found

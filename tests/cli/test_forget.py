@@ -96,7 +96,7 @@ def test_what_a_sweep_leaves_is_refused_in_the_envelope_too(shelf: Shelf, brain:
 def test_what_is_synchronised_forgets_where_the_backups_cannot(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
 
-    def fails(*_: object) -> list[str]:
+    def fails(*_: object, **__: object) -> list[str]:
         raise OSError("the disk is full")
 
     def works(*what: object) -> list[str]:

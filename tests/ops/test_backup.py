@@ -24,7 +24,7 @@ from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive
 from ops import backup, packing, questions, rebuild, restore, snapshot
-from runtime import forget, inbox
+from runtime import forget, inbox, leftovers
 from runtime.export import Selection
 from runtime.indexing import index
 from tests.ingest.transcripts import Script, save, text
@@ -289,6 +289,30 @@ def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: H
     copy = Home(str(tmp_path / "copy"))
     assert restore.restore(inside, copy)["documents"] == 22
     assert Tombstones(copy).covers("claude", session(3))
+
+
+def test_a_text_that_only_a_backup_holds_by_now_leaves_it(filled: Home, tmp_path: Path) -> None:
+    page = Path(filled.path("kb-wiki", "bird.md"))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("# Birds\n\nA vermilion gate.\n", encoding="utf-8")
+    Path(filled.usage).write_text('{"event":"ask","query":"the vermilion gate"}\n', encoding="utf-8")
+    index(filled, config.load(filled))
+    path = make(filled)["path"]
+    page.unlink()
+    Path(filled.usage).unlink()
+    index(filled, config.load(filled))
+    # A session whose document leaves out what its raw file says, in the backup alone, too.
+    before = Path(path).read_bytes()
+    assert backup.forget(filled, [], [], leftovers.spellings("an ochre lamp"), anywhere=True) == []
+    assert Path(path).read_bytes() == before
+    assert backup.forget(filled, [], [], leftovers.spellings("Vermilion  Gate"), anywhere=True) == []
+    held = unpacked(path, tmp_path / "held")
+    assert b"vermilion gate" not in held
+    assert b"drawer3." in held
+    assert backup.forget(filled, [], [], leftovers.spellings("in drawer3."), anywhere=True) == []
+    held = unpacked(path, tmp_path / "again")
+    assert b"drawer3." not in held
+    assert b"drawer4." in held
 
 
 def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(filled: Home, tmp_path: Path) -> None:

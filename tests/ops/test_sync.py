@@ -15,9 +15,9 @@ from core import telemetry
 from core.errors import Refused
 from core.files import write_atomic
 from core.tombstones import Tombstones
-from ops import git, stats, sync, sync_pull
+from ops import forgetting, git, stats, sync, sync_pull
 from ops.git import Blob, Repository
-from runtime import forget
+from runtime import forget, leftovers
 from runtime.export import Selection
 from runtime.indexing import index
 from tests.ops.machines import Machine, all_objects, converge
@@ -100,6 +100,26 @@ def test_a_forget_travels_and_leaves_every_history(pair: tuple[Machine, Machine]
     index(one.home, one.config, source="claude", roots=[str(one.transcripts)])
     converge(one, other)
     assert one.asks("walrus") == other.asks("walrus") == []
+
+
+def test_a_text_that_only_the_history_holds_by_now_leaves_it(pair: tuple[Machine, Machine]) -> None:
+    one, _ = pair
+    note = Path(one.home.path("inbox", "2026", "04", "gate.md"))
+    note.parent.mkdir(parents=True)
+    note.write_text("# Gate\n\nA vermilion gate.\n", encoding="utf-8")
+    one.sync()
+    note.unlink()
+    one.sync()
+    probes = leftovers.spellings("vermilion gate")
+    assert sync.holds(one.home, os.environ, probes)
+    failed, beyond = forgetting.elsewhere(one.home, one.config, os.environ, anywhere=True)([], [], probes)
+    assert failed == []
+    assert any("remote.git" in each for each in beyond)
+    assert not sync.holds(one.home, os.environ, probes)
+    one.sync()
+    assert b"vermilion" not in all_objects(one.remote)
+    # What holds nothing of it begins no history anew.
+    assert forgetting.elsewhere(one.home, one.config, os.environ, anywhere=True)([], [], probes) == ([], [])
 
 
 def test_a_forget_without_the_settings_takes_it_out_of_the_branch_that_is_there(pair: tuple[Machine, Machine]) -> None:
