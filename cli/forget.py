@@ -69,11 +69,13 @@ def run(args: Args, context: Context) -> int:
         return OK if found.rows or found.marks else NO_RESULTS
     if not found.rows and not found.marks:
         beyond: list[str] = []
+        left = forget.sweep(context.home, args.match) if args.match else []
         if args.match and args.yes:
             # Backups and the history of what is synchronised may hold what no document holds any more.
-            failed, beyond = elsewhere([], [], leftovers.spellings(args.match))
-            late += failed
-        left = late + (forget.sweep(context.home, args.match) if args.match else [])
+            probes = leftovers.spellings(args.match)
+            failed, beyond = elsewhere([], [], probes)
+            left = failed + leftovers.find(context.home, probes)
+        left = late + left
         if not left and not beyond:
             _show(args, context, found, None, swept=True)
             return NO_RESULTS

@@ -93,6 +93,27 @@ def test_what_a_sweep_leaves_is_refused_in_the_envelope_too(shelf: Shelf, brain:
     assert said["left"] == ["state/installed.json"]
 
 
+def test_a_text_that_only_a_log_holds_leaves_the_backups_and_the_history_of_it_too(
+    shelf: Shelf, brain: Brain, tmp_path: Path
+) -> None:
+    row = {"schema": 1, "event": "ask", "query": "the sepia lantern"}
+    Path(shelf.home.usage).write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert brain("backup", "--no-verify").returncode == 0
+    synced = shutil.which("git") is not None
+    if synced:
+        assert brain("sync", "--dir", str(tmp_path / "there.git"), "--as", "laptop").returncode == 0
+    looked = json.loads(brain("forget", "--match", "sepia lantern", "--json").stdout)
+    assert [each.split("/")[0] for each in looked["left"]] == ["backups"]
+    done = brain("forget", "--match", "Sepia Lantern", "--yes", "--json")
+    assert (done.returncode, json.loads(done.stdout)["left"]) == (0 if synced else 67, [])
+    (path,) = backup.listed(shelf.home.path(backup.FOLDER))
+    packing.unpack(path, str(tmp_path / "held"))
+    found = subprocess.run(["grep", "-r", "sepia", str(tmp_path / "held")], capture_output=True, check=False)
+    assert found.returncode == 1
+    assert not sync.holds(shelf.home, os.environ, [b"sepia lantern"])
+    assert brain("forget", "--match", "sepia lantern", "--yes").returncode == 67
+
+
 def test_what_is_synchronised_forgets_where_the_backups_cannot(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
 
