@@ -12,7 +12,7 @@ from qmd.cjk import has_cjk
 from runtime.distill.distillate import Statement
 from runtime.distill.tongues import FUNCTION_WORDS, is_english, is_fragment
 from runtime.distill.voice import QUOTED
-from runtime.distill.words import stem
+from runtime.distill.words import stem, straight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +37,16 @@ _THOUGHT = 0.3
 _BY_MEANING = 0.5
 # What somebody quoted is not theirs, and mostly long.
 _QUOTED = 0.5
+# What an agent says of itself at work: there is mostly better.
+_CHATS = re.compile(
+    r"^(?:now,? |ok(?:ay)?,? |good[,.]? |great[,.]? )*i (?:now )?have (?:a|the|all|enough|everything)\b"
+    r"|^(?:now,? )?i(?:'ll| will| need to| should| can see| see|'m going to)\b|\blet me (?:\w+ly )?(?:verify"
+    r"|check|look|see|read"
+    r"|run|fix|update|try|find|search)\b",
+    re.IGNORECASE,
+)
+_CHAT = 0.4
+_HUMAN = ("user", "task")
 _SAID_BY = {"user": 1.3, "task": 1.2, "compaction": 0.6, "subagent": 0.8}
 
 
@@ -73,6 +83,8 @@ def points(
     def per_character(sentence: Sentence, worth: float) -> float:
         quoted = sentence.voice == QUOTED
         worth *= _THOUGHT if sentence.thought else _QUOTED if quoted else _SAID_BY.get(sentence.role, 1.0)
+        if sentence.role not in _HUMAN and _CHATS.search(straight(sentence.text)):
+            worth *= _CHAT
         return worth / (len(sentence.text) + 30)
 
     meaning = None

@@ -161,9 +161,13 @@ def _decisions(said: list[Sentence], calls: list[Call], taken: set[str], weight:
 
 
 def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: dict[str, float]) -> list[Statement]:
+    first = next((each.turn for each in said if each.role in _HUMAN), 0)
+
     def corrects(sentence: Sentence) -> bool:
-        text = straight(sentence.text)
-        return sentence.role == "user" and sentence.is_own and phrases.CORRECTS.search(text) is not None
+        # Before the first prompt there is nothing to correct: it says what is wanted.
+        if sentence.role != "user" or not sentence.is_own or sentence.turn == first:
+            return False
+        return phrases.CORRECTS.search(straight(sentence.text)) is not None
 
     def rejects(sentence: Sentence) -> bool:
         text = straight(sentence.text)

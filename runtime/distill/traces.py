@@ -22,6 +22,7 @@ _COMMANDS = 16
 _UNPROVED = 10
 _OF_ONE_CASE = 3
 _FILES = 40
+_LINES, _FAILURE = 3, 400  # lines, and characters, of a failure
 _SOON = 6
 _AGENT = ("assistant", "commentary", "subagent")
 _LOOK_AHEAD = 40  # calls after a failure among which its cure is looked for
@@ -32,15 +33,15 @@ _NOISE = re.compile(
     r"|stdout:?|Traceback.*"
     r"|\(no output\)|[=\-_*~#\s]+|=+ .* starts =+|.*\bPASSED\b.*|Debugger (?:attached|listening).*"
     r"|Waiting for the debugger.*"
-    r"|platform \w+ -- .*|(?:rootdir|plugins|configfile|cachedir|collecting|hint):? .*|npm warn .*"
+    r"|(?:\[[\w:.-]+\] )?[$>] .*|platform \w+ -- .*|(?:rootdir|plugins|configfile|cachedir|collecting|hint):? .*"
+    r"|npm warn .*"
     r"|.*\bELIFECYCLE\b.*)$",
     re.IGNORECASE,
 )
 _LOUD = re.compile(
-    r"error|fail|exception|panic|denied|not found|cannot|can't|could not|fatal|invalid|unexpected|undefined"
-    r"|unknown|unable|no such"
-    r"|no matches|missing|refused|rejected|timed? ?out|conflict|unresolved|killed|not (?:permitted|allowed"
-    r"|defined|recognized|supported)",
+    r"[\w)]\.\w+[:(]\d+|error|fail|exception|panic|denied|not found|cannot|can't|could not|fatal|invalid|unexpected"
+    r"|undefined|unknown|unable|no such|no matches|missing|refused|rejected|timed? ?out|conflict|unresolved|killed"
+    r"|not (?:permitted|allowed|defined|recognized|supported)",
     re.IGNORECASE,
 )
 # What a tool says of how it is to be used, and what was broken off: nothing that went wrong with the work.
@@ -164,9 +165,9 @@ def _named(call: Call) -> str:
 
 
 def _telling(lines: Iterable[str]) -> str:
-    told = [line.strip() for line in lines if line.strip() and not _NOISE.match(line.strip())]
+    told = list(dict.fromkeys(line.strip() for line in lines if line.strip() and not _NOISE.match(line.strip())))
     loud = [line for line in told if _LOUD.search(line)]
-    return " / ".join(dict.fromkeys((loud or told)[:2]))[:300]
+    return one_line(" / ".join((loud or told)[:_LINES]), _FAILURE)
 
 
 def _cure(call: Call, following: Sequence[Call]) -> Call | None:

@@ -46,7 +46,7 @@ _DATA = re.compile(
 def voices(role: str, lines: Sequence[str]) -> list[str]:
     """For each line of a turn's text whose words it holds; blank lines part paragraphs.
 
-    A paragraph with a line that a program printed is quoted as a whole, and so is the one after it, unless it is the
+    A paragraph is quoted from the first line that a program printed, and so is the one after it, unless it is the
     turn's last: what people write of a log stands before it or at the end.
     """
     found = [QUOTED if _QUOTE.match(line) or _SPEAKER.match(line) else OWN for line in lines]
@@ -57,8 +57,9 @@ def voices(role: str, lines: Sequence[str]) -> list[str]:
     is_document = written > _TYPED_LINES or any(_HEADING.match(line) for line in lines)
     before = False
     for at, paragraph in enumerate(paragraphs):
-        printed = any(_is_printed(lines[line][:_LOOKED_AT]) for line in paragraph)
+        printed = False
         for line in paragraph:
+            printed = printed or _is_printed(lines[line][:_LOOKED_AT])
             if printed or (before and at + 1 < len(paragraphs)):
                 found[line] = QUOTED
             elif is_document and found[line] == OWN and at:

@@ -132,6 +132,13 @@ def test_the_same_said_twice_is_told_once() -> None:
     assert len(found("decisions", ("user", said[0]), ("assistant", said[1]))) == 1
 
 
+def test_a_first_prompt_corrects_nothing_it_says_what_is_wanted() -> None:
+    text = "We don't need to check for the file, just open the page of the session."
+    sections = distil(body([("user", text), ("assistant", "Done.")])).sections
+    assert sections["rejected"] == []
+    assert [each.text for each in sections["goals"]] == [text]
+
+
 def test_a_reason_of_another_turn_is_nobodys_reason() -> None:
     turns = [
         ("user", "We decided to use a cookie for the token."),

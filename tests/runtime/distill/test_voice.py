@@ -54,6 +54,11 @@ def test_the_paragraph_after_a_log_belongs_to_it_but_the_last_word_is_the_users(
     assert voices("user", lines) == [OWN, OWN, QUOTED, OWN, QUOTED, OWN, OWN]
 
 
+def test_what_introduces_a_log_is_the_users() -> None:
+    lines = ["I get this error when I start it:", "RangeError: Invalid Date", "and so on"]
+    assert voices("user", lines) == [OWN, QUOTED, QUOTED]
+
+
 def test_a_document_that_is_handed_over_is_one() -> None:
     lines = ["Implement this plan:", "", "# Plan", "", "Never use sessions."]
     assert voices("user", lines) == [OWN, OWN, DOCUMENT, OWN, DOCUMENT]
@@ -72,7 +77,7 @@ def test_quoted_text_decides_and_rejects_nothing() -> None:
 
 def test_the_users_own_words_beside_a_quotation_count() -> None:
     text = "> We decided to use Redis.\n\nNo, don't use Redis, because we have no server for it."
-    found = distil(body([("user", text)]))
+    found = distil(body([("user", "Which cache do we take?"), ("assistant", "Redis."), ("user", text)]))
     assert [each.text for each in found.sections["rejected"]] == [
         "No, don't use Redis, because we have no server for it."
     ]
