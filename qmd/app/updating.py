@@ -152,23 +152,29 @@ def _run_command(session: Session, command: str, place: str) -> None:
     out.line(out.paint("dim", f"    Running update command: {command}"))
     out.flush()
     try:
-        process = subprocess.Popen(  # noqa: S603  # the user's own command, approved where it is not
-            ["bash", "-c", command],  # noqa: S607  # whichever bash the user has
-            cwd=place,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        with _held_back(signal.SIGTERM, signal.SIGINT) as held:
+            process = subprocess.Popen(  # noqa: S603  # the user's own command, approved where it is not
+                ["bash", "-c", command],  # noqa: S607  # whichever bash the user has
+                cwd=place,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
     except OSError as error:
         out.line(out.paint("yellow", f"✗ Update command failed: {error.strerror}: {error.filename}"))
         raise Exit(1) from None
     try:
+        for number in held:
+            signal.raise_signal(number)
         streams = process.communicate()
     except BaseException:
         # Told to end: what the command has started ends with it.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
         process.wait()
         raise
     for stream in streams:
@@ -301,6 +307,23 @@ def _exclusive(session: Session) -> Iterator[None]:
 
     with FileLock(os.path.join(brain.state, "index.lock"), _LOCK_WAIT_S):
         yield
+
+
+@contextlib.contextmanager
+def _held_back(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
+    """Those of these signals that came meanwhile: a program that is being started has no number yet to end it by."""
+    import threading
+
+    held: list[signal.Signals] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield held
+        return
+    before = {number: signal.signal(number, lambda got, _: held.append(signal.Signals(got))) for number in numbers}
+    try:
+        yield held
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +96,23 @@ def test_a_command_that_fails_ends_the_update_with_its_code(notes: Path, qmd: Qm
     assert done.out.endswith("    said\n✗ Update command failed with exit code 9\n")
 
 
+def test_told_to_end_while_its_command_starts_an_update_takes_it_along(
+    notes: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qmd("collection", "update-cmd", "notes", "sleep 60")
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def starting(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*words, **options))
+        signal.raise_signal(signal.SIGTERM)
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", starting)
+    assert qmd("update").code == 143
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
+
+
 def test_an_update_that_is_told_to_end_takes_its_command_along(notes: Path, qmd: Qmd, place: Path) -> None:
     qmd("collection", "update-cmd", "notes", "sleep 60 & echo $! > pid; wait")
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -105,6 +124,7 @@ def test_an_update_that_is_told_to_end_takes_its_command_along(notes: Path, qmd:
     sleeper = int((notes / "pid").read_text())
     process.terminate()
     assert process.wait(20) == 143
+    deadline = time.monotonic() + 20
     while Path(f"/proc/{sleeper}").exists() and " Z " not in Path(f"/proc/{sleeper}/stat").read_text():
         assert time.monotonic() < deadline
         time.sleep(0.02)
