@@ -26,7 +26,8 @@ NAMED = (
 
 _SHUT = (
     r"(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
-    r"[:=,>]+(?:\s|\\[rnt])*[\"'`\\brfu]*"
+    # Behind a comma only what is quoted is a value: prose has many.
+    r"(?:[:=>][:=,>]*(?:\s|\\[rnt])*|,(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfu]*"
 )
 _BETWEEN = r"[\w.-]*"
 _STOP = r"\s\\\"'`,;(){}\[\]<>|&"
