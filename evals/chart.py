@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from core.home import make_private
@@ -21,6 +21,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _MARKS = (("hit@1", "o", "white"), ("hit@5", "o", "#0072B2"), ("ndcg@10", "D", "#D55E00"))
 _NAMES = {"ndcg@10": "nDCG@10"}
 _GREY = "#888888"
+_SHORTEST = timedelta(days=7)
 
 
 def draw(run: dict[str, Any] | None, history: Sequence[dict[str, Any]], cache: str) -> dict[str, bytes]:
@@ -141,6 +142,11 @@ def _history(history: Sequence[dict[str, Any]]) -> Figure:
         axes.grid(axis="y", color="#eeeeee")
         axes.set_axisbelow(True)
         axes.set_ylim(0, 102)
+    days = [datetime.fromisoformat(row["ts"]) for row in history]
+    if max(days) - min(days) < _SHORTEST:  # a single day is no decade
+        middle = min(days) + (max(days) - min(days)) / 2
+        panels[0].sharex(panels[1])
+        panels[0].set_xlim(middle - _SHORTEST / 2, middle + _SHORTEST / 2)
     panels[0].set_ylabel("percent of questions")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=min(len(names), 6), frameon=False)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.errors import Internal, LockContention, Refused
+from core.errors import LockContention, Refused
 from core.locks import FileLock
 from qmd import coarse, syntax, vectors
 from qmd.embedding import strategies
@@ -254,7 +254,7 @@ def _vectors(provider: Provider, dimensions: int, group: Sequence[_Part]) -> lis
         batch = order[start : start + provider.batch]
         for index, vector in zip(batch, quantise(provider.embed([chunks[i] for i in batch])), strict=True):
             if len(vector) != dimensions:
-                raise Internal(
+                raise Refused(
                     f"{provider.name}/{provider.model} gives vectors of {len(vector)} numbers, where its others have"
                     f" {dimensions}",
                     "brain embed -f makes all of them anew",

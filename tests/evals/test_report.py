@@ -70,6 +70,11 @@ def test_without_history_there_is_no_chapter_on_it(figures: dict[str, Any]) -> N
     assert "## kit" not in report.page(None, [_row(3, "ask", 0.5)], [])
 
 
+def test_a_history_of_one_day_is_a_week_wide_and_no_decade() -> None:
+    panels = chart._history([_row(3, "ask", 0.5)]).axes
+    assert [high - low for low, high in (panel.get_xlim() for panel in panels)] == [7, 7]
+
+
 def test_names_in_a_chart_are_characters_that_its_font_has() -> None:
     assert label("naïve 学校\x1b[31m") == "naïve ??" + label("\x1b[31m")
     assert len(label("x" * 500)) == 40

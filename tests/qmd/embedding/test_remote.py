@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal, Refused
 from qmd import vectors
 from qmd.embedding import wire
 from qmd.embedding.embedder import embed
@@ -345,7 +345,7 @@ def test_an_endpoint_whose_vectors_change_their_length_is_refused(endpoint: Endp
     assert space is not None
     vectors.clear(connection, space)
     endpoint.always = says({"data": [{"index": 0, "embedding": [1.0, 2.0]}]})
-    with pytest.raises(Internal, match="2 numbers"):
+    with pytest.raises(Refused, match="2 numbers"):
         embed(connection, openai(endpoint))
     assert embed(connection, openai(endpoint), force=True).chunks == 1
 
