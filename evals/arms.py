@@ -6,16 +6,16 @@ first; none is an abstention. One that cannot run says why.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
 from runtime.ask import Request
+from runtime.plan import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from core.config import Config
     from core.home import Home
 
@@ -153,6 +153,21 @@ ARMS = {
 }
 
 
+def _is_share(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
+
+
+# What an option may be.
+_OPTIONS: dict[str, Callable[[str], bool]] = {
+    "mode": MODES.__contains__,
+    "min_score": _is_share,
+    "centrality": ("embedding", "terms").__contains__,
+}
+
+
 class Chosen:
     """An arm and its options, written ``ask`` or ``ask:mode=lex,min_score=0``."""
 
@@ -170,6 +185,8 @@ class Chosen:
             if not equals or key not in self.arm.options:
                 known = ", ".join(f"{option}=…" for option in self.arm.options) or "it has none"
                 raise BadInput(f"arm {name}: no option {part!r}", f"options of {name}: {known}")
+            if not _OPTIONS[key](value):
+                raise BadInput(f"arm {name}: {key} is not {value!r}", f"brain ask --help: --{key.replace('_', '-')}")
             self.options[key] = value
         given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
         self.label = f"{name}:{given}" if given else name

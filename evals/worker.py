@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import config
-from core.errors import BrainError
+from core.errors import BrainError, LockContention
 from core.home import Home
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from evals.arms import Place
 
     Say = Callable[[dict[str, Any]], None]
+
+
+_LEFTOVER_S = 60
 
 
 def main() -> None:
@@ -58,7 +61,16 @@ def embed(job: dict[str, Any], say: Say) -> None:
     def progress(done: int, total: int, _: str) -> None:
         say({"done": done, "total": total})
 
-    report = run(home, config.load(home), os.environ, progress=progress)
+    # What is embedding here is left over from a run that was killed, and ends as soon as it finds itself alone.
+    until = time.monotonic() + _LEFTOVER_S
+    while True:
+        try:
+            report = run(home, config.load(home), os.environ, progress=progress)
+            break
+        except LockContention:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
     say({"pending": report["pending"], "model": f"{report['provider']}/{report['model']}", "modules": _modules()})
 
 

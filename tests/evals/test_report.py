@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import BadInput
 from core.home import Home
-from evals import compare, kept, report, sets
+from evals import chart, compare, kept, report, sets
 from evals.arms import Chosen
 from evals.chart import label
 from evals.run import Settings, run

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from evals import arms_ask, arms_warm, child, corpora, personal, run, sets
 from evals.arms import Chosen, Place, Unavailable
 from evals.dataset import split_of
 from evals.run import Settings
+from qmd.embedding.embedder import alone
 from runtime.indexing import index
 from tests.evals import small
 from tests.qmd.reranking.onnx_file import folder
@@ -261,8 +263,27 @@ def test_a_worker_that_dies_is_an_error_with_its_last_words(home: Home) -> None:
         list(child.work({"op": "ask", "arm": "no such arm", "corpora": []}, dict(os.environ)))
 
 
+def test_a_run_waits_for_what_a_killed_one_left_embedding(home: Home, data: Path) -> None:
+    (dataset,) = sets.load([str(data / "trec")], home)
+    root = corpora.build(home, dataset.corpora[0]).root
+    job = {"op": "embed", "home": root}
+    with ThreadPoolExecutor(1) as pool:
+        with alone(os.path.join(root, "state", "embed.lock")):
+            said = pool.submit(lambda: list(child.work(job, child.environment(root))))
+            with pytest.raises(TimeoutError):
+                said.result(2)
+        assert said.result(120)[-1]["pending"] == 0
+
+
 def test_an_arm_or_option_that_there_is_not_is_refused() -> None:
-    for text in ("nothing", "ask:colour=red", "ask:mode"):
+    for text in (
+        "nothing",
+        "ask:colour=red",
+        "ask:mode",
+        "ask:mode=guess",
+        "ask-warm:min_score=1.5",
+        "ask:min_score=nan",
+    ):
         with pytest.raises(BadInput):
             Chosen(text)
     assert Chosen("ask").label == "ask"
