@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BrainError, EngineTimeout
+from core.errors import BadInput, BrainError, EngineTimeout
 from evals.arms import Unavailable
 from qmd import vectors
 from qmd.store import open_index

@@ -50,6 +50,7 @@ def embed(
     from qmd.embedding.embedder import alone
     from qmd.embedding.embedder import embed as run
     from qmd.embedding.provider import make
+    from qmd.embedding.remote import Remote
 
     started = time.perf_counter()
     deadline = None if budget_s is None else time.monotonic() + budget_s
@@ -62,6 +63,8 @@ def embed(
         connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
         try:
             source = make(config.section("embedding"), environ, provider, model)
+            if deadline is not None and isinstance(source, Remote):
+                source.patient_until(deadline)
             try:
                 report = run(
                     connection,

@@ -93,6 +93,9 @@ class Remote(ABC):
         ]
         return unit(rows, self._known, f"{self.name}/{self.model}")
 
+    def patient_until(self, moment: float) -> None:  # noqa: B027  # only an endpoint is asked again
+        """Ask nobody a second time after ``moment`` (``time.monotonic()``)."""
+
     def close(self) -> None:  # noqa: B027  # most have nothing to close
         """Nothing is held open by default."""
 
@@ -117,6 +120,10 @@ class OpenAI(Remote):
         fix = "check OPENAI_API_KEY, OPENAI_BASE_URL (the host that it is for) and the model's name"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._endpoint = Endpoint(f"{base}/embeddings", headers, key, fix, **options)
+
+    def patient_until(self, moment: float) -> None:
+        """See ``Remote``."""
+        self._endpoint.patience_until = moment
 
     def close(self) -> None:
         """Close the connection."""
@@ -152,6 +159,10 @@ class Gemini(Remote):
         fix = "check GEMINI_API_KEY and the model's name"
         headers = {"x-goog-api-key": header(key, "GEMINI_API_KEY")}
         self._endpoint = Endpoint(f"{base}/{self._path}:batchEmbedContents", headers, key, fix, **options)
+
+    def patient_until(self, moment: float) -> None:
+        """See ``Remote``."""
+        self._endpoint.patience_until = moment
 
     def close(self) -> None:
         """Close the connection."""

@@ -81,6 +81,8 @@ class Endpoint:
         self._largest = largest
         self._sleep = sleep
         self._client: httpx2.Client | None = None
+        self.patience_until: float | None = None
+        """No attempt but the first begins after it (``time.monotonic()``)."""
         self.host = _host(url)
 
     def __repr__(self) -> str:
@@ -93,9 +95,10 @@ class Endpoint:
         import tenacity
 
         stop: Any = tenacity.stop_after_attempt(self._attempts)
-        if until is not None:
-            # No attempt is waited for that could not begin in time.
-            stop = stop | tenacity.stop_before_delay(max(0.0, until - time.monotonic()))
+        for moment in (until, self.patience_until):
+            if moment is not None:
+                # No attempt is waited for that could not begin in time.
+                stop = stop | tenacity.stop_before_delay(max(0.0, moment - time.monotonic()))
         attempts = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_Again), stop=stop, wait=_wait, sleep=self._sleep, reraise=True
         )

@@ -53,6 +53,16 @@ def gemini(endpoint: Endpoint, **section: Any) -> Gemini:
     return provider
 
 
+def test_nobody_is_asked_again_once_the_time_is_up(endpoint: Endpoint) -> None:
+    endpoint.always = says({"error": "busy"}, 503)
+    for provider in (openai(endpoint), gemini(endpoint)):
+        provider.patient_until(time.monotonic() - 1)
+        endpoint.requests.clear()
+        with pytest.raises(EngineMissing, match="503"):
+            provider.embed(["a"])
+        assert len(endpoint.requests) == 1
+
+
 def test_texts_come_back_in_their_order_and_of_length_one(endpoint: Endpoint) -> None:
     provider = openai(endpoint)
     texts = ["alpha", "beta", "gamma"]
