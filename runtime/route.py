@@ -30,6 +30,7 @@ _COMMANDS = {
         ("cargo", "add bench build check clippy fmt install new run test"),
         ("go", "build fmt generate get install mod run test vet"),
         ("docker", "build compose exec images inspect logs ps pull push rm rmi run stop volume"),
+        ("docker-compose", "build down exec logs ps pull restart run stop up"),
         ("kubectl", "apply config delete describe exec get logs rollout scale"),
         ("terraform", "apply destroy import init plan"), ("helm", "install upgrade"),
         ("systemctl", "daemon-reload disable enable restart start status stop"),
@@ -100,7 +101,7 @@ def _is_exact(word: str) -> bool:
         return False
     if word.startswith("-"):
         return word[1:2].isalpha() or (word.startswith("--") and word[2:3].isalpha())
-    if word.startswith(("/", "~/", "./", "../")) and any(c.isalpha() for c in word):
+    if word.startswith(("/", "~/", "./", "../", "$")) and any(c.isalpha() for c in word):
         return True
     if any(mark in word for mark in ("::", "->", "=>", "&&", "||", "()", "://", "${")):
         return True
@@ -114,7 +115,13 @@ def _is_exact(word: str) -> bool:
     if "=" in word[1:]:
         return True
     return (
-        _is_path(word) or _is_dotted(word) or _is_camel(word) or _is_error(word) or _is_hash(word) or _is_ticket(word)
+        _is_path(word)
+        or _is_dotted(word)
+        or _is_camel(word)
+        or _is_error(word)
+        or _is_hash(word)
+        or _is_ticket(word)
+        or _is_numbered(word)
     )
 
 
@@ -147,6 +154,8 @@ def _is_dotted(word: str) -> bool:
         return False
     if parts[-1].lower() in _EXTENSIONS and parts[0]:
         return True
+    if parts[-1].isdigit() and parts[-2].lower() in _EXTENSIONS and parts[0]:
+        return True  # libssl.so.3
     return all(len(part) > 1 and part.isidentifier() for part in parts)
 
 
@@ -165,6 +174,19 @@ def _is_error(word: str) -> bool:
         return word in _ERRNO or word.startswith(_ERRNO_FAMILIES) or (word.startswith("SIG") and len(word) > 5)
     named = word[0].isupper() and word.endswith(("Error", "Exception", "Warning"))
     return named and len(word) > 6 and word not in ("Exception", "Warning")
+
+
+def _is_numbered(word: str) -> bool:
+    """``v2.3.1``, ``localhost:3000``, ``0x7ffd``, ``TS2304``; not ``v2``, ``B12`` or ``MP3``."""
+    if word[0] == "v" and "." in word and word[1:].replace(".", "").isdigit():
+        return True
+    name, colon, port = word.rpartition(":")
+    if colon and port.isdigit() and len(port) > 1 and name.replace(".", "").replace("-", "").isalnum():
+        return True
+    if word[:2].lower() == "0x":
+        return len(word) > 2 and _HEX.issuperset(word[2:].lower())
+    letters = word.rstrip("0123456789")
+    return len(letters) < 5 and letters.isalpha() and letters.isupper() and len(word) - len(letters) > 2
 
 
 def _is_hash(word: str) -> bool:

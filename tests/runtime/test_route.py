@@ -52,6 +52,13 @@ open()
 DATABASE_URL
 `make lint`
 CVE-2024-3094
+v2.3.1 release
+is anything on localhost:3000
+0x7ffdeadbeef
+error TS2304
+libssl.so.3
+$HOME of the runner
+docker-compose up
 what was BRAIN-1234 about
 def parse(path):
 """
@@ -111,6 +118,11 @@ a
 remove the file(s)
 COVID-19 rules
 UTF-8 and GPT-4
+MP3 and B12
+it cost $500
+the verse John 3:16
+v2 of the plan
+2023.5 or so
 """
 
 
