@@ -77,6 +77,7 @@ def run(args: Args, context: Context) -> int:
             enqueue=args.queue,
             progress=bar,
         )
+    context.fields["settled"] = _settle(context)
     for key, field in (("seen", "n_seen"), ("ingested", "n_ingested"), ("failed_files", "n_failed")):
         context.fields[field] = sum(ledger[key] for ledger in report["sources"].values())
     failure = _nothing_read(report, named=bool(args.source or roots or args.from_archive))
@@ -88,6 +89,19 @@ def run(args: Args, context: Context) -> int:
         write("\n".join(_lines(report, printable)) + "\n")
         _say_nothing_found(report, roots)
     return _told(failure, args)
+
+
+def _settle(context: Context) -> int:
+    """Take up what hooks left undone, so that the run has repaired what the next session would hear of."""
+    from runtime import due, hooks
+
+    if not due.waiting(context.home):
+        return 0
+    try:
+        return hooks.drain(context.home)
+    except Exception as error:  # noqa: BLE001  # the run is done: what a transcript of a hook's meets fails no run
+        context.fields["unsettled"] = type(error).__name__
+        return 0
 
 
 def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:

@@ -9,7 +9,8 @@ import re
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-Z\\^-~])")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Marks that reorder or hide what follows (Unicode TR 36): shown text must be the stored text.
-_DECEIVERS = re.compile("[\u202a-\u202e\u2066-\u2069\ufeff]")
+# The last are tags (U+E0000 and on): nobody sees them, and a model reads them as letters.
+_DECEIVERS = re.compile("[\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 
 
 def clean(text: str) -> str:

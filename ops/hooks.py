@@ -116,6 +116,8 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
         state["problems"].append(f"not readable as settings: {error}")
         return state
     state["events"] = sorted({event for event, _ in found})
+    if found and json.loads(text).get("disableAllHooks") is True:
+        state["problems"].append("disableAllHooks is set: Claude Code runs none of them")
     for command in sorted({str(entry.get("command")) for _, entry in found}):
         missing = _missing_program(command)
         if missing:
@@ -157,7 +159,10 @@ def _edit(home: Home, path: str, entries: Mapping[str, dict[str, Any]]) -> dict[
 
 
 def _read(path: str) -> bytes | None:
-    data = read_or_none(path)
+    try:
+        data = read_or_none(path)
+    except IsADirectoryError:
+        raise BadInput(f"{path} is a folder", "name the settings file in it: --settings FILE") from None
     if data is not None:
         try:
             data.decode("utf-8")

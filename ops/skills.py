@@ -58,9 +58,25 @@ def scopes(given: Iterable[str]) -> dict[str, list[str]]:
             known = ", ".join(name.removeprefix(_PREFIX) for name in names())
             raise BadInput(f"--scope: expected NAME=GLOB, got {text!r}", f"--scope ask='~/work/**'; skills: {known}")
         globs = found.setdefault(name, [])
+        if not _is_glob(glob):
+            raise BadInput(f"--scope: {glob!r} has a bracket that nothing closes and would match nothing", "close it")
         if glob.strip():
             globs.append(glob.strip())
     return found
+
+
+def _is_glob(text: str) -> bool:
+    """Whether every bracket and brace of a glob is closed; Claude Code takes no other as one."""
+    opened = ""
+    for character in text:
+        if opened == "[":
+            opened = "" if character == "]" else opened
+        elif character in "[{":
+            if opened == "":
+                opened = character
+        elif character == "}":
+            opened = ""
+    return not opened
 
 
 def content(name: str, scope: list[str] | None = None, *, agents: bool = False) -> bytes:
@@ -99,7 +115,10 @@ def install(
         record = recorded.get(path)
         scope = given.get(name, record.get("scope") if record else None)
         data = content(name, scope, agents=agents)
-        there = read_or_none(path)
+        try:
+            there = read_or_none(path)
+        except (NotADirectoryError, IsADirectoryError):
+            raise BadInput(f"there is no place for {path}", "name a folder with --dest") from None
         if there == data:
             outcome = "unchanged"
         elif there is not None and not force and (record is None or _digest(there) != record["sha256"]):

@@ -41,16 +41,24 @@ def block(items: list[str]) -> str:
     return "\n".join([NOTICE, "<memory>", *items, "</memory>"])
 
 
-# What names things; the rest of an envelope's strings was written by whoever wrote the document.
+# What names things, and stays usable as long as it is nothing but a name; the rest of an envelope's strings was written
+# by whoever wrote the document.
 _NAMES = frozenset("uri path docid resume file entry_id session_id parent collection source mode error fix".split())
 
 
+def _is_plain(name: str) -> bool:
+    return "\n" not in name and inert(name) == name.replace("&", "&amp;")
+
+
 def envelope(value: Any, name: str = "") -> Any:
-    """An envelope (JSON-like) whose texts are inert; paths, uris and commands stay as they are."""
+    """An envelope (JSON-like) whose texts and keys are inert; plain paths, uris and commands stay as they are.
+
+    A path may come from a transcript, too: one that could open a tag, end a fence or hide something is text.
+    """
     if isinstance(value, str):
-        return value if name in _NAMES else inert(value)
+        return value if name in _NAMES and _is_plain(value) else inert(value)
     if isinstance(value, dict):
-        return {key: envelope(each, key) for key, each in value.items()}
+        return {inert(key) if isinstance(key, str) else key: envelope(each, key) for key, each in value.items()}
     if isinstance(value, list):
         return [envelope(each, name) for each in value]
     return value

@@ -14,7 +14,7 @@ import time
 from os.path import abspath, dirname, expanduser, isabs, join
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, BrainError, LockContention
+from core.errors import BadInput, LockContention
 from core.locks import FileLock
 from runtime import due
 
@@ -80,6 +80,8 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     Raises BrainError and OSError where not even the note could be made.
     """
     path = transcript(given)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadInput("what the hook's input names as transcript is no file", _WRITER)
     folder = given.get("cwd")
     cwd = folder if isinstance(folder, str) else ""
     reason = excluded(home, path, cwd)
@@ -160,7 +162,7 @@ def drain(home: Home) -> int:
                     try:
                         settle(home, key, wait_s=_CHILD_LOCK_S, whole=True)
                         settled += 1
-                    except (BrainError, OSError) as error:
+                    except Exception as error:  # noqa: BLE001  # whatever one meets, the others still wait
                         failure = error
                 # A hook notes first and writes last: it finds the index free.
                 tidied = tidy(home, lambda: not nothing_new())

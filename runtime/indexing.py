@@ -10,11 +10,12 @@ import apsw
 
 import ingest.run
 from core import clock, wal
-from core.errors import BadInput, Internal, LockContention
+from core.errors import BadInput, EngineMissing, Internal, LockContention
 from core.files import sweep_temporaries
 from core.locks import FileLock
 from core.version import REDACTION
 from ingest import sources
+from ingest.records import UNREADABLE
 from ingest.state import FILE as SOURCES_FILE
 from qmd.store import open_index, translate
 from qmd.update import register, update
@@ -128,8 +129,8 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
 
     The last is so where nothing is known of the source yet, or its documents are of another version; with ``whole``,
     that run is made first. Once this has returned anything else, the index has the file's documents as they are on
-    disk, whoever wrote them. Raises LockContention where another run does not end within ``wait_s`` seconds, Internal
-    and EngineMissing.
+    disk, whoever wrote them. Raises LockContention where another run does not end within ``wait_s`` seconds, Internal,
+    and EngineMissing also where the transcript cannot be read.
     """
     from core.config import load
     from ingest.one import one
@@ -161,7 +162,13 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
         raise translate(error, join(home.state, SOURCES_FILE)) from error
     if ledger is None:
         return NEEDS_RUN
+    if UNREADABLE in ledger.failed_reasons:
+        raise EngineMissing(f"the transcript cannot be read: {_detail(ledger)}", f"make it readable: {path}")
     return "indexed" if written or late else "unchanged"
+
+
+def _detail(ledger: Ledger) -> str:
+    return next((str(each["detail"]) for each in ledger.failed if each["reason"] == UNREADABLE), "")
 
 
 def _bring_in(

@@ -99,8 +99,9 @@ class Service:
             raise MCPError(types.INVALID_PARAMS, f"Tool {name} not found")
         values, wrong = arguments.check(name, TOOLS[name][2], params.arguments or {})
         if wrong:
+            fix = f"{name} takes: {', '.join(TOOLS[name][2]['properties'])}"
             return _failed(
-                {"schema": 1, "ok": False, "error": "bad_input", "message": wrong, "fix": "", "exit_code": 64}
+                {"schema": 1, "ok": False, "error": "bad_input", "message": wrong, "fix": fix, "exit_code": 64}
             )
         try:
             envelope = await self._run(name, values)

@@ -89,7 +89,8 @@ def _explained(envelope: dict[str, Any]) -> str:
     problems = [f"- {fence.line(str(problem), 400)}" for problem in envelope["problems"]]
     index, semantic = envelope.get("index", {}), envelope.get("semantic", {})
     head = [f"index: {fence.line(str(index), 600)}", f"semantic: {fence.line(str(semantic), 400)}"]
-    return "\n".join([*head, f"problems: {len(problems) or 'none'}", *problems])
+    # What problems quote (paths, records' types, reasons) was named by others.
+    return fence.block([*head, f"problems: {len(problems) or 'none'}", *problems])
 
 
 def _label(item: dict[str, Any]) -> str:

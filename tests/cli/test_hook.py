@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from core import wal
+from core.errors import EngineMissing
 from core.home import Home
+from ingest import files
 from qmd.segments import TABLES
 from qmd.store import open_index
 from qmd.writer import put
@@ -433,3 +435,58 @@ def test_hostile_text_arrives_inert(brain: Brain, indexed: Home, claude_root: Pa
     assert said.endswith("</memory>")
     assert "<system-reminder>" not in said
     assert "\x1b" not in said
+
+
+def test_one_transcript_that_fails_keeps_no_other_waiting(
+    indexed: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"0aaaaaaa-0000-4000-8000-0000000000{number}" for number in ("b1", "b2", "b3")]
+    paths = [str(transcript(claude_root, name, f"auk {name[-2:]}", "noted")) for name in names]
+    for path in paths:
+        due.add(indexed, path, "s", "")
+    whole = indexing.index_transcript
+
+    def failing(home: Home, source: str, path: str, **given: Any) -> str:
+        if path == paths[0]:
+            raise ValueError("what nobody thought of")
+        return whole(home, source, path, **given)
+
+    monkeypatch.setattr(indexing, "index_transcript", failing)
+    with pytest.raises(ValueError, match="nobody thought of"):
+        hooks.drain(indexed)
+    assert [note["path"] for _, note in due.waiting(indexed)] == [paths[0]]
+
+
+def test_what_is_no_file_leaves_no_note(brain: Brain, indexed: Home, tmp_path: Path) -> None:
+    folder, pipe = tmp_path / "folder.jsonl", tmp_path / "pipe.jsonl"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    for path in (folder, pipe):
+        assert silent(brain("hook", "stop", stdin=payload(path, "s")))
+        assert rows(indexed)[-1]["error"] == "bad_input"
+    assert due.waiting(indexed) == []
+
+
+def test_a_transcript_that_cannot_be_read_stays_missed(
+    indexed: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(transcript(claude_root, "0aaaaaaa-0000-4000-8000-0000000000b4", "dovekie", "noted"))
+    key = due.add(indexed, path, "s", "")
+
+    def refused(paths: list[str], *_: Any) -> list[files.SourceFile]:
+        return [files.SourceFile(paths[0], 0, 0, 0, "unreadable: Permission denied")]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "walk", refused)
+        with pytest.raises(EngineMissing):
+            hooks.settle(indexed, key, wait_s=0)
+    assert due.read(indexed, key) is not None
+    assert hooks.settle(indexed, key, wait_s=0) == "indexed"
+
+
+def test_a_run_repairs_what_a_session_hears_of(brain: Brain, indexed: Home, claude_root: Path) -> None:
+    path = transcript(claude_root, "0aaaaaaa-0000-4000-8000-0000000000b5", "where do puffins dig", "in turf")
+    due.add(indexed, str(path), "s", "")
+    assert brain("index", "--new").returncode == 0
+    assert due.waiting(indexed) == []
+    assert hooks.misses(indexed, {}, time.time() + 3600) == ""

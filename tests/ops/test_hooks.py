@@ -165,3 +165,16 @@ def test_whatever_else_the_settings_hold_is_there_afterwards(
     emptied = {event: groups for event, groups in before.get("hooks", {}).items() if groups}
     left = json.loads(path.read_text("utf-8"))
     assert {event: groups for event, groups in left.get("hooks", {}).items() if groups} == emptied
+
+
+def test_a_folder_is_no_settings_file(home: Home, tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        hooks.install(home, str(tmp_path), ["stop"])
+
+
+def test_status_says_that_all_hooks_are_off(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"disableAllHooks": true}')
+    hooks.install(home, str(path), ["stop"])
+    (found,) = hooks.status(home, [], os.environ)["files"]
+    assert found["problems"] == ["disableAllHooks is set: Claude Code runs none of them"]

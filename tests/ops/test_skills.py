@@ -78,7 +78,7 @@ def test_a_scope_within_projects_is_claude_codes_to_apply(home: Home, tmp_path: 
     assert "Only when" not in meta["when_to_use"]
 
 
-@pytest.mark.parametrize("given", ["ask", "nothing=~/x/**", "=x"])
+@pytest.mark.parametrize("given", ["ask", "nothing=~/x/**", "=x", "ask=[bad", "ask=**/*.{ts,tsx"])
 def test_a_scope_that_names_no_skill_is_an_error(given: str) -> None:
     with pytest.raises(BadInput):
         skills.scopes([given])
@@ -109,3 +109,15 @@ def test_what_was_removed_by_hand_is_missed(home: Home, tmp_path: Path) -> None:
     assert states["brain-why"] == "missing"
     skills.uninstall(home, where, force=True)
     assert installed.read(home)["skills"] == {}
+
+
+def test_a_glob_of_brackets_and_braces_is_one() -> None:
+    assert skills.scopes(["ask=src/[ab]/**", "ask=**/*.{ts,[jt]sx}"]) == {
+        "brain-ask": ["src/[ab]/**", "**/*.{ts,[jt]sx}"]
+    }
+
+
+def test_a_place_that_is_no_folder_is_an_error(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(BadInput):
+        skills.install(home, str(tmp_path / "file"), {})
