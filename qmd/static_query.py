@@ -135,7 +135,9 @@ class StaticQuery:
         row: Any = self._connection.execute(
             "SELECT scale, vector FROM brain_static WHERE model = ? AND token = ?", (self._model, token)
         ).fetchone()
-        return (row[0], memoryview(row[1]).cast("b")) if row else None
+        # A damaged row is none: the words answer alone, or the tokens that are whole.
+        whole = row and len(row[1]) == self._dimensions
+        return (row[0], memoryview(row[1]).cast("b")) if whole else None
 
 
 def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:

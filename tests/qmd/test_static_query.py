@@ -136,6 +136,22 @@ def test_a_table_of_other_vectors_is_not_used(
     assert static_fit.due(connection, space)
 
 
+def test_a_damaged_row_of_the_table_is_none(
+    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+) -> None:
+    static_fit.fit(connection, space, model, str(tmp_path))
+    table = static_query.of(connection, space)
+    assert isinstance(table, StaticQuery)
+    whole = table.encode(f"{_WORDS[0]} {_WORDS[1]}")
+    alone = table.encode(_WORDS[0])
+    assert whole
+    assert whole != alone
+    connection.execute("UPDATE brain_static SET vector = x'01' WHERE token = ?", (_WORDS[1],))
+    assert table.encode(f"{_WORDS[0]} {_WORDS[1]}") == alone
+    connection.execute("UPDATE brain_static SET vector = x''")
+    assert table.encode(f"{_WORDS[0]} {_WORDS[1]}") == b""
+
+
 def test_a_weak_table_is_not_used(
     connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
 ) -> None:
