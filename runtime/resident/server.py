@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import clock
-from core.errors import BadInput, BrainError, EngineMissing, Internal, Refused
+from core.errors import BadInput, BrainError, EngineMissing, Internal, LockContention, Refused
 from core.files import write_atomic
 from core.home import PRIVATE_FILE, make_private
 from core.locks import FileLock
@@ -284,7 +284,12 @@ def serve(
     model = Model(os.environ, memory_bytes, idle_s)
     watching = Watching(home, control.command(), taken=watch)
     roles: list[Role] = [model, Asking(home, model, warm=not watch), watching]
-    reason = Server(home, roles, idle_s=idle_s, memory_bytes=memory_bytes).run()
+    try:
+        reason = Server(home, roles, idle_s=idle_s, memory_bytes=memory_bytes).run()
+    except LockContention:
+        raise LockContention(
+            f"brain serve runs already for this home (process {control.holder(home)})", "brain serve --status"
+        ) from None
     return {"reason": reason, "watched": watching.done()}
 
 

@@ -320,6 +320,7 @@ def test_where_it_is_off_nobody_is_asked(shelf: Shelf, serving: Running, brain: 
 def test_one_serves_a_home_and_the_second_ends(shelf: Shelf, serving: Running, brain: Brain) -> None:
     done = brain("serve")
     assert done.returncode == 70, done.stderr
+    assert f"brain serve runs already for this home (process {os.getpid()})" in done.stderr
     assert answer(shelf.home, shelf.config, "walrus", Request(literal=True), {})[1]
 
 
