@@ -145,7 +145,8 @@ def _text(args: Args) -> tuple[str, list[str]]:
         )
     if alone == "-":
         # A character takes four bytes of UTF-8 at most: more than this is too long in any case.
-        text, whole = _utf8(sys.stdin.buffer.read(4 * inbox.TEXT_LIMIT + 4))
+        # Python has no standard input where it was started with that closed.
+        text, whole = _utf8(sys.stdin.buffer.read(4 * inbox.TEXT_LIMIT + 4) if sys.stdin else b"")
     elif args.words:
         text, whole = _decoded(" ".join(args.words))
     else:

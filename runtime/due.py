@@ -24,10 +24,15 @@ _GRACE_S = 20
 _PATH_LIMIT = 4096
 
 
-def add(home: Home, path: str, session: str, project: str) -> str:
-    """Note that the transcript at ``path`` is to be indexed; returns the note's key. Raises OSError."""
+def add(home: Home, path: str, session: str, project: str, *, beyond: int = -1) -> str:
+    """Note that the transcript at ``path`` is to be indexed; returns the note's key. Raises OSError.
+
+    ``beyond`` is the size in bytes that it will outgrow, where its last message is not in it yet.
+    """
     key = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
     note = {"path": path, "session": session[:200], "project": project[:_PATH_LIMIT], "at": time.time()}
+    if beyond >= 0:
+        note["beyond"] = beyond
     write_atomic(_place(home, key), json.dumps(note).encode(), sync=False)
     return key
 

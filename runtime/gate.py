@@ -42,6 +42,7 @@ _REPORT = re.compile(
 )
 _PATH = re.compile(r"^(\.{0,2}/)?[\w@.+-]+(/[\w@.+ -]+)*(/|\.[A-Za-z]\w{0,9})$")
 _STATUS = re.compile(r"^(\s?[MADRCU?]{1,2}\s+|\s*(modified|new file|deleted|renamed):\s+)\S+$")
+_NAME = re.compile(r"^[\w.@+-]+[/*@]?$")
 # What a list of files is headed by, and such a list on one line.
 _FILES = re.compile(
     r"^\W*((all |the )?(files?|modified|changed|touched|new|created|deleted|edited)( files?)?( (changed|modified"
@@ -105,6 +106,9 @@ _WHERE = re.compile(
 # Below these many lines, text of a kind is an example in somebody's argument, unless it stands alone.
 _LINES = 4
 _CODE_LINES = 6
+# A column of words is a folder's listing from so many names on, so many of them with an ending.
+_NAMES = 6
+_LISTED = 2
 # A line of prose has so many words, and at least so many.
 _WORDS = 14
 _FEWEST_WORDS = 6
@@ -199,6 +203,9 @@ def _is_inventory(lines: list[str]) -> bool:
         listed += bool(named or any(kind.match(line) for kind in (_LS, _TREE, _STATUS)))
     if headed + listed >= len(lines):
         return listed >= (1 if headed else 2)
+    # What a bare `ls` prints: names without an ending among it, and nothing but names.
+    if listed >= _LISTED and len(lines) >= _NAMES and all(map(_NAME.match, lines)):
+        return True
     return listed >= _LINES and listed / len(lines) >= _MOST
 
 

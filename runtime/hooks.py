@@ -98,6 +98,8 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     last = given.get("last_assistant_message")
     written = await_message(path, last if isinstance(last, str) else "", _PATIENCE_S)
     if size > _AT_ONCE or not written:
+        if not written:
+            due.add(home, path, session if isinstance(session, str) else "", cwd, beyond=size)
         detach(home, environ)
         return {"outcome": "detached", "reason": "large" if size > _AT_ONCE else "the last message is not written yet"}
     try:
@@ -158,7 +160,7 @@ def drain(home: Home) -> int:
                     if tried.get(key) == note["at"]:
                         continue
                     tried[key] = note["at"]
-                    _await_quiet(note["path"], note["at"])
+                    _await_quiet(note["path"], note["at"], note.get("beyond"))
                     try:
                         settle(home, key, wait_s=_CHILD_LOCK_S, whole=True)
                         settled += 1
@@ -225,18 +227,21 @@ def await_message(path: str, message: str, patience_s: float) -> bool:
         time.sleep(0.005)
 
 
-def _await_quiet(path: str, noted: float) -> None:
+def _await_quiet(path: str, noted: float, beyond: Any = None) -> None:
     """Wait until nobody writes to a transcript any more, for as long as a child has patience.
 
-    Nor is one taken out of the hands of the hook that has just ``noted`` it (epoch seconds).
+    Nor is one taken out of the hands of the hook that has just ``noted`` it (epoch seconds); one whose last message is
+    still to come is first to outgrow ``beyond`` (bytes).
     """
+    least = beyond if isinstance(beyond, int) else -1
     deadline = time.monotonic() + _CHILD_PATIENCE_S
     while time.monotonic() < deadline:
         try:
-            age = time.time() - max(os.stat(path).st_mtime, noted)
-        except OSError:
-            age = 0.0  # about to be made
-        if age > _QUIET_S:
+            status = os.stat(path)
+        except OSError:  # about to be made
+            time.sleep(_QUIET_S / 4)
+            continue
+        if status.st_size > least and time.time() - max(status.st_mtime, noted) > _QUIET_S:
             return
         time.sleep(_QUIET_S / 4)
 

@@ -490,3 +490,33 @@ def test_a_run_repairs_what_a_session_hears_of(brain: Brain, indexed: Home, clau
     assert brain("index", "--new").returncode == 0
     assert due.waiting(indexed) == []
     assert hooks.misses(indexed, {}, time.time() + 3600) == ""
+
+
+def test_the_child_waits_for_a_message_that_comes_after_a_silence(
+    indexed: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = "0aaaaaaa-0000-4000-8000-0000000000b6"
+    path = transcript(claude_root, session, "what is a noddy")
+    key = due.add(indexed, str(path), session, "", beyond=path.stat().st_size)
+    note = Path(indexed.state, "hooks", "due", f"{key}.json")
+    note.write_text(json.dumps({**json.loads(note.read_text()), "at": time.time() - 5}))
+    os.utime(path, (time.time() - 5, time.time() - 5))
+
+    def written(_seconds: float) -> None:
+        transcript(claude_root, session, "what is a noddy", "A tern of the tropics.")
+        os.utime(path, (time.time() - 5, time.time() - 5))
+
+    monkeypatch.setattr("runtime.hooks.time.sleep", written)
+    assert hooks.drain(indexed) == 1
+    assert "tropics" in Path(indexed.path("brain", f"{session}.md")).read_text()
+
+
+def test_a_hook_says_what_its_transcript_is_to_outgrow(
+    indexed: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = transcript(claude_root, "0aaaaaaa-0000-4000-8000-0000000000b7", "what is a booby")
+    given = json.loads(payload(path, "s", last_assistant_message="A gannet of the south."))
+    monkeypatch.setattr(hooks, "detach", lambda *_: None)
+    assert hooks.stop(indexed, given, {})["outcome"] == "detached"
+    ((_, note),) = due.waiting(indexed)
+    assert note["beyond"] == path.stat().st_size

@@ -21,6 +21,7 @@ REFUSED = {
         "src/auth.py\nsrc/main.py\nsrc/util/io.py\ntests/test_auth.py\nREADME.md",
         "total 12\n-rw-r--r-- 1 u g 10 May 1 10:00 a\n-rw-r--r-- 1 u g 10 May 1 10:00 b\ndrwxr-xr-x 2 u g 40 May 1 c",
         ".\n├── src\n│   ├── auth.py\n│   └── main.py\n└── tests",
+        "LICENSE\nMakefile\nREADME.md\nbin\nbrain.py\ncore\ndocs\ntests",
         " M src/auth.py\n M src/main.py\n?? notes.md\n D old.py",
     ],
     "test-output": [
@@ -52,6 +53,8 @@ REFUSED = {
     ],
 }
 KEPT = [
+    "apples\nbread\ncoffee\nflour\nmilk\nrice\nsalt",
+    "Deploy from:\nREADME.md\nbrain.py\nbin\ncore\nnot from the docs folder",
     "Refresh tokens 60 s early, under one lock, because two tabs raced",
     "JWTs in localStorage: any XSS reads them",
     "prefer flock over pid files for the writer lock",
