@@ -122,9 +122,8 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     if not failed or not (named or len(failed) == judged):
         return None
     count = sum(report["sources"][name]["failed_files"] for name in failed)
-    files = "1 file" if count == 1 else f"{count} files"
     return BadInput(
-        f"no file of {', '.join(failed)} could be read ({files} failed); what was there before stays",
+        f"no file of {', '.join(failed)} could be read ({counted(count, 'file')} failed); what was there before stays",
         "see the reasons above (--json: failed): mend or move the files, or name another folder with --from",
     )
 

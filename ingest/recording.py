@@ -65,8 +65,13 @@ class _Packing:
             import threading
 
             self._waiting = queue.Queue(_WAITING)
-            self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._work, name="archive", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # there is none to be had: this object does not wait
+                self._take(target, data)
+                return
+            self._thread = thread
             self._waiting.put(self._first)
             self._first = None
         self._waiting.put((target, data))
@@ -198,7 +203,7 @@ class Archive:
 
     def commit(self) -> None:
         """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
-        if not self._changed and not self._superseded and not self._dropped:
+        if not (self._changed or self._superseded or self._dropped or self._left):
             return
         self.sync()
         with self._connection:

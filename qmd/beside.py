@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
+# What cannot be interrupted (opening, a lock of another process's) is waited for so long at the end, and then left.
+_END_S = 5.0
+
 
 class Beside:
     """The index at ``path`` once more, opened by the first task.
@@ -54,6 +57,8 @@ class Beside:
             if waits:
                 self._free.acquire()
             try:
+                if self._closing:
+                    raise apsw.InterruptError("the other connection is closed")
                 if self._connection is None:
                     self._connection = store.open_index(self._path)
                     self._connection.set_progress_handler(self._is_over, store.STEPS)
@@ -85,11 +90,18 @@ class Beside:
         return wait
 
     def close(self) -> None:
-        """End what is under way, and close the connection."""
+        """End what is under way, and close the connection; what is still queued is never done.
+
+        A second call does no harm.
+        """
         self._closing = True
-        self._free.acquire()
-        if self._connection is not None:
-            self._connection.close()
+        if not self._free.acquire(timeout=_END_S):
+            return
+        try:
+            if self._connection is not None:
+                self._connection.close()
+        finally:
+            self._free.release()  # for what is queued, which would wait for ever
 
     def _is_over(self) -> bool:
         """Whether nobody waits for what is under way, so that SQLite is to interrupt it."""

@@ -88,7 +88,7 @@ class Matrix:
         ids: list[NDArray[np.int64]] = []
         squares: list[NDArray[np.float32]] = []
         for size, validity, rowids, vectors in rows:
-            there = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")[:size].astype(bool)
+            there = np.unpackbits(np.frombuffer(validity, np.uint8), count=size, bitorder="little").astype(bool)
             # Of equally near ones vec0 takes those of an earlier chunk first, and within it the later ones.
             block = np.ascontiguousarray(np.frombuffer(vectors, np.int8).reshape(size, dimensions)[there][::-1])
             ids.append(np.frombuffer(rowids, "<i8").reshape(size)[there][::-1])

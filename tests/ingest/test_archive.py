@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,30 @@ def test_an_archive_that_cannot_be_written_ends_the_run_and_nothing_counts_as_re
     assert len(corpus(home)) == 1
     (entry,) = held(home)
     assert content(home, entry) == path.read_bytes()
+
+
+def test_without_a_thread_to_pack_on_all_is_stored_all_the_same(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    taken = recording.Archive(home, "claude")
+    put = [taken.put(data) for data in (b"one\n", b"two\n", b"three\n")]
+    taken.settle()
+    assert list(archive.lines(taken.folder, put)) == [b"one\n", b"two\n", b"three\n"]
+    taken.close()
+
+
+def test_a_file_that_was_read_beside_another_goes_also_where_nothing_else_is_to_be_written(home: Home) -> None:
+    entry = archive.Entry("a.json", archive.BESIDE, 0, 1, 0, "", 0, 0, "", 1, [])
+    taken = recording.Archive(home, "claude")
+    taken.take(entry, superseded=False)
+    taken.commit()
+    assert [each.path for each in archive.versions(home, "claude")] == ["a.json"]
+    taken.leave("a.json")
+    taken.commit()
+    taken.close()
+    assert list(archive.versions(home, "claude")) == []
 
 
 def test_equal_content_is_stored_once(home: Home, folder: Path) -> None:

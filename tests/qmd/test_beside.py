@@ -9,6 +9,7 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
+from qmd import beside as module
 from qmd.answers import Filters
 from qmd.beside import Beside, Later
 from qmd.search import Searcher
@@ -108,6 +109,34 @@ def test_a_task_past_the_deadline_is_interrupted_and_so_is_one_that_nobody_waits
     assert started.wait(20)
     abandoned.close()
     connection.close()
+
+
+def test_the_end_waits_for_nothing_that_cannot_be_interrupted_and_lets_nothing_queued_wait_for_ever(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_END_S", 0.01)
+    beside = Beside(path)
+    started, go = threading.Event(), threading.Event()
+
+    def slow(_: apsw.Connection) -> bool:
+        started.set()
+        return go.wait(20)
+
+    first = beside.begin(slow)
+    assert first is not None
+    assert started.wait(20)
+    later = Later(beside, lambda _: "done")
+    later.begin()
+    beside.close()
+    go.set()
+    assert first()
+    with pytest.raises(apsw.InterruptError):
+        later.outcome()
+    after = beside.begin(lambda _: "done", queued=True)
+    assert after is not None
+    with pytest.raises(apsw.InterruptError):
+        after()
+    beside.close()
 
 
 def test_a_search_with_another_one_beside_finds_the_same(path: str) -> None:
