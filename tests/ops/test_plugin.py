@@ -75,3 +75,30 @@ def test_a_brain_kept_in_the_plugins_data_comes_first(tmp_path: Path) -> None:
         timeout=20,
     )
     assert done.stdout == "hook stop\n"
+
+
+def test_a_brain_whose_interpreter_has_gone_fails_no_hook(tmp_path: Path) -> None:
+    """The next one gets what the hook was given; without one it ends with 0 all the same, as after a failure."""
+    broken = tmp_path / "data" / "venv" / "bin" / "brain"
+    copy = tmp_path / "plugin" / "bin" / "plugin-brain"
+    whole = tmp_path / ".local" / "bin" / "brain"
+    for path, text in (
+        (broken, "#!/nonexistent/python\n"),
+        (copy, (ROOT / "bin" / "plugin-brain").read_text("utf-8")),
+    ):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CLAUDE_PLUGIN_DATA": str(tmp_path / "data")}
+
+    def run() -> tuple[int, str]:
+        done = subprocess.run(
+            [copy, "hook", "stop"], env=environ, input="{}", capture_output=True, text=True, check=False, timeout=20
+        )
+        return done.returncode, done.stdout
+
+    assert run() == (0, "")
+    whole.parent.mkdir(parents=True)
+    whole.write_text("#!/bin/sh\ncat\nexit 3\n")
+    whole.chmod(0o755)
+    assert run() == (0, "{}")
