@@ -32,7 +32,7 @@ _NARROW: dict[str, Any] = {
 
 
 def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required)}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 # Name → (title, description, schema, whether it writes).

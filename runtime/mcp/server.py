@@ -97,7 +97,9 @@ class Service:
         name = params.name
         if name not in TOOLS:
             raise MCPError(types.INVALID_PARAMS, f"Tool {name} not found")
-        values, wrong = arguments.check(name, TOOLS[name][2], params.arguments or {})
+        given = params.arguments or {}
+        values, wrong = arguments.check(name, TOOLS[name][2], given)
+        wrong = wrong or _unlike_the_command(TOOLS[name][2]["properties"], given)
         if wrong:
             fix = f"{name} takes: {', '.join(TOOLS[name][2]['properties'])}"
             return _failed(
@@ -150,6 +152,18 @@ class Service:
             uri=uri, mime_type=resources.MIME_TYPE, text=words.text("brain_get", envelope)
         )
         return types.ReadResourceResult(contents=[contents])
+
+
+def _unlike_the_command(known: dict[str, Any], given: dict[str, Any]) -> str:
+    """What is wrong with arguments that the command would not take either: an unknown one, a limit that is none."""
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        return f"unknown argument {unknown[0][:60]!r}"
+    counts = [(name, given[name]) for name in ("limit", "top_k") if name in given]
+    return next(
+        (f"{name}: expected a whole number above 0, got {count}" for name, count in counts if count < 1 or count % 1),
+        "",
+    )
 
 
 def _failed(envelope: dict[str, Any], *, error: bool = True) -> types.CallToolResult:
