@@ -110,7 +110,7 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     if outcome == NEEDS_RUN:
         detach(home, environ)
         return {"outcome": "detached", "reason": outcome}
-    from runtime.indexing import is_untidy
+    from runtime.tidying import is_untidy
 
     if is_untidy(home):
         detach(home, environ)
@@ -143,7 +143,7 @@ def drain(home: Home) -> int:
 
     Returns how many notes were settled. Raises what the last failure was, after having tried them all.
     """
-    from runtime.indexing import tidy
+    from runtime.tidying import tidy
 
     settled = 0
     failure: Exception | None = None

@@ -10,7 +10,7 @@ import apsw
 
 import ingest.run
 from core import clock, wal
-from core.errors import BadInput, EngineMissing, Internal, LockContention
+from core.errors import BadInput, EngineMissing, Internal
 from core.files import sweep_temporaries
 from core.locks import FileLock
 from core.version import REDACTION
@@ -44,8 +44,6 @@ _LOCK_WAIT_S = 60
 _BUSY_MS = 30_000
 # A note is kept whether or not it is indexed at once: its writer does not wait for long.
 _NOTE_BUSY_MS = 5_000
-# Whoever tidies up leaves it to the next one rather than to wait long.
-_TIDY_BUSY_MS = 1_000
 
 
 def index(
@@ -208,60 +206,6 @@ def _hash(connection: apsw.Connection, collection: str, name: str) -> str | None
         "SELECT hash FROM documents WHERE collection = ? AND path = ? AND active = 1", (collection, name)
     ).fetchone()
     return None if row is None else str(row[0])
-
-
-def is_untidy(home: Home) -> bool:
-    """Whether what transcripts left behind (``index_transcript``) is to be tidied up."""
-    return any(map(wal.is_long, _databases(home)))
-
-
-def tidy(home: Home, stop: Callable[[], bool]) -> bool:
-    """Write back the databases' logs where they are long, merge the segments of the full text, sweep the corpus.
-
-    ``stop`` is asked between two steps of a few milliseconds each; returns False where it ended the merging, after
-    which nothing more is written. Raises Internal and EngineMissing.
-    """
-    _write_back(home)
-    merged = _merge(home, stop)
-    if merged:
-        _write_back(home)
-        sweep_temporaries(home.path(_DISTILLED))
-    return merged
-
-
-def _write_back(home: Home) -> None:
-    for path in filter(wal.is_long, _databases(home)):
-        try:
-            wal.checkpoint(path)
-        except apsw.BusyError:
-            continue  # whoever writes now is followed by another hook, which looks again
-        except apsw.Error as error:
-            raise translate(error, path) from error
-
-
-def _merge(home: Home, stop: Callable[[], bool]) -> bool:
-    from qmd.segments import merge
-
-    if not os.path.exists(home.index):
-        return True
-    try:
-        connection = _open(home, _TIDY_BUSY_MS)
-    except LockContention:
-        return True  # as with the logs
-    try:
-        # A large merge writes its log back as it grows, which keeps nobody out, and leaves the end of it.
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        return merge(connection, stop)
-    except apsw.BusyError:
-        return True
-    except apsw.Error as error:
-        raise translate(error, home.index) from error
-    finally:
-        connection.close()
-
-
-def _databases(home: Home) -> tuple[str, str]:
-    return home.index, join(home.state, SOURCES_FILE)
 
 
 def index_file(home: Home, config: Config, collection: str, path: str) -> None:

@@ -20,7 +20,7 @@ from ingest import files
 from qmd.segments import TABLES
 from qmd.store import open_index
 from qmd.writer import put
-from runtime import due, fence, hooks, indexing
+from runtime import due, fence, hooks, indexing, tidying
 
 ROOT = Path(__file__).resolve().parents[2]
 Brain = Callable[..., subprocess.CompletedProcess[str]]
@@ -221,7 +221,7 @@ def test_a_hook_that_comes_while_segments_are_merged_goes_first(
     segmented: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = transcript(claude_root, "0aaaaaaa-0000-4000-8000-000000000002", "where do gannets dive", "off the stack")
-    tidy = indexing.tidy
+    tidy = tidying.tidy
     done: list[tuple[bool, bool, bool]] = []
 
     def tidied(home: Home, stop: Callable[[], bool]) -> bool:
@@ -230,7 +230,7 @@ def test_a_hook_that_comes_while_segments_are_merged_goes_first(
         done.append((tidy(home, stop), max(_segments(home)) > 20, bool(due.waiting(home))))
         return done[-1][0]
 
-    monkeypatch.setattr(indexing, "tidy", tidied)
+    monkeypatch.setattr(tidying, "tidy", tidied)
     assert hooks.drain(segmented) == 1
     assert done == [(False, True, True), (True, False, False)]
 

@@ -12,7 +12,7 @@ import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest import archive, forgetting, keeping, rawfiles, reading, recording
+from ingest import archive, forgetting, keeping, packing, rawfiles, reading, recording
 from ingest._claude_events import Part
 from ingest.run import run
 from ingest.state import State
@@ -130,7 +130,7 @@ def test_an_archive_that_cannot_be_written_ends_the_run_and_nothing_counts_as_re
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(recording, "write_temporary", full)
+        patch.setattr(packing, "write_temporary", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(home, folder)
     assert held(home) == []
