@@ -141,12 +141,12 @@ def settle(home: Home, key: str, *, wait_s: float, whole: bool = False) -> str:
 def drain(home: Home) -> int:
     """Settle all that is due and tidy up after hooks; the child that does this waits for locks, others leave it to it.
 
-    Returns how many notes were settled. Raises what the last failure was, after having tried them all.
+    Returns how many notes were settled. Raises the first failure of those that are left, after having tried them all.
     """
     from runtime.tidying import tidy
 
     settled = 0
-    failure: Exception | None = None
+    failures: dict[str, Exception] = {}
     tried: dict[str, float] = {}
 
     def nothing_new() -> bool:
@@ -155,7 +155,6 @@ def drain(home: Home) -> int:
     while True:
         try:
             with FileLock(join(home.state, "hooks", "drain.lock"), wait_s=0.0):
-                failure = None
                 for key, note in due.waiting(home):
                     if tried.get(key) == note["at"]:
                         continue
@@ -164,8 +163,9 @@ def drain(home: Home) -> int:
                     try:
                         settle(home, key, wait_s=_CHILD_LOCK_S, whole=True)
                         settled += 1
+                        failures.pop(key, None)
                     except Exception as error:  # noqa: BLE001  # whatever one meets, the others still wait
-                        failure = error
+                        failures[key] = error
                 # A hook notes first and writes last: it finds the index free.
                 tidied = tidy(home, lambda: not nothing_new())
         except LockContention:
@@ -173,7 +173,7 @@ def drain(home: Home) -> int:
         # What was noted while the lock was being given back would otherwise wait for the next hook.
         if tidied and nothing_new():
             break
-    if failure is not None:
+    for failure in failures.values():
         raise failure
     return settled
 

@@ -457,6 +457,34 @@ def test_one_transcript_that_fails_keeps_no_other_waiting(
     assert [note["path"] for _, note in due.waiting(indexed)] == [paths[0]]
 
 
+def test_a_failure_is_told_also_where_another_note_comes_afterwards(
+    indexed: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"0aaaaaaa-0000-4000-8000-0000000000{number}" for number in ("c1", "c2")]
+    broken, sound = [str(transcript(claude_root, name, f"auk {name[-2:]}", "noted")) for name in names]
+    due.add(indexed, broken, "s", "")
+    whole = indexing.index_transcript
+    asked: list[bool] = []
+
+    def failing(home: Home, source: str, path: str, **given: Any) -> str:
+        if path == broken:
+            raise ValueError("what nobody thought of")
+        return whole(home, source, path, **given)
+
+    def interrupted(_home: Home, stop: Callable[[], bool]) -> bool:
+        if not asked:
+            due.add(indexed, sound, "s", "")
+        asked.append(stop())
+        return not asked[-1]
+
+    monkeypatch.setattr(indexing, "index_transcript", failing)
+    monkeypatch.setattr(tidying, "tidy", interrupted)
+    with pytest.raises(ValueError, match="nobody thought of"):
+        hooks.drain(indexed)
+    assert asked == [True, False]
+    assert [note["path"] for _, note in due.waiting(indexed)] == [broken]
+
+
 def test_what_is_no_file_leaves_no_note(brain: Brain, indexed: Home, tmp_path: Path) -> None:
     folder, pipe = tmp_path / "folder.jsonl", tmp_path / "pipe.jsonl"
     folder.mkdir()
