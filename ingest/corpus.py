@@ -69,10 +69,15 @@ class _Syncs:
             import threading
 
             thread = threading.Thread(target=self._work, name="sync", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            # Without one more the others do it, and without any whoever adds the file.
+            with contextlib.suppress(RuntimeError):
+                thread.start()
+                self._threads.append(thread)
         self._under_way += 1
-        self._waiting.put((name, descriptor))
+        if self._threads:
+            self._waiting.put((name, descriptor))
+        else:
+            self._sync(name, descriptor)
 
     def wait(self) -> dict[str, os.stat_result]:
         """Name → stat of every file that was added, all of them synced. Raises the first OSError there was."""
@@ -104,11 +109,13 @@ class _Syncs:
 
     def _work(self) -> None:
         while (item := self._waiting.get()) is not None:
-            name, descriptor = item
-            try:
-                self._done.put((name, sync_and_close(descriptor)))
-            except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
-                self._done.put((name, error))
+            self._sync(*item)
+
+    def _sync(self, name: str, descriptor: int) -> None:
+        try:
+            self._done.put((name, sync_and_close(descriptor)))
+        except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
+            self._done.put((name, error))
 
 
 class Corpus:
