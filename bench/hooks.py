@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from pathlib import Path
@@ -32,6 +33,7 @@ def measure(report: Report, *, quick: bool) -> None:
     session = _Session(claude, "0eeeeeee-0000-4000-8000-000000000000")
     session.append(2 * _KB, "begun")
     run([*program(), "index", "--json"], environ)
+    os.sync()  # 400 MB of a new index: a hook would wait for the disk to take them
     rounds = 5 if quick else 40
     for size in _APPENDED:
         taken: list[float] = []
