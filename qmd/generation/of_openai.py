@@ -118,8 +118,12 @@ def message(answer: Any) -> tuple[str, int]:
 
 
 def _tokens(answer: Any) -> int:
-    try:
-        total = answer["usage"]["total_tokens"]
-    except (KeyError, TypeError):
+    """What it says that it took: the total, or the sum of both halves where it gives no total; 0 where it is no use."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    if not isinstance(usage, dict):
         return 0
+    total = usage.get("total_tokens")
+    if total is None:
+        halves = [usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)]
+        total = sum(halves) if all(type(half) is int and half >= 0 for half in halves) else 0
     return total if type(total) is int and total > 0 else 0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
-from qmd.generation.of_openai import OpenAI
+from qmd.generation.of_openai import OpenAI, message
 from tests.qmd.embedding.endpoint import Endpoint, closes, half, hangs, says
 
 KEY = "sk-very-secret-1234567890"
@@ -183,3 +183,21 @@ def test_nobody_at_the_address_is_a_failure_within_the_deadline() -> None:
     with pytest.raises(EngineMissing, match="cannot be reached"):
         OpenAI("small", "http://127.0.0.1:9/v1", {}, sleep=lambda _: None).ask("", "", 30)
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"total_tokens": 15}, 15),
+        ({"prompt_tokens": 10, "completion_tokens": 5}, 15),
+        ({"prompt_tokens": 10}, 10),
+        ({"prompt_tokens": 10, "completion_tokens": -5}, 0),
+        ({"total_tokens": "15"}, 0),
+        ({"total_tokens": True}, 0),
+        ({}, 0),
+        (None, 0),
+        ([15], 0),
+    ],
+)
+def test_what_an_answer_took_is_its_total_or_the_sum_of_its_halves(usage: object, tokens: int) -> None:
+    assert message({**chat("yes"), "usage": usage})[1] == tokens
