@@ -12,6 +12,7 @@ import _thread
 
 import apsw
 
+from core.errors import BrainError
 from qmd import store
 
 TYPE_CHECKING = False
@@ -124,6 +125,9 @@ class Later:
             self._wait = self._beside.begin(self._task, queued=True)
 
     def outcome(self) -> Any:
-        """What it returns or raises; None where there is no thread for it, and the caller does it itself."""
+        """What it returns or raises; None where there is no thread or connection for it: the caller does it itself."""
         self.begin()
-        return self._wait() if self._wait is not None else None
+        try:
+            return self._wait() if self._wait is not None else None
+        except BrainError:
+            return None

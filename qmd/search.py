@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import apsw
 
+from core.errors import BrainError
 from qmd import snippet
 from qmd.answers import COLUMNS, Explanation, Filters, Hit, Scored
 from qmd.schema import content_of
@@ -441,10 +442,24 @@ class _Search:
     def _begin(self, table: str, match: str, depth: int, only: str) -> Callable[[], set[int]]:
         """The same, by the other connection where that is free; what is returned gives the rows."""
         bindings = self._bindings if only else ()
+
+        def here() -> set[int]:
+            return _best(self._connection, table, match, depth, only, bindings)
+
         begun = None
         if self._beside is not None:
             begun = self._beside.begin(lambda connection: _best(connection, table, match, depth, only, bindings))
-        return begun or (lambda: _best(self._connection, table, match, depth, only, bindings))
+        if begun is None:
+            return here
+        there = begun
+
+        def found() -> set[int]:
+            try:
+                return there()
+            except BrainError:  # the index cannot be opened once more: no descriptor is left, say
+                return here()
+
+        return found
 
     def _locate(self, table: str, match: str, ids: set[int]) -> list[tuple[int, float, int, Any]]:
         """(rowid, length relative to the average, rows of the table, positions by phrase and column)."""

@@ -6,7 +6,7 @@ The encoder of a cold process is the fitted table (``qmd/static_query.py``); one
 from __future__ import annotations
 
 from core.config import embedder
-from core.errors import EngineMissing
+from core.errors import BrainError, EngineMissing
 from qmd import blend, knn, static_query, vectors
 from qmd.search import Meaning
 
@@ -95,10 +95,13 @@ def open_space(
     )
     weights = {str(name): blend.weight(float(str(share)), encoder.kind) for name, share in shares}
     try:
+        if loading is not None:
+            loading()
+    except BrainError:  # the index cannot be opened once more, or the extension is missing here as well
+        loading = None
+    try:
         if loading is None:
             vectors.load(connection)
-        else:
-            loading()
     except EngineMissing as error:
         return error.message
     return Semantics(connection, space, encoder, weights, beside if loading is not None else None)

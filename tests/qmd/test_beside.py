@@ -139,7 +139,7 @@ def test_the_end_waits_for_nothing_that_cannot_be_interrupted_and_lets_nothing_q
     beside.close()
 
 
-def test_a_search_with_another_one_beside_finds_the_same(path: str) -> None:
+def test_a_search_with_another_one_beside_finds_the_same_also_where_that_cannot_be_opened(path: str) -> None:
     connection = apsw.Connection(path)
     beside = Beside(path)
 
@@ -151,4 +151,8 @@ def test_a_search_with_another_one_beside_finds_the_same(path: str) -> None:
     assert len(alone) == 10
     assert found(Searcher(connection, beside)) == alone
     beside.close()
+    unopened = Beside(path + ".gone")
+    assert found(Searcher(connection, unopened)) == alone
+    assert Later(unopened, lambda other: other.execute("SELECT 1").get).outcome() is None
+    unopened.close()
     connection.close()

@@ -13,6 +13,7 @@ from core.errors import BadInput
 from core.home import Home
 from qmd import static_fit, vectors
 from qmd.answers import Filters
+from qmd.beside import Beside
 from qmd.embedding.provider import quantise
 from qmd.knn import Look
 from qmd.static_query import Known
@@ -201,6 +202,10 @@ def test_vectors_that_are_searched_beside_the_words_change_no_answer(
     beside = True
     monkeypatch.setattr(ask_module, "_MANY_EMBEDDED", 1)
     assert answers() == alone
+    whole = Beside.__init__
+    with monkeypatch.context() as patched:
+        patched.setattr(Beside, "__init__", lambda self, path: whole(self, f"{path}.gone"))
+        assert answers() == alone
     by_model = answers(encoder=Encoder())
     assert all("by the model" in envelope["route"]["reason"] for envelope in by_model)
 
