@@ -17,7 +17,7 @@ import pytest
 
 from core.config import load
 from core.errors import Refused
-from core.home import Home
+from core.home import Home, make_private
 from core.locks import FileLock
 from runtime.answer import answer
 from runtime.request import Request
@@ -32,6 +32,7 @@ from tests.runtime.index_fixture import Shelf
 @pytest.fixture
 def shelf(home: Home) -> Shelf:
     shelf = Shelf(home)
+    make_private(os.path.dirname(home.socket()))  # not the home's own folder where that has a long path
     shelf.put("brain", "a.md", "The walrus swam to the harbour.", session_id="s1", source="claude")
     shelf.put("brain", "b.md", "A lamp by the river.", session_id="s2", source="claude")
     return shelf
@@ -218,9 +219,11 @@ def test_a_home_with_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_open_to_others_is_refused(shelf: Shelf) -> None:
-    os.chmod(shelf.home.state, 0o755)  # that it is refused is what is tested
+    folder = os.path.dirname(shelf.home.socket())
+    os.chmod(folder, 0o755)  # that it is refused is what is tested
     with pytest.raises(Refused):
-        Server(shelf.home, []).run()
+        Server(shelf.home, [], idle_s=0.0).run()
+    os.chmod(folder, 0o700)
 
 
 def _listener(home: Home, talk: Callable[[socket.socket], None]) -> tuple[socket.socket, threading.Thread]:
