@@ -54,9 +54,7 @@ def payload(data: bytes) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
-        raise BadInput(
-            "the hook's input is not JSON", "it is written by Claude Code; see `brain hooks status`"
-        ) from None
+        raise BadInput("the hook's input is not JSON", _WRITER) from None
     if not isinstance(found, dict):
         raise BadInput("the hook's input is no JSON object", _WRITER)
     return found
@@ -88,8 +86,9 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     if reason:
         return {"outcome": "excluded", "reason": reason}
     home.make()
-    session = given.get("session_id")
-    key = due.add(home, path, session if isinstance(session, str) else "", cwd)
+    named = given.get("session_id")
+    session = named if isinstance(named, str) else ""
+    key = due.add(home, path, session, cwd)
     try:
         size = os.stat(path).st_size
     except OSError as error:
@@ -99,7 +98,7 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     written = await_message(path, last if isinstance(last, str) else "", _PATIENCE_S)
     if size > _AT_ONCE or not written:
         if not written:
-            due.add(home, path, session if isinstance(session, str) else "", cwd, beyond=size)
+            due.add(home, path, session, cwd, beyond=size)
         detach(home, environ)
         return {"outcome": "detached", "reason": "large" if size > _AT_ONCE else "the last message is not written yet"}
     try:

@@ -10,7 +10,7 @@ import pytest
 from core.home import Home
 from ingest import archive
 from ingest.run import run
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 _STAGE = "other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents"
 # Where the samples of each source lie.
@@ -24,17 +24,6 @@ SAMPLES = {
     "opencode": ("opencode", f"{_STAGE}/opencode"),
     "pi": ("pi", f"{_STAGE}/pi"),
 }
-
-
-def from_the_archive_alone(home: Home, source: str, originals: Path) -> dict[str, bytes]:
-    """The corpus that is made when the originals, the documents and the state are gone."""
-    shutil.rmtree(originals)
-    shutil.rmtree(home.path("brain"))
-    shutil.rmtree(home.state)
-    home.make()
-    ledger = run(home, source, trust_stat=False, from_archive=True)
-    assert ledger.failed_files == 0
-    return corpus(home)
 
 
 @pytest.mark.parametrize("source", sorted(SAMPLES))

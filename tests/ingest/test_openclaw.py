@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from core.home import Home
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.test_pi import Tree, text
-from tests.ingest.transcripts import corpus, document
+from tests.ingest.transcripts import corpus, document, from_the_archive_alone
 
 PASSWORD = "Zt4" + "qW9" + "xLm2Vb7"
 DATABASE = "agents/main/agent/openclaw-agent.sqlite"
@@ -75,12 +74,7 @@ def test_a_session_in_cold_storage_is_read_from_its_file_and_from_the_archive(ho
     assert "of the index alone" not in body
     assert ingest(home, tmp_path).unchanged == 1
     before = corpus(home)
-    shutil.rmtree(tmp_path / "agents")
-    shutil.rmtree(home.state)
-    for name in before:
-        Path(home.path("brain"), name).unlink()
-    run(home, "openclaw", trust_stat=False, from_archive=True)
-    assert corpus(home) == before
+    assert from_the_archive_alone(home, "openclaw", tmp_path / "agents") == before
 
 
 def test_a_damaged_line_of_cold_storage_costs_that_line(home: Home, tmp_path: Path) -> None:
@@ -112,11 +106,7 @@ def test_a_session_of_which_the_database_has_some_and_its_archives_some_is_one(h
     )
     assert "First" in body
     before = corpus(home)
-    shutil.rmtree(tmp_path / "agents")
-    shutil.rmtree(home.state)
-    Path(home.path("brain"), "openclaw__s0.md").unlink()
-    run(home, "openclaw", trust_stat=False, from_archive=True)
-    assert corpus(home) == before
+    assert from_the_archive_alone(home, "openclaw", tmp_path / "agents") == before
 
 
 def test_a_subagent_of_a_database_has_its_parent_and_its_label(home: Home, tmp_path: Path) -> None:
@@ -133,12 +123,7 @@ def test_a_subagent_of_a_database_has_its_parent_and_its_label(home: Home, tmp_p
     assert "parent" not in meta
     assert document(home, "openclaw__s1.md")[0]["parent"] == "s0"
     before = corpus(home)
-    shutil.rmtree(tmp_path / "agents")
-    shutil.rmtree(home.state)
-    for name in before:
-        Path(home.path("brain"), name).unlink()
-    run(home, "openclaw", trust_stat=False, from_archive=True)
-    assert corpus(home) == before
+    assert from_the_archive_alone(home, "openclaw", tmp_path / "agents") == before
 
 
 @pytest.mark.parametrize("suffix", ["", f".{'0a' * 16}.zst"])

@@ -14,8 +14,7 @@ from core.tombstones import Tombstones
 from ingest import archive, forgetting
 from ingest.ledger import Ledger
 from ingest.run import run
-from tests.ingest.test_archive_samples import from_the_archive_alone
-from tests.ingest.transcripts import Record, corpus
+from tests.ingest.transcripts import Record, corpus, from_the_archive_alone
 
 AT = 1_772_000_000_000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,17 @@ def ingest(home: Home, folder: Path, *, trust_stat: bool = False, **options: Any
 def corpus(home: Home) -> dict[str, bytes]:
     """Name → bytes of every document."""
     return {path.name: path.read_bytes() for path in sorted(Path(home.path("brain")).glob("*.md"))}
+
+
+def from_the_archive_alone(home: Home, source: str, originals: Path) -> dict[str, bytes]:
+    """The corpus that is made when the originals, the documents and the state are gone."""
+    shutil.rmtree(originals)
+    shutil.rmtree(home.path("brain"))
+    shutil.rmtree(home.state)
+    home.make()
+    ledger = run(home, source, trust_stat=False, from_archive=True)
+    assert ledger.failed_files == 0
+    return corpus(home)
 
 
 def document(home: Home, name: str = f"{SESSION}.md") -> tuple[dict[str, Any], str]:
