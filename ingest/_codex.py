@@ -17,10 +17,11 @@ from typing import Any
 from core.document import Failure
 from core.text import clean, one_line
 from ingest import _codex_human as human
+from ingest import _codex_names as names
 from ingest import _codex_outcomes as outcomes
 from ingest import _codex_turn_items as turn_items
 from ingest import _codex_vocabulary as known
-from ingest import records
+from ingest import rawfiles, records
 from ingest.agentcalls import command_text
 from ingest.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
 from ingest.reading import BROKEN, Reading, lines
@@ -37,7 +38,14 @@ _UUID = 36
 
 def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
-    return lines(path, _take, FOREIGN)
+    return lines(path, _pass_over if basename(path) == names.FILE else _take, FOREIGN)
+
+
+def _pass_over(source: records.Records, reading: Reading) -> None:
+    """The index of sessions: it is looked at with each transcript, and read by itself so that its growth is noticed."""
+    for _ in source:
+        continue
+    reading.skipped = names.INDEX
 
 
 def _take(source: records.Records, reading: Reading) -> None:
@@ -68,6 +76,7 @@ class _Rollout:
         self._prompts: list[Event] = []
         self._event_prompt = ""
         self._linked: set[str] = set()
+        self._named_at = ""
         # Of a subagent: where its own records begin; what stands before repeats its parent's.
         self._own_from = 0
 
@@ -88,6 +97,10 @@ class _Rollout:
         session = self._session
         session.unit = session.unit or one_line(f"{_stem(self._reading.path)}")
         self._reading.parts[session.unit] = session
+        (at, name), later = names.of(self._reading.path, session.unit)
+        if name and at >= self._named_at:
+            session.title = name
+        rawfiles.keep_with(self._reading, later)
 
     # Envelopes
 
@@ -329,7 +342,7 @@ class _Rollout:
             count = event.get("num_turns")
             session.note(f"the last {'turn' if count == 1 else f'{count} turns'} taken back by the user", at)
         elif kind == "thread_name_updated":
-            session.title = string(event.get("thread_name"))
+            session.title, self._named_at = string(event.get("thread_name")), at
         elif kind in ("entered_review_mode", "exited_review_mode"):
             self._turn_item({**event, "type": kind}, at)
         elif kind == "item_completed":

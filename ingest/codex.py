@@ -21,7 +21,7 @@ COLLECTION = "brain"
 PREFIX = "codex__"
 SUFFIXES = (".jsonl", ".jsonl.zst")
 
-_NOT_TRANSCRIPTS = {"history.jsonl": "prompt history", "session_index.jsonl": "index of sessions"}
+_NOT_TRANSCRIPTS = {"history.jsonl": "prompt history"}
 
 
 def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
@@ -32,10 +32,16 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every transcript below the roots, sorted by path; not a compressed one whose plain form lies beside it."""
+    """Every transcript below the roots, sorted by path; not a compressed one whose plain form lies beside it.
+
+    The index that names the sessions is among them, also where it lies above the roots.
+    """
+    from ingest._codex_names import above
     from ingest.files import walk
 
-    files = walk(roots, SUFFIXES, _NOT_TRANSCRIPTS, {})
+    places = list(roots)
+    indexes = [index for place in places if (index := above(place))]
+    files = walk([*places, *indexes], SUFFIXES, _NOT_TRANSCRIPTS, {})
     there = {file.path for file in files}
     for file in files:
         if not file.skip and file.path.endswith(".zst") and file.path.removesuffix(".zst") in there:
@@ -44,10 +50,22 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were when ``known`` was recorded."""
+    """Those of ``files`` that are new or not what they were when ``known`` was recorded, or named otherwise since."""
     from ingest.files import pending as not_as_known
 
-    return not_as_known(files, known, trust_stat=trust_stat)
+    new = not_as_known(files, known, trust_stat=trust_stat)
+    indexes = [file.path for file in new if is_index(file.path)]
+    if not indexes:
+        return new
+    from ingest._codex_names import renamed
+
+    there = {file.path for file in new}
+    return new + [file for file in renamed(files, known, indexes) if file.path not in there]
+
+
+def is_index(path: str) -> bool:
+    """Whether a file is no transcript, but says what the sessions are called."""
+    return path.endswith("/session_index.jsonl")
 
 
 def parse(path: str) -> Iterator[Document | Failure]:

@@ -79,17 +79,25 @@ def load(path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] |
         size, mtime_ns = raw.status.st_size, raw.status.st_mtime_ns
     data = clean_document(found, {})
 
-    def keep() -> None:
+    def keep_it() -> None:
         recorder = None if _keeping is None else _keeping.recorder(path, beside=True)
         if recorder is not None:
             recorder.whole(found if recorder.keeps_raw else data)
             recorder.finish(size, mtime_ns, size, digest)
 
     if later is None:
-        keep()
+        keep_it()
     else:
-        later.append(keep)
+        later.append(keep_it)
     return data
+
+
+def keep(path: str, data: bytes) -> None:
+    """Let the archive have what one file says of another alone, under a path of our own making; no secrets in it."""
+    recorder = None if _keeping is None else _keeping.recorder(path, beside=True)
+    if recorder is not None:
+        recorder.whole(data)
+        recorder.finish(len(data), 0, len(data), hashlib.sha256(data).hexdigest())
 
 
 def keep_with(reading: Reading, later: Iterable[Callable[[], None]], gone: Iterable[str] = ()) -> None:

@@ -63,5 +63,9 @@ def beside(source: str, path: str) -> list[str]:
         from ingest import _opencode
 
         return _opencode.inside(path)
+    if source == "codex":
+        from ingest import _codex_names
+
+        return [_codex_names.beside(path)]
     name = _ABOUT.get(source)
     return [] if name is None else [join(dirname(path), name)]

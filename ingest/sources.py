@@ -16,7 +16,8 @@ _AMP_IN_EDITORS = tuple(
     f"{editor}/User/globalStorage/sourcegraph.amp/threads3"
     for editor in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 )
-# Source → its places: (environment variable that moves the folder or "", the folder, what is looked at below it).
+# Source → its places: (environment variable that moves the folder or "", the folder, what is looked at below it; a
+# star stands for anything within one name).
 # The vendors' own documentation and sources name them; Claude Code's need more than a table: ``ingest.claude``.
 PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "claude": (),
@@ -32,7 +33,7 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "opencode": (
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),
         # Versions that are not released keep a database each, named after their channel.
-        ("XDG_DATA_HOME", "~/.local/share", tuple(f"opencode/opencode-{name}.db" for name in ("dev", "next", "local"))),
+        ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode-*.db",)),
         ("OPENCODE_DB", "", ()),
     ),
     "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state",)),),
@@ -48,7 +49,11 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "openclaw": (
         ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),
+        # `openclaw --profile NAME` has a folder of its own (docs.openclaw.ai/cli), OPENCLAW_HOME stands for all of ~.
+        ("", "~", (".openclaw-*/agents", ".openclaw-*/sessions")),
+        ("OPENCLAW_HOME", "", (".openclaw/agents", ".openclaw-*/agents")),
         ("CLAWDBOT_STATE_DIR", "~/.clawdbot", ("agents", "sessions")),
+        ("", "~", (".moltbot/agents", ".moldbot/agents")),
     ),
 }
 
@@ -84,10 +89,30 @@ def roots(name: str, home: Home | None = None, environ: Mapping[str, str] | None
         if not given:
             continue
         base = abspath(expanduser(given))
-        found += [join(base, part) for part in below] if below else [base]
+        found += [path for part in below for path in _below(base, part)] if below else [base]
     if home is not None:
         found += configured(name, home)
     return [root for root in dict.fromkeys(found) if os.path.exists(root)]
+
+
+def _below(base: str, part: str) -> list[str]:
+    """The paths that ``part`` names below a folder, whatever a star stands for in it."""
+    found = [base]
+    for piece in part.split("/"):
+        begins, star, ends = piece.partition("*")
+        if star:
+            found = [join(each, name) for each in found for name in _names(each, begins, ends)]
+        else:
+            found = [join(each, piece) for each in found]
+    return found
+
+
+def _names(folder: str, begins: str, ends: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name for name in names if name.startswith(begins) and name[len(begins) :].endswith(ends)]
 
 
 def configured(name: str, home: Home) -> list[str]:

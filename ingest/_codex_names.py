@@ -1,0 +1,121 @@
+"""What Codex's sessions are called: ``session_index.jsonl`` beside ``sessions``, to which every naming adds a line.
+
+A line is ``{id, thread_name, updated_at}``; the last one of an id counts
+(https://github.com/openai/codex, codex-rs/rollout/src/session_index.rs). Since 2026 the name is written into the
+transcript too, before that only here: a session may be renamed without its transcript changing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from os.path import basename, dirname, isfile, join
+from typing import TYPE_CHECKING, Any
+
+from ingest import rawfiles, records
+from ingest.values import moment, string
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ingest.files import SourceFile
+    from ingest.state import FileRow
+
+FILE = "session_index.jsonl"
+INDEX = "index of sessions"
+# A transcript lies four folders below the index, ``rollout_segments`` some more.
+_ABOVE = 7
+_MAX = 64 * 1024 * 1024
+# Index → (what it was like, id → (when, name)): one file names all sessions.
+_known: dict[str, tuple[tuple[int, int, int], dict[str, tuple[str, str]]]] = {}
+
+# (when, an ``instant`` or "", the name)
+Name = tuple[str, str]
+
+
+def above(path: str) -> str:
+    """The index of the sessions that a file or folder is one of, or ""."""
+    for _ in range(_ABOVE):
+        if isfile(join(path, FILE)):
+            return join(path, FILE)
+        if path == dirname(path):
+            break
+        path = dirname(path)
+    return ""
+
+
+def of(path: str, unit: str) -> tuple[Name, list[Callable[[], None]]]:
+    """What the session in the transcript at ``path`` was named last, and what has the archive keep that beside it.
+
+    The index names all sessions: of it the archive has a session's own line, below a name made from its transcript's.
+    """
+    if rawfiles.is_shelved(path):
+        try:
+            return _entry(json.loads(rawfiles.load(beside(path))))[1], []
+        except (OSError, ValueError, RecursionError):
+            return ("", ""), []
+    at, name = _read(above(dirname(path))).get(unit, ("", ""))
+    if not name:
+        return ("", ""), []
+    line = json.dumps({"id": unit, "thread_name": name, "updated_at": at}).encode()
+    return (at, name), [lambda: rawfiles.keep(beside(path), line)]
+
+
+def beside(path: str) -> str:
+    """The path under which the archive has the name of the session in the transcript at ``path``."""
+    return f"{path}.name"
+
+
+def renamed(files: Sequence[SourceFile], known: Mapping[str, FileRow], indexes: Iterable[str]) -> list[SourceFile]:
+    """Those of ``files`` whose sessions were named since ``indexes`` were read last, as ``known`` has them."""
+    ids: set[str] = set()
+    for path in indexes:
+        ids |= _since(path, known.get(path))
+    return [file for file in files if not file.skip and _id(file.path) in ids] if ids else []
+
+
+def _id(path: str) -> str:
+    return basename(path).removesuffix(".zst").removesuffix(".jsonl")[-36:]
+
+
+def _since(path: str, row: FileRow | None) -> set[str]:
+    """The sessions that lines name which were added to an index since it was read; all where it was written anew."""
+    try:
+        start = row.consumed if row is not None and records.prefix_digest(path, row.consumed) == row.digest else 0
+        with open(path, "rb") as stream:
+            stream.seek(start)
+            return set(_entries(records.Records(stream, path)))
+    except OSError:
+        return set()
+
+
+def _read(path: str) -> dict[str, Name]:
+    if not path:
+        return {}
+    try:
+        status = os.stat(path)
+        stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+        found = _known.get(path)
+        if found is None or found[0] != stamp:
+            with rawfiles.RawFile(path) as raw:
+                names = _entries(records.Records(raw.lines, path)) if status.st_size <= _MAX else {}
+            found = _known[path] = (stamp, names)
+    except OSError:
+        return {}
+    return found[1]
+
+
+def _entries(source: records.Records) -> dict[str, Name]:
+    found: dict[str, Name] = {}
+    for item in source:
+        if isinstance(item, tuple):
+            unit, name = _entry(item[1])
+            if unit and name[1].strip():
+                found[unit] = name
+    return found
+
+
+def _entry(record: Any) -> tuple[str, Name]:
+    if type(record) is not dict:
+        return "", ("", "")
+    return string(record.get("id")), (moment(record.get("updated_at")), string(record.get("thread_name")))

@@ -1,0 +1,39 @@
+"""Where the sources' files are looked for on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingest import sources
+
+
+def test_each_profile_of_openclaw_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".openclaw", ".openclaw-work", ".openclaw-dev", ".moltbot", "elsewhere/.openclaw", "elsewhere/state"):
+        (tmp_path / name / "agents").mkdir(parents=True)
+    (tmp_path / ".openclaw-empty").mkdir()
+    (tmp_path / ".openclaw-file").write_text("")
+    found = [f"{tmp_path}/{name}/agents" for name in (".openclaw", ".openclaw-dev", ".openclaw-work", ".moltbot")]
+    assert sources.roots("openclaw", environ={}) == found
+    moved = sources.roots("openclaw", environ={"OPENCLAW_HOME": f"{tmp_path}/elsewhere"})
+    assert f"{tmp_path}/elsewhere/.openclaw/agents" in moved
+    given = sources.roots("openclaw", environ={"OPENCLAW_STATE_DIR": f"{tmp_path}/elsewhere/state"})
+    assert f"{tmp_path}/elsewhere/state/agents" in given
+
+
+def test_a_database_of_any_channel_of_opencode_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".local/share/opencode"
+    folder.mkdir(parents=True)
+    for name in ("opencode.db", "opencode-dev.db", "opencode-some-branch.db", "opencode-dev.db-wal", "other.db"):
+        (folder / name).write_text("")
+    names = ["opencode.db", "opencode-dev.db", "opencode-some-branch.db"]
+    assert sources.roots("opencode", environ={}) == [f"{folder}/{name}" for name in names]
+
+
+def test_a_star_in_a_folders_real_name_is_that_folder(tmp_path: Path) -> None:
+    (tmp_path / "a*b/sessions").mkdir(parents=True)
+    (tmp_path / "axb/sessions").mkdir(parents=True)
+    assert sources.roots("codex", environ={"CODEX_HOME": f"{tmp_path}/a*b"}) == [f"{tmp_path}/a*b/sessions"]
