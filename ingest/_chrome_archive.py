@@ -1,4 +1,4 @@
-"""All visits ever taken over: ``$BRAIN_HOME/state/chrome.sqlite``. A browser forgets after some 90 days; this does not.
+"""All visits ever taken over: ``$BRAIN_HOME/raw/chrome.sqlite``. A browser forgets after some 90 days; this does not.
 
 It holds visits that passed the policy, and no others. One visit is one instant and one address: seen in several
 profiles, in a copy of a database or through the browser's own synchronisation, it is still one. What copies say
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from os.path import join
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from ingest._chrome_read import Visit
     from ingest.zones import Zones
 
+# As ``ingest.archive`` has it, which brings zstd along.
+_FOLDER = "raw"
 FILE = "chrome.sqlite"
 _BUSY_MS = 10_000
 _VERSION = 1
@@ -46,6 +47,8 @@ create table if not exists days(day int primary key, digest text not null defaul
 create table if not exists held(source blob not null, at int not null, url text not null,
   primary key(source, at, url)) without rowid;
 """
+
+_TABLES = ("meta", "zones", "visits", "days", "held")
 
 # The title is the one that was written first after the visit: later ones are of what the page has become since.
 _BETTER_TITLE = """(excluded.title != '' and (visits.title = '' or excluded.title_at < visits.title_at
@@ -85,15 +88,20 @@ class Row(NamedTuple):
     led_term: str
 
 
+def place(home: Home) -> str:
+    """The path of the archive."""
+    return home.path(_FOLDER, FILE)
+
+
 class Archive:
     """An open archive. Methods that write are one transaction each. Raises apsw.Error where the file is broken."""
 
     def __init__(self, home: Home) -> None:
-        make_private(home.state)
+        make_private(home.path(_FOLDER))
         self._forgotten = {day_number(day) for day in Tombstones(home).of("chrome")}
         mask = os.umask(0o077)
         try:
-            self._connection = apsw.Connection(join(home.state, FILE))
+            self._connection = apsw.Connection(place(home))
             try:
                 self._connection.set_busy_timeout(_BUSY_MS)
                 # What is removed must be gone from the file, not only from the table.
@@ -225,6 +233,31 @@ class Archive:
             "select count(*), count(distinct day), min(at) / 1000000, max(at) / 1000000 from visits"
         ).fetchone()
         return dict(zip(("visits", "days", "first", "last"), row, strict=True))
+
+    def take_in(self, former: str) -> None:
+        """Have all that the archive at the path ``former`` holds, brought to the disk; days are then made anew.
+
+        Of what both have this one's stands. Done again it adds nothing.
+        """
+        execute = self._connection.execute
+        execute("pragma synchronous=full").fetchall()
+        execute("attach ? as former", (former,)).fetchall()
+        try:
+            there = {str(name) for (name,) in execute("select name from former.sqlite_schema where type = 'table'")}
+            with self._connection:
+                for table in sorted(there.intersection(_TABLES)):
+                    execute(f"insert or ignore into main.{table} select * from former.{table}").fetchall()
+                if "meta" in there:
+                    # What went through another policy is judged again.
+                    execute(
+                        "update main.meta set value = '' where key = 'policy'"
+                        " and value is not (select value from former.meta where key = 'policy')"
+                    ).fetchall()
+                self.soil_all()
+        finally:
+            execute("detach former").fetchall()
+            execute("pragma synchronous=normal").fetchall()
+        self.remove_days(self._forgotten)
 
     def remove_days(self, days: Iterable[int]) -> int:
         """Remove all visits of these days, also those that are not shown; returns how many went."""

@@ -14,13 +14,13 @@ from os.path import abspath, basename, join
 
 import apsw
 
-from core.errors import Internal
 from core.locks import FileLock
 from core.version import DOCUMENT
 from ingest import _chrome_settings as settings
 from ingest import chrome
-from ingest._chrome_archive import FILE, Archive
-from ingest.ledger import GIVEN, OWN, Ledger
+from ingest._chrome_archive import Archive, place
+from ingest._chrome_moving import opened
+from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.sqlite_copy import Unsettled, copied, parts
 from ingest.state import FileRow, State
 
@@ -57,16 +57,18 @@ class Run:
         *,
         trust_stat: bool,
         rebuild: bool,
+        from_archive: bool,
         progress: Progress | None,
         on_written: OnWritten | None,
     ) -> None:
         self._home = home
         self._places = [abspath(root) for root in roots] if roots else chrome.default_roots(home)
         self._trust_stat = trust_stat
-        self._rebuild = rebuild
+        self._rebuild = rebuild or from_archive
+        self._from_archive = from_archive
         self._progress = progress
         self._on_written = on_written
-        self._ledger = Ledger(chrome.NAME, GIVEN if roots else OWN)
+        self._ledger = Ledger(chrome.NAME, ARCHIVE if from_archive else GIVEN if roots else OWN)
         self._settings = settings.load(home)
         self._policy: Policy | None = None
 
@@ -76,9 +78,12 @@ class Run:
         with FileLock(join(home.state, f"ingest-{chrome.NAME}.lock"), wait_s=LOCK_WAIT_S):
             state = State(home)
             try:
-                archive = _open(home)
+                archive = opened(home)
                 try:
-                    self._take_over(state, archive)
+                    if self._from_archive:
+                        self._read_back(archive)
+                    else:
+                        self._take_over(state, archive)
                     self._make_days(archive)
                     ledger.documents = sum(bool(digest) for digest, _ in archive.days().values())
                 finally:
@@ -100,6 +105,12 @@ class Run:
         from ingest.zones import system_zone
 
         return archive.zones(system_zone(), self._settings.get("time_zone") or "")
+
+    def _read_back(self, archive: Archive) -> None:
+        """No browser is looked at: the archive is the one file that is read."""
+        archive.judge_again(settings.fingerprint(self._settings), self._judge)
+        self._ledger.seen = self._ledger.ingested = 1
+        self._ledger.bytes = os.stat(place(self._home)).st_size
 
     def _take_over(self, state: State, archive: Archive) -> None:
         stale = state.expire(chrome.NAME) or self._rebuild
@@ -329,24 +340,13 @@ def documents(path: str) -> Iterator[Document | Failure]:
 
 def figures(home: Home) -> dict[str, int | None]:
     """The size of the archive, empty where there is none."""
-    if not os.path.exists(join(home.state, FILE)):
+    if not os.path.exists(place(home)):
         return {}
-    archive = _open(home)
+    archive = Archive(home)
     try:
         return archive.figures()
     finally:
         archive.close()
-
-
-def _open(home: Home) -> Archive:
-    try:
-        return Archive(home)
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        path = join(home.state, FILE)
-        fix = (
-            f"put a backup of it back; without one: mv {path} {path}.damaged, and what browsers still have comes again"
-        )
-        raise Internal(f"{path} is damaged: {error}", fix) from error
 
 
 def _stat(path: str) -> tuple[int, int, int]:

@@ -181,12 +181,15 @@ def versions(home: Home, source: str) -> list[Entry]:
 
 
 def size(home: Home) -> tuple[int, int]:
-    """(objects, bytes they take) of the archive."""
+    """(objects, bytes that they and the databases beside them take) of the archive."""
     count = total = 0
-    for path in objects(home.path(FOLDER)):
+    folder = home.path(FOLDER)
+    for path in objects(folder):
         with contextlib.suppress(OSError):
             total += os.stat(path).st_size
             count += 1
+    with contextlib.suppress(OSError):
+        total += sum(each.stat().st_size for each in os.scandir(folder) if ".sqlite" in each.name)
     return count, total
 
 

@@ -99,13 +99,30 @@ def run(
     *,
     trust_stat: bool,
     rebuild: bool = False,
+    from_archive: bool = False,
     progress: Progress | None = None,
     on_written: OnWritten | None = None,
 ) -> Ledger:
     """As ``ingest.run.run`` for this source."""
     from ingest._chrome_run import Run
 
-    return Run(home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, on_written=on_written).go()
+    made = Run(
+        home,
+        roots,
+        trust_stat=trust_stat,
+        rebuild=rebuild,
+        from_archive=from_archive,
+        progress=progress,
+        on_written=on_written,
+    )
+    return made.go()
+
+
+def is_archived(home: Home) -> bool:
+    """Whether there are visits that days can be made of without a browser."""
+    from ingest._chrome_moving import places
+
+    return bool(places(home))
 
 
 def _section(home: Home) -> dict[str, Any]:

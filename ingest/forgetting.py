@@ -132,10 +132,10 @@ def erase(home: Home, source: str, held: Held) -> None:
 
 
 def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:
-    """(source, unit) of whatever version of an archived file passes ``test``. Reads the whole archive."""
-    from ingest import archive, sharing
+    """(source, unit) of whatever version of an archived file, or visit, passes ``test``. Reads the whole archive."""
+    from ingest import _chrome_moving, archive, chrome, sharing
 
-    found: set[tuple[str, str]] = set()
+    found = {(chrome.NAME, day) for day in _chrome_moving.days_with(home, test)}
     folder = home.path(archive.FOLDER)
     for source in archive.sources(home):
         whole: set[str] = set()
@@ -231,13 +231,13 @@ def _from_archive(home: Home, source: str, held: Held) -> None:
 
 
 def forget_days(home: Home, days: Iterable[str]) -> None:
-    """Take days (``YYYY-MM-DD``) of browsing out of the visits that are kept. Raises apsw.Error."""
-    from ingest import _chrome_archive
+    """Take days (``YYYY-MM-DD``) of browsing out of the visits that are kept. Raises Internal and apsw.Error."""
+    from ingest import _chrome_moving
     from ingest.zones import day_number
 
-    if not os.path.exists(join(home.state, _chrome_archive.FILE)):
+    if not _chrome_moving.places(home):
         return
-    visits = _chrome_archive.Archive(home)
+    visits = _chrome_moving.opened(home)
     try:
         visits.remove_days([day_number(day) for day in days])
     finally:

@@ -59,8 +59,9 @@ def run(
     source = sources.module(source_name)
     if hasattr(source, "run"):
         # Its documents are not sessions: it knows how they are made.
+        back = {"from_archive": True} if from_archive else {}
         own: Ledger = source.run(
-            home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, on_written=on_written
+            home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, on_written=on_written, **back
         )
         return own
     own_places = standing(source, home)

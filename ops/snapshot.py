@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from core.config import Config
 
 RAW = "raw"
-CATALOGUE = join(RAW, "catalogue.sqlite")
+# Below raw/: the archive's catalogue, and the visits of browsers.
+DATABASES = ("catalogue.sqlite", "chrome.sqlite")
 SOURCES = join("state", "sources.sqlite")
 FORGETTING = "forgetting.json"
 # Below state/: other people's unfinished work, copies of other programs' databases, and what a stat makes anew.
@@ -87,7 +88,7 @@ def _copy(home: Home, config: Config, folder: str) -> list[str]:
     first = join(home.root, SOURCES)
     for path in sorted(databases, key=lambda path: path != first):
         database(path, join(folder, relpath(path, home.root)))
-    for path in (join(home.root, CATALOGUE), home.index):
+    for path in (*(join(home.root, RAW, name) for name in DATABASES), home.index):
         if os.path.isfile(path):
             database(path, join(folder, relpath(path, home.root)))
     inside, outside = parts(home, config)

@@ -274,11 +274,11 @@ def _has_collection(config: Config, source: str) -> None:
 
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
-    from ingest import archive
+    from ingest import archive, chrome
 
     if roots:
         raise BadInput("--from names folders, --from-archive reads none", "brain index --from-archive")
-    held = archive.sources(home)
+    held = archive.sources(home) + ([chrome.NAME] if chrome.is_archived(home) else [])
     if source is not None:
         held = [name for name in held if name == source]
     if not held:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 from core.home import Home
 from tests.conftest import Brain
+from tests.ingest.history import History
+from tests.ingest.test_chrome import configure
 from tests.ingest.transcripts import Script, save
 
 
@@ -135,3 +138,30 @@ def test_a_source_among_others_of_which_every_file_fails_is_told_and_no_end(
     done = brain("index", "--json", env=env)
     assert done.returncode == 0
     assert json.loads(done.stdout)["sources"]["codex"]["failed_files"] == 1
+
+
+def test_the_archive_alone_makes_sessions_and_days_of_browsing_again(
+    home: Home, claude_root: Path, brain: Brain, tmp_path: Path
+) -> None:
+    _sessions(claude_root)
+    configure(home, "    {mode: all}\n")
+    history = History(tmp_path / "browser" / "History")
+    history.visit("https://walrus.test/", "On walruses")
+    history.save()
+    assert brain("index", "--source", "claude").returncode == 0
+    assert brain("index", "--source", "chrome", "--from", str(tmp_path / "browser")).returncode == 0
+    before = {path: path.read_bytes() for path in Path(home.root).rglob("*.md")}
+    assert {path.name for path in before} == {"one.md", "2026-04-28.md"}
+    history.connection.close()
+    for gone in (claude_root, tmp_path / "browser", home.path("brain"), home.path("chrome-history"), home.state):
+        shutil.rmtree(gone)
+    Path(home.index).unlink()
+    done = brain("index", "--from-archive", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert {name: ledger["documents"] for name, ledger in report["sources"].items()} == {"claude": 1, "chrome": 1}
+    assert {path: path.read_bytes() for path in Path(home.root).rglob("*.md")} == before
+    hits = json.loads(brain("ask", "walruses", "-c", "chrome-history", "--json").stdout)["hits"]
+    assert [hit["uri"] for hit in hits] == ["qmd://chrome-history/2026-04-28.md"]
+    assert brain("index", "--from-archive", "--source", "chrome").returncode == 0
+    assert brain("index", "--from-archive", "--source", "codex").returncode == 64

@@ -10,6 +10,7 @@ import pytest
 from core.home import Home
 from ingest import archive
 from ingest.run import run
+from tests.ingest.test_chrome import configure, days
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 _STAGE = "other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents"
@@ -38,3 +39,17 @@ def test_the_samples_of_a_source_come_back_from_the_archive_alone(
     assert before
     assert archive.read(home, source)
     assert from_the_archive_alone(home, source, originals) == before
+
+
+def test_the_sampled_browsers_days_come_back_from_the_archive_alone(home: Home, shared: Path, tmp_path: Path) -> None:
+    configure(home, "    {mode: all}\n")
+    originals = tmp_path / "originals"
+    shutil.copytree(shared / "samples" / "chrome", originals)
+    run(home, "chrome", [str(originals)], trust_stat=False)
+    before = days(home)
+    assert len(before) > 5
+    for gone in (originals, home.path("chrome-history"), home.state):
+        shutil.rmtree(gone)
+    home.make()
+    assert run(home, "chrome", trust_stat=False, from_archive=True).written == len(before)
+    assert days(home) == before

@@ -371,7 +371,7 @@ def test_the_archive_is_private_and_a_broken_one_is_not_replaced(home: Home, his
     history.visit("https://a.test/", "A")
     path = history.save()
     ingest(home, path)
-    archive = Path(home.state, "chrome.sqlite")
+    archive = Path(home.path("raw", "chrome.sqlite"))
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
     assert chrome.stats(home)["archive"] == {"visits": 1, "days": 1, "first": MORNING, "last": MORNING}
     archive.write_bytes(b"broken" * 1000)

@@ -23,10 +23,13 @@ from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive
+from ingest._chrome_archive import Archive
 from ops import backup, packing, questions, rebuild, restore, snapshot
 from runtime import forget, inbox, leftovers
 from runtime.export import Selection
 from runtime.indexing import index
+from tests.ingest.history import History
+from tests.ingest.test_chrome import configure, days
 from tests.ingest.transcripts import Script, save, text
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -70,6 +73,26 @@ def corpus(home: Home) -> dict[str, bytes]:
         for path in sorted(Path(home.path(name)).rglob("*"))
         if path.is_file() and path.suffix != ".sqlite" and "sqlite-" not in path.name
     }
+
+
+def test_the_visits_of_browsers_are_in_a_backup_as_they_are_while_they_are_written(home: Home, tmp_path: Path) -> None:
+    configure(home, "    {mode: all}\n")
+    history = History(tmp_path / "browser" / "History")
+    history.visit("https://walrus.test/", "On walruses")
+    index(home, config.load(home), source="chrome", roots=[history.save()])
+    before = days(home)
+    visits = Archive(home)
+    try:
+        visits.soil_all()  # stands in the log alone
+        path = make(home)["path"]
+    finally:
+        visits.close()
+    other = Home(str(tmp_path / "other"))
+    restore.restore(path, other)
+    assert days(other) == before
+    shutil.rmtree(other.path("chrome-history"))
+    index(other, config.load(other), from_archive=True)
+    assert days(other) == before
 
 
 def ask(home: Home, asked: list[str]) -> list[Any]:
