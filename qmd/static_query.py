@@ -148,6 +148,8 @@ def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
         ).fetchone()
     except apsw.SQLError:
         row = None
+    if row is None and space.provider != "local":
+        return f"{space.name} is asked only by brain serve: a cold process has no query table for it"
     if row is None or row[0] != VERSION or row[1] != space.fingerprint:
         return f"no query table is fitted to {space.name} yet"
     if row[2] < LEAST_QUALITY:

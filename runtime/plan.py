@@ -63,7 +63,8 @@ class Plan:
         self._span = span
         given = filters.since is not None or filters.until is not None
         if request.mode == "time" or (
-            request.mode == "auto" and span is not None and _asks_only_when(question, span.phrase)
+            request.mode == "auto"
+            and (_asks_for_newest(question) if span is None else _asks_only_when(question, span.phrase))
         ):
             self.mode = "time"
             self._why = "chronological: the newest documents first"
@@ -148,18 +149,37 @@ class Plan:
 
 # Words of a question that asks for the record of some days and for nothing in particular.
 _RECORD = frozenset(
-    """happen happened happening work worked working do done doing change changed changes going go went session sessions
-    conversation conversations document documents note notes talk talked discuss discussed write wrote writing been
-    made make everything activity activities history log show list lately recently project projects thing things
-    today""".split()
+    """happen happened happening occurred work worked works working do done doing change changed changes going go
+    went session sessions conversation conversations document documents entries note notes talk talked discuss
+    discussed write wrote writing been made make everything activity activities history log show list lately
+    recently project projects thing things stuff task tasks today day days week accomplish accomplished achieve
+    achieved finish finished complete completed get got gotten start started touch touched handle handled spend
+    spent spending keep kept keeping busy progress update updates new earlier leave left look looked looking
+    summarize summarise summary recap rundown overview timeline catch give let us please brief briefing""".split()
 )
+# What asks for the newest of it, without a date.
+_NEWEST = frozenset("last latest newest recent previous".split())
+_NEWEST_PHRASES = ("these days", "leave off", "left off")
 
 
 def _asks_only_when(question: str, phrase: str) -> bool:
     """Whether nothing is left to search for once the date is taken out ("what did I do yesterday?")."""
-    rest = question.replace(phrase, " ", 1).lower()
-    words = "".join(character if character.isalnum() else " " for character in rest).split()
-    return all(word in STOP or word in _RECORD for word in words)
+    return all(_says_nothing(word) for word in _words(question.replace(phrase, " ", 1)))
+
+
+def _asks_for_newest(question: str) -> bool:
+    """Whether a question without a date asks for nothing but what came last ("what was the last thing I did?")."""
+    words = _words(question)
+    newest = not _NEWEST.isdisjoint(words) or any(phrase in " ".join(words) for phrase in _NEWEST_PHRASES)
+    return newest and not _RECORD.isdisjoint(words) and all(word in _NEWEST or _says_nothing(word) for word in words)
+
+
+def _words(text: str) -> list[str]:
+    return "".join(character if character.isalnum() else " " for character in text.lower()).split()
+
+
+def _says_nothing(word: str) -> bool:
+    return word in STOP or word in _RECORD or (word[-2:] in ("am", "pm") and word[:-2].isdigit())
 
 
 def date_boost(question: str, now: int) -> tuple[Any, Any]:

@@ -40,11 +40,41 @@ _COMMANDS = {
 }  # fmt: skip
 _QUOTES = {'"': '"', "“": "”", "«": "»", "`": "`"}
 _PROVENANCE_FIRST = frozenset("when where who whose".split())
-_PROVENANCE_AFTER = frozenset(
-    """article branch collection conversation date day directory document file folder machine note page path project
-    repo repository session source tool transcript week month year time""".split()
+_PLACES = frozenset(
+    """article branch chat collection commit conversation directory document email file folder link machine mail meeting
+    message note page path project repo repository session source thread tool transcript url website""".split()
 )
-_ERRNO = frozenset("EACCES EAGAIN EBADF EBUSY EEXIST EINTR EINVAL EIO EISDIR EMFILE EPERM EPIPE EROFS".split())
+_PROVENANCE_AFTER = _PLACES | frozenset("date day week month year time".split())
+# "which agent session", "what exact day": what may stand before those.
+_QUALIFIERS = frozenset("agent ai claude codex cursor exact first gemini last old older other previous same".split())
+# What a person begins with who does not ask at once: "do you remember when", "can you tell me who".
+_FRAMES = frozenset(
+    """and but by can could do during find from give i in know look me need okay on out please pull recall remember
+    remind show since so tell then to until up us want would you at hey ok""".split()
+)
+_SEEKS = frozenset("find give look open pull show".split())
+_OF = frozenset("about for from in of on that we where when which with i you".split())
+_IS = frozenset("is was are were the exact".split())
+_ERRNO = frozenset(
+    """EACCES EAGAIN EBADF EBUSY EEXIST EINTEGRITY EINTR EINVAL EIO EISDIR EMFILE EPERM EPIPE ERESOLVE EROFS ETARGET
+    EUSAGE""".split()
+)
+# What a number after it makes exact: "port 8443", "exit code 137", "HTTP 502".
+_NUMBERED = frozenset("code errno error http pid port status".split())
+# What a program begins its complaint with, where that was pasted.
+_COMPLAINTS = frozenset("fatal: panic: error: exception: traceback".split())
+_STATEMENTS = {
+    "SELECT": "FROM", "INSERT": "INTO", "UPDATE": "SET", "DELETE": "FROM", "CREATE": "TABLE", "ALTER": "TABLE",
+    "DROP": "TABLE",
+}  # fmt: skip
+# What names of branches begin with; "read/write" and "and/or" are prose.
+_BRANCHES = frozenset("bugfix feat feature heads hotfix origin refs upstream".split())
+# What classes are called after; "GitHub" and "JavaScript" are names.
+_ROLES = tuple(
+    """Adapter Builder Component Config Context Controller Dispatcher Factory Handler Iterator Listener Manager
+    Middleware Observer Options Parser Provider Registry Repository Request Response Scheduler Serializer Service
+    Validator Wrapper""".split()
+)
 _ERRNO_FAMILIES = ("EADDR", "ECONN", "EHOST", "ENET", "ENO", "ENAMETOO", "ETIMED")
 _HEX = frozenset("0123456789abcdef")
 
@@ -54,17 +84,38 @@ def kind(question: str) -> tuple[str, str]:
     exact = _exact(question)
     if exact:
         return LITERAL, exact
-    words = ["".join(c for c in word if c.isalnum()) for word in question.lower().split()]
+    said = _provenance(question)
+    return (PROVENANCE, said) if said else (CONCEPTUAL, "")
+
+
+def _provenance(question: str) -> str:
+    """The words that ask where something stands, when it was or who said it, "" where there are none."""
+    words = [
+        "".join(filter(str.isalnum, each.partition("'")[0])) for each in question.lower().replace("’", "'").split()
+    ]
     words = [word for word in words if word]
-    for number, first in enumerate(words):
-        second = words[number + 1] if number + 1 < len(words) else ""
-        if first in _PROVENANCE_FIRST:
-            return PROVENANCE, first
-        if first in ("which", "what") and second in _PROVENANCE_AFTER:
-            return PROVENANCE, f"{first} {second}"
-        if first not in ("so", "and", "but", "then", "in", "from", "on", "at", "to", "by", "during", "since", "until"):
-            break
-    return CONCEPTUAL, ""
+    at = 0
+    while at < len(words) and words[at] in _FRAMES:
+        at += 1
+    framed = words[:at]
+    first, second, third = (*words[at : at + 3], "", "", "")[:3]
+    if first in _PROVENANCE_FIRST:
+        return first
+    if (first, second, third) == ("how", "long", "ago"):
+        return "how long ago"
+    if first in ("which", "what"):
+        if second in _PROVENANCE_AFTER:
+            return f"{first} {second}"
+        if second in _QUALIFIERS and third in _PROVENANCE_AFTER:
+            return f"{first} {second} {third}"
+        # "what was the date of", "what's the path of"; not "what is the time complexity".
+        rest = [word for word in words[at + 1 :] if word not in _IS]
+        if second in _IS and rest and (rest[0] in _PLACES or rest[0] in ("date", "day")) and (*rest, "")[1] in _OF:
+            return f"{first} {rest[0]}"
+    # "find the session where", "show me the note on".
+    if first in ("the", "that", "my", "our") and second in _PLACES and third in _OF and _SEEKS.intersection(framed):
+        return f"{first} {second}"
+    return ""
 
 
 def _exact(question: str) -> str:
@@ -83,6 +134,14 @@ def _exact(question: str) -> str:
             return bare
     if len(words) > 1 and words[1] in _COMMANDS.get(words[0], ()):
         return f"{words[0]} {words[1]}"
+    if len(words) > 2 and (words[0].lower() in _COMPLAINTS or words[:2] == ["npm", "ERR!"]):
+        return words[0]
+    if words and _STATEMENTS.get(words[0]) in words[1:]:
+        return words[0]
+    for number, word in enumerate(words[1:]):
+        digits = word.rstrip(".,;:!?)")
+        if digits.isdigit() and len(digits) > 1 and words[number].lower() in _NUMBERED:
+            return f"{words[number]} {digits}"
     return ""
 
 
@@ -122,6 +181,8 @@ def _is_exact(word: str) -> bool:
         or _is_hash(word)
         or _is_ticket(word)
         or _is_numbered(word)
+        or _is_header(word)
+        or _is_class(word)
     )
 
 
@@ -142,6 +203,8 @@ def _is_path(word: str) -> bool:
     parts = word.split("/")
     if len(parts) < 2:
         return False
+    if parts[1] and (parts[0] in _BRANCHES or (parts[0].startswith("@") and len(parts[0]) > 1)):
+        return True  # @types/node
     # "and/or" and "client/server" are prose; three parts, or a dot in the last, are a path.
     return (len(parts) > 2 and all(parts[:-1])) or "." in parts[-1].strip(".")
 
@@ -178,8 +241,8 @@ def _is_error(word: str) -> bool:
 
 def _is_numbered(word: str) -> bool:
     """``v2.3.1``, ``localhost:3000``, ``0x7ffd``, ``TS2304``; not ``v2``, ``B12`` or ``MP3``."""
-    if word[0] == "v" and "." in word and word[1:].replace(".", "").isdigit():
-        return True
+    if word[0] == "v" and "." in word and word.partition("-")[0][1:].replace(".", "").isdigit():
+        return True  # also v1.2.3-rc1
     name, colon, port = word.rpartition(":")
     if colon and port.isdigit() and len(port) > 1 and name.replace(".", "").replace("-", "").isalnum():
         return True
@@ -187,6 +250,19 @@ def _is_numbered(word: str) -> bool:
         return len(word) > 2 and _HEX.issuperset(word[2:].lower())
     letters = word.rstrip("0123456789")
     return len(letters) < 5 and letters.isalpha() and letters.isupper() and len(word) - len(letters) > 2
+
+
+def _is_header(word: str) -> bool:
+    """``Content-Security-Policy``, ``X-Forwarded-For``."""
+    parts = word.split("-")
+    return (len(parts) > 2 or (len(parts) > 1 and parts[0] == "X")) and all(
+        part.isascii() and part.isalpha() and part[0].isupper() for part in parts
+    )
+
+
+def _is_class(word: str) -> bool:
+    """``AbortController``; not ``Controller`` or ``GitHub``."""
+    return word.isalnum() and word[0].isupper() and word.endswith(_ROLES) and word not in _ROLES
 
 
 def _is_hash(word: str) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, EngineMissing, Internal
+from core.errors import BadInput, EngineMissing
 from qmd import onnx
 from qmd.embedding.remote import Remote
+from qmd.embedding.wire import Nonsense
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,9 +44,9 @@ class Llm(Remote):
             rows = [list(map(float, row)) for row in self._embedding.embed_multi(list(texts))]
         except Exception as error:  # noqa: BLE001  # a plugin's may be anything, and its text may hold a key
             reason = f"llm's model {self.model} failed: {type(error).__name__}"
-            raise Internal(reason, f"try it: llm embed -m {self.model} -c hello") from None
+            raise Nonsense(reason, f"try it: llm embed -m {self.model} -c hello") from None
         if len(rows) != len(texts):
-            raise Internal(
+            raise Nonsense(
                 f"llm's model {self.model} gave {len(rows)} vectors for {len(texts)} texts", "ask its author"
             )
         return rows

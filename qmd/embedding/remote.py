@@ -11,10 +11,11 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, Internal
+from core.errors import BadInput
 from qmd.embedding import cutting
 from qmd.embedding.keys import OPENAI, header, openai_key
-from qmd.embedding.wire import Endpoint, check_url
+from qmd.embedding.provider import TextRefused
+from qmd.embedding.wire import Endpoint, Nonsense, check_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +78,10 @@ class Remote(ABC):
     def dimensions(self) -> int:
         """How long a vector is. Raises BrainError where the endpoint has to be asked and cannot be."""
         if not self._known:
-            self._known = int(self.embed(["dimensions"]).shape[1])
+            try:
+                self._known = int(self.embed(["dimensions"]).shape[1])
+            except TextRefused as refusal:  # one word is not too much for any model
+                raise BadInput(refusal.message, f"check the model's name: {self.model}") from None
         return self._known
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
@@ -135,10 +139,13 @@ class OpenAI(Remote):
             body["dimensions"] = self._asked_for
         answer = self._endpoint.post(body)
         try:
-            found = {int(entry["index"]): entry["embedding"] for entry in answer["data"]}
+            entries = list(answer["data"])
+            if len(entries) == len(texts) and not any("index" in entry for entry in entries):
+                return [entry["embedding"] for entry in entries]  # some endpoints leave it out
+            found = {int(entry["index"]): entry["embedding"] for entry in entries}
             return [found[index] for index in range(len(texts))]
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise Internal(f"{self._endpoint.host} answered without a vector for each text", _FIX) from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            raise Nonsense(f"{self._endpoint.host} answered without a vector for each text", _FIX) from None
 
 
 class Gemini(Remote):
@@ -181,30 +188,31 @@ class Gemini(Remote):
         except (KeyError, TypeError, AttributeError):
             rows = []
         if len(rows) != len(texts):
-            raise Internal(f"{self._endpoint.host} answered without a vector for each text", _FIX)
+            raise Nonsense(f"{self._endpoint.host} answered without a vector for each text", _FIX)
         return rows
 
 
-_FIX = "check that the endpoint embeds texts: docs/embedding.md"
+_FIX = "check that the address and the model's name are an embedding model's: docs/embedding.md"
 
 
 def unit(rows: Sequence[Any], dimensions: int, name: str) -> NDArray[np.float32]:
-    """Vectors of length 1. Raises Internal unless each is ``dimensions`` finite numbers (0: as many as the first)."""
+    """Vectors of length 1. Raises Nonsense unless each is ``dimensions`` finite numbers (0: as many as the first)."""
     import numpy as np
 
     try:
-        vectors: NDArray[np.float32] = np.array(rows, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large for the type is infinite, and refused below
+            vectors: NDArray[np.float32] = np.array(rows, dtype=np.float32)
     except (ValueError, TypeError, OverflowError):
-        raise Internal(f"{name} answered with something else than vectors of one length", _FIX) from None
+        raise Nonsense(f"{name} answered with something else than vectors of one length", _FIX) from None
     if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
-        raise Internal(f"{name} answered with something else than vectors of one length", _FIX)
+        raise Nonsense(f"{name} answered with something else than vectors of one length", _FIX)
     if dimensions and vectors.shape[1] != dimensions:
-        raise Internal(
+        raise Nonsense(
             f"{name} answered with vectors of {vectors.shape[1]} numbers instead of {dimensions}",
             "embedding: {dimensions: …} says how many are meant",
         )
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     if not (lengths > 0).all():
-        raise Internal(f"{name} answered with a vector of zeros", _FIX)
+        raise Nonsense(f"{name} answered with a vector of zeros", _FIX)
     scaled: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
     return scaled

@@ -10,7 +10,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
 from core.text import printable
 from qmd.embedding.provider import TextRefused
 
@@ -42,6 +42,10 @@ class _Again(Exception):
 
 class Unreachable(EngineMissing):
     """Nobody answers at this address."""
+
+
+class Nonsense(EngineMissing):
+    """What answers at this address is not what it should be."""
 
 
 class Busy(EngineTimeout):
@@ -90,7 +94,7 @@ class Endpoint:
 
     def post(self, body: Mapping[str, Any], until: float | None = None) -> Any:
         """The answer's JSON, had before ``until`` (``time.monotonic()``) where that is given. Raises BadInput (key,
-        address, model), TextRefused, EngineTimeout, EngineMissing, Internal where the answer makes no sense.
+        address, model), TextRefused, EngineTimeout, EngineMissing, Nonsense where the answer makes no sense.
         """
         import tenacity
 
@@ -134,14 +138,16 @@ class Endpoint:
             reason = self._safe(str(error)) or type(error).__name__
             kind = Unreachable if isinstance(error, httpx2.ConnectError) else EngineMissing
             raise _Again(kind(f"{self.host} cannot be reached: {reason}", self._fix)) from None
-        except (httpx2.InvalidURL, httpx2.DecodingError, ValueError) as error:
+        except httpx2.DecodingError as error:
+            raise _Again(Nonsense(f"{self.host}: {self._safe(str(error))}", self._fix)) from None
+        except (httpx2.InvalidURL, ValueError) as error:
             raise BadInput(f"{self.host}: {self._safe(str(error))}", self._fix) from None
         if status != 200:
             self._refuse(status, headers, data)
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise _Again(Internal(f"{self.host} answered with something else than JSON", self._fix)) from None
+            raise _Again(Nonsense(f"{self.host} answered with something else than JSON", self._fix)) from None
 
     def _whole(self, response: httpx2.Response, left: float) -> bytes:
         deadline = time.monotonic() + left
@@ -151,7 +157,7 @@ class Endpoint:
             pieces.append(piece)
             size += len(piece)
             if size > self._largest:
-                raise Internal(f"{self.host} does not stop answering", self._fix)
+                raise Nonsense(f"{self.host} does not stop answering", self._fix)
             if time.monotonic() > deadline:
                 raise _Again(EngineTimeout(f"{self.host} did not finish its answer in time", self._fix))
         return b"".join(pieces)
@@ -173,6 +179,9 @@ class Endpoint:
             raise TextRefused(
                 f"{self.host} refused a text (HTTP {status}){said}", "embedding: {window: …} makes chunks smaller"
             )
+        if 300 <= status < 400 and (place := _origin(headers.get("location", ""))):
+            # Not followed: a key and a text are for the host that was named.
+            raise BadInput(f"{self.host} sends on to {place} (HTTP {status})", "name the address that answers itself")
         raise BadInput(f"{self.host} answered HTTP {status}{said}", self._fix)
 
     def _said(self, data: bytes) -> str:
@@ -214,6 +223,18 @@ def _host(url: str) -> str:
 
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def _origin(url: str) -> str:
+    """Scheme and host of an absolute address, "" for any other."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        host = _host(url)
+    except ValueError:
+        return ""
+    return printable(f"{parts.scheme}://{host}")[:_SAID] if parts.scheme and parts.hostname else ""
 
 
 def _wait(state: tenacity.RetryCallState) -> float:

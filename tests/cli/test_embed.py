@@ -18,6 +18,7 @@ from core.locks import FileLock
 from qmd import vectors
 from qmd.store import open_index
 from tests.conftest import ROOT, Brain
+from tests.qmd.embedding.endpoint import Endpoint, says
 
 WORDS = "walrus token refresh race cache queue lock index release branch deploy river stone lamp".split()
 
@@ -175,3 +176,20 @@ def test_a_configuration_may_name_another_provider_and_never_a_key(home: Home, b
     answer = run(brain, "embed", code=64)
     assert "sk-123" not in json.dumps(answer)
     assert "OPENAI_API_KEY" in answer["fix"]
+
+
+@pytest.mark.parametrize(
+    "answer", [{"data": []}, {"data": [{"index": 0, "embedding": [1e300]}]}, b"<html>sign in</html>"]
+)
+def test_an_endpoint_that_is_none_ends_the_run_as_what_is_missing(
+    home: Home, brain: Brain, endpoint: Endpoint, answer: Any
+) -> None:
+    fill(home, 2)
+    run(brain, "index")
+    endpoint.always = says(answer)
+    env = {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": "sk-not-shown", "NO_PROXY": "127.0.0.1"}
+    done = brain("embed", "--provider", "openai", "--model", "m", "--budget", "1", "--json", env=env)
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["error"], done.stderr) == (65, "qmd_missing", "")
+    assert "embedding" in said["fix"] or "OPENAI_BASE_URL" in said["fix"]
+    assert not os.path.exists(os.path.join(home.root, "logs", "crash.log"))

@@ -205,7 +205,20 @@ def test_a_date_never_lifts_what_has_none_of_the_words(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["what did I do yesterday?", "what happened yesterday?", "yesterday", "what did we work on yesterday"]
+    "question",
+    [
+        "what did I do yesterday?",
+        "what happened yesterday?",
+        "yesterday",
+        "what did we work on yesterday",
+        "summarize yesterday",
+        "what did I get done yesterday",
+        "give me a rundown of yesterday's sessions",
+        "tell me about my day yesterday",
+        "what kept me busy yesterday?",
+        "where did I leave off yesterday",
+        "what was I doing at 3pm yesterday",
+    ],
 )
 def test_a_question_for_a_day_walks_through_it_newest_first(shelf: Shelf, question: str) -> None:
     midnight = time.mktime((*time.localtime(clock.now())[:3], 0, 0, 0, 0, 0, -1))
@@ -216,6 +229,31 @@ def test_a_question_for_a_day_walks_through_it_newest_first(shelf: Shelf, questi
     envelope = _ask(shelf, question)
     assert [hit["uri"] for hit in _hits(envelope)] == [f"qmd://brain/h{hour}.md" for hour in (15, 9, 3)]
     assert envelope["route"]["mode"] == "time"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what was the last thing I worked on",
+        "recent work",
+        "where did I leave off?",
+        "what have I been up to these days",
+    ],
+)
+def test_a_question_for_what_came_last_walks_from_the_newest_back(shelf: Shelf, question: str) -> None:
+    for days in (300, 2, 40):
+        shelf.put("brain", f"d{days}.md", f"{days} days back", date=clock.now() - days * DAY)
+    envelope = _ask(shelf, question)
+    assert [hit["uri"] for hit in _hits(envelope)] == [f"qmd://brain/d{days}.md" for days in (2, 40, 300)]
+    assert envelope["route"] == {"mode": "time", "reason": "chronological: the newest documents first"}
+
+
+@pytest.mark.parametrize(
+    "question", ["what was the last word on caching", "the latest migration", "last", "new things"]
+)
+def test_the_last_of_something_is_looked_for(shelf: Shelf, question: str) -> None:
+    shelf.put("brain", "a.md", "caching migration", date=clock.now() - DAY)
+    assert _ask(shelf, question)["route"]["mode"] == "lex"  # type: ignore[index]
 
 
 def test_date_words_do_not_swamp_the_topic_where_the_days_are_empty(shelf: Shelf) -> None:

@@ -61,6 +61,19 @@ $HOME of the runner
 docker-compose up
 what was BRAIN-1234 about
 def parse(path):
+which service listens on port 8443
+HTTP 502 from nginx
+Exit code 137
+npm ERR! code ERESOLVE
+panic: runtime error: index out of range
+fatal: not a git repository
+v1.2.3-rc1
+SELECT name FROM users
+X-Forwarded-For
+the Content-Security-Policy header
+HEAD detached at origin/main
+@types/node
+the AbortController signal
 """
 
 _PROVENANCE = """
@@ -75,6 +88,23 @@ which project uses the queue
 in which conversation did we choose a name
 what year did we move
 Whose idea was the rewrite
+when's the last time we touched the scheduler
+where’s the doc about onboarding
+who's responsible for the invoices
+what was the date of the migration
+what's the path of the config file
+do you remember when we changed the schema
+can you find where I noted the bread recipe
+tell me when we renamed the worker
+I want to know who asked for the export
+remind me where the backup lives
+find the session where we fixed the router
+show me the note on telescopes
+how long ago did we replace the queue
+which meeting was the invoice discussed in
+which commit introduced the cache
+which agent session touched the index
+what website explained the tuning
 """
 
 _CONCEPTUAL = """
@@ -123,6 +153,20 @@ it cost $500
 the verse John 3:16
 v2 of the plan
 2023.5 or so
+he whens and whos
+what is the time complexity of the merge
+what is the file size limit
+find the file
+do you know how the scheduler decides
+show me the project structure
+fix/replace the hinge
+@home office
+the GitHub and JavaScript people
+Controller or handler
+select the right one from the list
+the error 7 times
+Wi-Fi and X-ray
+how long does the build take
 """
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal, Refused
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Refused
 from qmd import vectors
 from qmd.embedding import wire
 from qmd.embedding.embedder import embed
@@ -152,7 +152,7 @@ def test_a_broken_connection_or_answer_is_tried_again(endpoint: Endpoint, behavi
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "kind"), [(closes, EngineMissing), (half_closes, EngineMissing), (says(b"\xff\xfe"), Internal)]
+    ("behaviour", "kind"), [(closes, EngineMissing), (half_closes, EngineMissing), (says(b"\xff\xfe"), wire.Nonsense)]
 )
 def test_one_that_stays_broken_is_said(endpoint: Endpoint, behaviour: Any, kind: type[BrainError]) -> None:
     endpoint.always = behaviour
@@ -202,20 +202,54 @@ def test_an_endpoint_that_is_not_there_is_said() -> None:
         {"data": [{"index": 0, "embedding": [1.0, "x"]}]},
         {"data": [{"index": 0, "embedding": [0.0, 0.0]}]},
         {"data": [{"index": 0, "embedding": [1e400, 1.0]}]},
+        {"data": [{"index": 0, "embedding": [1e300, 1.0]}]},
+        {"data": [{"index": 0, "embedding": None}]},
+        {"data": [{"index": 1e400, "embedding": [1.0]}]},
+        {"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]},
         {"data": [{"index": 5, "embedding": [1.0]}]},
     ],
 )
 def test_an_answer_that_is_no_vector_is_refused(endpoint: Endpoint, answer: Any) -> None:
     endpoint.always = says(answer)
-    with pytest.raises(Internal):
+    with pytest.raises(wire.Nonsense):
         openai(endpoint).embed(["x"])
 
 
+def test_vectors_without_an_index_are_in_the_order_of_their_texts(endpoint: Endpoint) -> None:
+    rows = [{"embedding": vector(text)} for text in ("alpha", "beta")]
+    endpoint.always = says({"data": rows})
+    found = openai(endpoint).embed(["alpha", "beta"])
+    assert np.allclose(found[1], np.array(vector("beta")) / np.linalg.norm(vector("beta")), atol=1e-6)
+
+
+def test_an_answer_that_is_not_packed_as_it_says_is_asked_for_again(endpoint: Endpoint) -> None:
+    endpoint.behaviours = [says(b"no gzip", Content_Encoding="gzip")] * 2
+    assert openai(endpoint).embed(["x"]).shape == (1, DIMENSIONS)
+    endpoint.always = says(b"no gzip", Content_Encoding="gzip")
+    with pytest.raises(wire.Nonsense):
+        openai(endpoint).embed(["x"])
+
+
+def test_neither_text_nor_key_follows_a_redirection_and_it_is_named(endpoint: Endpoint) -> None:
+    endpoint.always = says(b"", 307, Location="https://elsewhere.example:8443/v1/embeddings?token=1")
+    with pytest.raises(BadInput, match=r"sends on to https://elsewhere\.example:8443 ") as caught:
+        openai(endpoint).embed(["x"])
+    assert "token" not in caught.value.message
+    assert len(endpoint.requests) == 1
+
+
+def test_a_model_that_refuses_a_single_word_is_not_told_that_chunks_are_too_long(endpoint: Endpoint) -> None:
+    endpoint.always = says({"error": {"message": "no such model"}}, 400)
+    with pytest.raises(BadInput, match="no such model") as caught:
+        assert openai(endpoint).dimensions
+    assert "model's name" in caught.value.fix
+
+
 def test_vectors_of_another_length_than_known_are_refused(endpoint: Endpoint) -> None:
-    with pytest.raises(Internal, match="6 numbers instead of 1536"):
+    with pytest.raises(wire.Nonsense, match="6 numbers instead of 1536"):
         openai(endpoint, model="text-embedding-3-small").embed(["x"])
     endpoint.always = says({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]})
-    with pytest.raises(Internal, match="vectors of one length"):
+    with pytest.raises(wire.Nonsense, match="vectors of one length"):
         openai(endpoint).embed(["x", "y"])
 
 
@@ -396,10 +430,10 @@ def test_a_model_of_llm_embeds_and_its_failures_show_no_key(monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "llm", SimpleNamespace(get_embedding_model=find, UnknownModelError=Unknown))
     provider = make({"provider": "llm", "model": "plugin"}, {})
     assert provider.embed(["a", "b"]).shape == (2, DIMENSIONS)
-    with pytest.raises(Internal) as caught:
+    with pytest.raises(wire.Nonsense) as caught:
         provider.embed(["fail"])
     assert KEY not in "".join(traceback.format_exception(caught.value))
-    with pytest.raises(Internal, match="0 vectors for 1"):
+    with pytest.raises(wire.Nonsense, match="0 vectors for 1"):
         provider.embed(["lost"])
     with pytest.raises(BadInput, match="llm knows no embedding model"):
         Llm({}, "other")
