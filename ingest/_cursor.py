@@ -6,7 +6,6 @@ Keys and shapes are nobody's promise; they were seen on databases of 2024 to 202
 from __future__ import annotations
 
 import json
-from functools import partial
 from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from ingest.rows import Groups, Row, Tables
+    from ingest.rows import Opened, Row, Shelf, Tables
 
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
@@ -34,29 +33,48 @@ _PROMPTS = "aiService.prompts"
 _HEADS = "select key, value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;' order by key"
 _HEADERS = "select composerId, value from composerHeaders order by composerId"
 _BUBBLES = "select key, value from cursorDiskKV where key >= ? and key < ? order by key"
+_OWN = (_CHATS, _COMPOSERS, _PROMPTS)
 _ITEMS = "select key, value from ItemTable where key in (?, ?, ?) order by key"
 
 
 def read(path: str) -> Reading:
     """Read one database or transcript. Never raises for what is in it: see ``Reading.failed``."""
+    return databases.read(path, _database) if path.endswith(databases.SUFFIXES) else read_transcript(path)
+
+
+def stream(path: str) -> Iterator[Reading]:
+    """``read``, given out each time that more conversations of a database are whole, and at the end."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _database, partial(_rows, path))
-    return read_transcript(path)
+        yield from databases.stream(path, _database)
+    else:
+        yield read_transcript(path)
 
 
-def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
+def _database(
+    connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf
+) -> Iterator[None]:
+    shelf.tables = _tables(there)
     if "cursordiskkv" in there:
-        _composers(connection, there, reading)
+        # The workspace's own values may tell of the same conversations.
+        alone = "itemtable" not in there or not connection.execute(_ITEMS, _OWN).fetchone()
+        for unit, rows in _groups(connection, shelf.tables):
+            opened = shelf.open(rows)
+            _composer(opened, reading)
+            shelf.put(unit, opened)
+            if alone:
+                yield
     if "itemtable" in there:
         _workspace(connection, reading)
+        shelf.keep(_items(reading.path, connection))
     if {"blobs", "meta"} <= there.keys():
         read_agent(connection, reading)
-    if not reading.parts:
+        shelf.keep(agent_rows(reading.path, connection))
+    if not (reading.parts or reading.taken):
         reading.skipped = "no conversation in this database"
 
 
-def _rows(path: str, connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
-    """What of a database the archive keeps."""
+def _tables(there: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    """What of a database is read."""
     tables: dict[str, tuple[str, ...]] = {}
     if "cursordiskkv" in there:
         tables["cursorDiskKV"] = ("key", "value")
@@ -66,24 +84,19 @@ def _rows(path: str, connection: apsw.Connection, there: dict[str, set[str]]) ->
         tables["ItemTable"] = ("key", "value")
     if {"blobs", "meta"} <= there.keys():
         tables |= {"blobs": ("id", "data"), "meta": ("key", "value")}
-    return tables, _groups(path, connection, tables)
+    return tables
 
 
-def _groups(path: str, connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
-    if "cursorDiskKV" in tables:
-        headers = dict(connection.execute(_HEADERS)) if "composerHeaders" in tables else {}
-        for key, value in connection.execute(_HEADS).fetchall():
-            name = str(key).partition(":")[2]
-            bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
-            rows = [(key, value), *bubbles]
-            found: list[Row] = [("cursorDiskKV", (row[0], row[1])) for row in rows]
-            if name in headers:
-                found.append(("composerHeaders", (name, headers[name])))
-            yield one_line(name, 4000), found
-    if "ItemTable" in tables:
-        yield from _items(path, connection)
-    if "blobs" in tables:
-        yield agent_rows(path, connection)
+def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
+    # Since 3.16 what a conversation is called, and where it was, stands in a table of its own.
+    headers = dict(connection.execute(_HEADERS)) if "composerHeaders" in tables else {}
+    for head in connection.execute(_HEADS):
+        name = str(head[0]).partition(":")[2]
+        bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
+        rows: list[Row] = [("cursorDiskKV", row) for row in (head, *bubbles)]
+        if name in headers:
+            rows.append(("composerHeaders", (name, headers[name])))
+        yield one_line(name, 4000), rows
 
 
 def _items(path: str, connection: apsw.Connection) -> Iterator[tuple[str, list[Row]]]:
@@ -112,23 +125,21 @@ def _plain(value: Any, _: str) -> Any:
 # The second generation: one row a composer, one a bubble
 
 
-def _composers(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
-    # Since 3.16 what a conversation is called, and where it was, stands in a table of its own.
-    headers = dict(connection.execute(_HEADERS)) if "composerheaders" in there else {}
-    for key, value in connection.execute(_HEADS).fetchall():
-        name = str(key).partition(":")[2]
-        data = cell(value, reading, str(key))
-        if type(data) is dict and name:
-            head = mapping(cell(headers.get(name), reading, f"header of {name}"))
-            data |= {key: value for key, value in head.items() if not data.get(key)}
-            talk = Composer(reading, name, data, "")
-            first, last = f"bubbleId:{name}:", f"bubbleId:{name};"
-            bubbles: dict[str, Any] = {}
-            for bubble, text in connection.execute(_BUBBLES, (first, last)):
-                found = cell(text, reading, str(bubble))
-                if type(found) is dict:
-                    bubbles[str(bubble)[len(first) :]] = found
-            talk.finish(bubbles)
+def _composer(rows: list[Opened], reading: Reading) -> None:
+    (key, value), *others = [row.cells for row in rows]
+    header = others.pop()[1] if rows[-1].table == "composerHeaders" else None
+    name = str(key).partition(":")[2]
+    data = cell(value, reading, str(key))
+    if type(data) is not dict or not name:
+        return
+    head = mapping(cell(header, reading, f"header of {name}"))
+    talk = Composer(reading, name, data | {key: value for key, value in head.items() if not data.get(key)}, "")
+    bubbles: dict[str, Any] = {}
+    for bubble, text in others:
+        found = cell(text, reading, str(bubble))
+        if type(found) is dict:
+            bubbles[str(bubble).removeprefix(f"bubbleId:{name}:")] = found
+    talk.finish(bubbles)
 
 
 # The first generation: everything inline, in the workspace's database
@@ -141,7 +152,7 @@ class _Items:
         self.prompts: list[Any] = []
         self._composers: list[Any] = []
         self._tabs: list[Any] = []
-        for key, value in connection.execute(_ITEMS, (_CHATS, _COMPOSERS, _PROMPTS)):
+        for key, value in connection.execute(_ITEMS, _OWN):
             found = decode(value, str(key))
             if key == _PROMPTS:
                 self.prompts += found if type(found) is list else ()

@@ -66,7 +66,7 @@ def read(connection: apsw.Connection, reading: Reading) -> None:
         reading.parts[session.unit] = session
 
 
-def rows(path: str, connection: apsw.Connection) -> tuple[str, list[Row]]:
+def rows(path: str, connection: apsw.Connection) -> Iterator[tuple[str, list[Row]]]:
     """The unit, and what of its rows the archive keeps: of a protobuf what it names, and of the root the workspace."""
     about = _about(connection, Reading(path))
     blobs = {str(name): data for name, data in connection.execute(_BLOBS)}
@@ -75,7 +75,7 @@ def rows(path: str, connection: apsw.Connection) -> tuple[str, list[Row]]:
     if folder:
         held.append(("meta", ("workspace", json.dumps({"workspacePath": folder}))))
     held += [("blobs", (name, _legible(data, blobs))) for name, data in blobs.items()]
-    return _unit(about, path), held
+    yield _unit(about, path), held
 
 
 def _about(

@@ -13,6 +13,7 @@ from core.text import clean, one_line
 from ingest import records
 from ingest.agentcalls import answers, command_text
 from ingest.markup import between, cut_blocks
+from ingest.rows import Json, decoded
 from ingest.values import blocks, mapping, moment, string
 
 if TYPE_CHECKING:
@@ -202,10 +203,10 @@ def workspace_name(path: str) -> str:
 
 def cell(value: Any, reading: Reading, where: str) -> Any:
     """The value of one cell; NULL is None, and what is no JSON a failure of the reading."""
-    if not isinstance(value, str | bytes) or not value:
+    if not isinstance(value, str | bytes | Json) or not value:
         return None
     try:
-        return records.value(value, reading.redacted)
+        return decoded(value, reading.redacted)
     except (ValueError, RecursionError) as error:
         reading.fail(Failure(reading.path, records.MALFORMED, f"{one_line(where, 120)}: {error}"))
         return None

@@ -57,8 +57,8 @@ class Normaliser:
     Files that probably belong together are read together, so that no more than one unit's events are held; a unit
     that turns out to have files elsewhere is composed at the end, from all of them.
 
-    Of a source it needs ``read``; ``peek``, ``compose`` and ``links`` are its own where its files are read in groups,
-    its parts are no ``ingest.sessions.Session``, or its units say something of each other.
+    Of a source it needs ``read``; ``peek``, ``stream``, ``compose`` and ``links`` are its own where its files are read
+    in groups, hold many units, its parts are no ``ingest.sessions.Session``, or its units say something of each other.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Normaliser:
     ) -> None:
         self._source = source
         self._peek: Callable[[str], str] = getattr(source, "peek", str)
+        self._stream: Callable[[str], Iterable[Reading]] = getattr(source, "stream", self._at_once)
         self._make: Callable[[str, list[Any], str, int], Composed] = getattr(source, "compose", sessions.compose)
         self._linked: Callable[[str, list[Any]], dict[str, str]] = getattr(source, "links", _no_links)
         self._prefix: str = getattr(source, "PREFIX", "")
@@ -140,41 +141,55 @@ class Normaliser:
     def _group(self, paths: list[str], total: int) -> None:
         parts: dict[str, list[tuple[Any, int]]] = {}
         for path in paths:
-            reading: Reading = self._source.read(path)
+            versions: set[str] = set()
+            for reading in self._stream(path):
+                self._keeping.remove(reading)
+                for unit, part in reading.hand_over().items():
+                    self._members.setdefault(unit, set()).add(path)
+                    parts.setdefault(unit, []).append((part, reading.mtime_ns))
+                    versions.add(getattr(part, "version", ""))
+                if len(paths) == 1:
+                    self._compose_all(parts)  # there are no others to wait for
             self._keeping.withhold(reading)
             self._ledger.bytes += reading.consumed
             before = self._owned.get(path, set())
-            if reading.parts:
-                for unit in before - reading.parts.keys():
+            if reading.taken:
+                # What follows the damage of a database may still be there.
+                gone = before - reading.taken if reading.failed is None else set()
+                self._owned[path] = (before | reading.taken) - gone
+                for unit in gone:
                     self._members[unit].discard(path)
                     self._late.add(unit)
-                for unit, part in reading.parts.items():
-                    self._members.setdefault(unit, set()).add(path)
-                    parts.setdefault(unit, []).append((part, reading.mtime_ns))
-                self._owned[path] = set(reading.parts)
             elif before:
                 # It had a conversation and now has none: what is remembered of it stays.
                 self._ledger.kept += 1
                 if reading.skipped:
                     reading.skipped = f"{reading.skipped}, {_KEPT}"
             if reading.unknown:
-                reading.versions = sorted({getattr(part, "version", "") for part in reading.parts.values()} - {""})
-            reading.parts.clear()
+                reading.versions = sorted(versions - {""})
             self._waiting.append(reading)
             self._done += 1
             if self._progress is not None:
                 self._progress(self._done, total, basename(path))
+        self._compose_all(parts)
+        settled = [reading for reading in self._waiting if self._settled(reading)]
+        if settled:
+            self._waiting = [reading for reading in self._waiting if not self._settled(reading)]
+            for reading in settled:
+                self._row(reading)
+
+    def _at_once(self, path: str) -> list[Reading]:
+        return [self._source.read(path)]
+
+    def _compose_all(self, parts: dict[str, list[tuple[Any, int]]]) -> None:
+        """Compose the units whose parts are all there; the others are composed at the end, and read again."""
         for unit in sorted(parts):
             if len(parts[unit]) == len(self._members[unit]):
                 self._compose(unit, parts.pop(unit), complete=True)
                 self._late.discard(unit)
             else:
                 self._late.add(unit)
-        settled = [reading for reading in self._waiting if self._settled(reading)]
-        if settled:
-            self._waiting = [reading for reading in self._waiting if not self._settled(reading)]
-            for reading in settled:
-                self._row(reading)
+        parts.clear()
 
     def _settled(self, reading: Reading) -> bool:
         owned = self._owned.get(reading.path, ())

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from ingest.rows import Groups, Row, Tables
+    from ingest.rows import Row, Shelf, Tables
     from ingest.sessions import Session
 
 NAME = "openclaw"
@@ -44,7 +44,7 @@ def read(path: str) -> Reading:
     if not path.endswith(databases.SUFFIXES):
         unwrap = Warmed if path.endswith(PACKED) else None
         return lines(path, lambda source, reading: take(source, reading, NAME), FOREIGN, unwrap)
-    return databases.read(path, _database, _kept)
+    return databases.read(path, _database)
 
 
 class Warmed:
@@ -85,7 +85,9 @@ def _one_line(entry: str) -> bytes:
     return entry.replace("\r", " ").replace("\n", " ").encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
+def _database(
+    connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf
+) -> Iterator[None]:
     if "transcript_events" not in there:
         reading.skipped = "no transcripts in this database"
         return
@@ -99,6 +101,9 @@ def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: 
     for unit, tree in trees.found.items():
         tree.finish()
         _tell(reading.parts.get(tree.unit), known.get(unit), reading.redacted)
+    shelf.tables = _tables(there)
+    shelf.keep(_groups(connection, shelf.tables, "event_zstd" in there["transcript_events"]))
+    yield
 
 
 class _Trees:
@@ -166,7 +171,7 @@ def _tell(session: Session | None, known: dict[str, str] | None, redacted: dict[
     session.forked_from = session.forked_from or ("" if fork == session.unit else fork)
 
 
-def _kept(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
+def _tables(there: dict[str, set[str]]) -> Tables:
     """What of a database the archive keeps, unpacked."""
     tables: dict[str, tuple[str, ...]] = {"transcript_events": ("session_id", "seq", "event_json")}
     for table in _ARCHIVES:
@@ -175,7 +180,7 @@ def _kept(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tabl
     nodes = _node_columns(there)
     if nodes and {"session_id", "session_key"} <= there.get("session_windows", set()):
         tables |= {"session_windows": ("session_id", "session_key"), "session_nodes": nodes}
-    return tables, _groups(connection, tables, "event_zstd" in there["transcript_events"])
+    return tables
 
 
 def _groups(connection: apsw.Connection, tables: Tables, packed: bool) -> Iterator[tuple[str, list[Row]]]:

@@ -16,6 +16,7 @@ from core.text import clean, one_line
 from ingest import _opencode_tree as tree
 from ingest import databases, rawfiles, records
 from ingest.reading import BROKEN, Reading, lines, whole
+from ingest.rows import Json, decoded
 from ingest.sessions import Session
 from ingest.values import mapping, moment, plain, string
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from ingest.rows import Groups, Row, Tables
+    from ingest.rows import Opened, Row, Shelf, Tables
 
 NAME = "opencode"
 FOREIGN = "not an OpenCode session"
@@ -65,7 +66,7 @@ _UNNAMED = ("New session - ", "Child session - ")
 def read(path: str) -> Reading:
     """Read one database, session of a tree, or export. Never raises for what is in it: see ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _database, _rows)
+        return databases.read(path, _database)
     if path.endswith(".json") and tree.storage(path):
         return _from_tree(path)
     reading = whole(path, _export, FOREIGN)
@@ -73,6 +74,14 @@ def read(path: str) -> Reading:
         # Many records in a file are no export; whose they are is not for us to say.
         return lines(path, _pass_over, FOREIGN)
     return reading
+
+
+def stream(path: str) -> Iterator[Reading]:
+    """``read``, given out each time that more sessions of a database are whole, and at the end."""
+    if path.endswith(databases.SUFFIXES):
+        yield from databases.stream(path, _database)
+    else:
+        yield read(path)
 
 
 def _pass_over(source: records.Records, _reading: Reading) -> None:
@@ -370,74 +379,77 @@ def _made_of(root: str, session: str, stem: str, reading: Reading) -> Iterator[t
         yield message, parts + [part for part in flat if name and mapping(part.value).get("messageID") == name]
 
 
-def _database(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
+def _database(
+    connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf
+) -> Iterator[None]:
     first, second = {"message", "part"} <= there.keys(), "session_message" in there
     if "session" not in there or not (first or second):
         reading.skipped = "no sessions in this database"
         return
-    wanted = sorted(_SESSION & there["session"])
-    rows = connection.execute(f"select id{''.join(', ' + name for name in wanted)} from session order by id").fetchall()
-    for identity, *values in rows:
-        given = dict(zip(wanted, values, strict=True))
-        info = {
-            "id": str(identity),
-            "directory": given.get("directory"),
-            "title": given.get("title"),
-            "version": given.get("version"),
-            "slug": given.get("slug"),
-            "agent": given.get("agent"),
-            "parentID": given.get("parent_id"),
-            "forkID": given.get("fork_session_id"),
-            "time": {"created": given.get("time_created")},
-        }
-        info = clean_record(json.dumps(info, default=str).encode(), info, reading.redacted)
-        talk = _Talk(reading, info, str(identity))
-        last = _messages(connection, talk, reading, identity) if first else ""
-        if second:
-            query = "select id, type, time_created, data from session_message where session_id = ? order by seq"
-            for name, kind, created, data in connection.execute(query, (identity,)):
-                value = _cell(data, reading, f"session_message {name}")
-                at = "" if value is None else moment(mapping(value.get("time")).get("created")) or moment(created)
-                # What the first projection holds stands here again, under other names; what came later does not.
-                if value is not None and (not last or at > last):
-                    talk.row(string(kind), one_line(str(name), 200), value, at)
-        talk.finish()
-
-
-def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
-    """What of a database the archive keeps."""
-    tables = {"session": ("id", *sorted(_SESSION & there["session"]))}
-    tables |= {name: columns for name, (columns, _) in _ROWS.items() if name in there}
-    return tables, _groups(connection, tables)
+    shelf.tables = {"session": ("id", *sorted(_SESSION & there["session"]))}
+    shelf.tables |= {name: columns for name, (columns, _) in _ROWS.items() if name in there}
+    for unit, rows in _groups(connection, shelf.tables):
+        opened = shelf.open(rows)
+        _session(opened, shelf.tables, reading, first=first)
+        shelf.put(unit, opened)
+        yield
 
 
 def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
-    for head in connection.execute(f"select {', '.join(tables['session'])} from session order by id").fetchall():
-        rows: list[Row] = [("session", tuple(head))]
+    for head in connection.execute(f"select {', '.join(tables['session'])} from session order by id"):
+        rows: list[Row] = [("session", head)]
         for name in [name for name in tables if name != "session"]:
             columns, order = _ROWS[name]
             query = f"select {', '.join(columns)} from {name} where session_id = ? order by {order}"
-            rows += [(name, tuple(row)) for row in connection.execute(query, (head[0],))]
+            rows += [(name, row) for row in connection.execute(query, (head[0],))]
         yield one_line(str(head[0]), 4000), rows
 
 
-def _messages(connection: apsw.Connection, talk: _Talk, reading: Reading, session: Any) -> str:
+def _session(rows: list[Opened], tables: Tables, reading: Reading, *, first: bool) -> None:
+    of: dict[str, list[dict[str, Any]]] = {name: [] for name in tables}
+    for opened in rows:
+        of[opened.table].append(dict(zip(tables[opened.table], opened.cells, strict=True)))
+    (given,) = of["session"]
+    identity = str(given["id"])
+    info = {
+        "id": identity,
+        "directory": given.get("directory"),
+        "title": given.get("title"),
+        "version": given.get("version"),
+        "slug": given.get("slug"),
+        "agent": given.get("agent"),
+        "parentID": given.get("parent_id"),
+        "forkID": given.get("fork_session_id"),
+        "time": {"created": given.get("time_created")},
+    }
+    info = clean_record(json.dumps(info, default=str).encode(), info, reading.redacted)
+    talk = _Talk(reading, info, identity)
+    last = _messages(of["message"], of["part"], talk, reading) if first else ""
+    for row in of.get("session_message", ()):
+        value = _cell(row["data"], reading, f"session_message {row['id']}")
+        made = "" if value is None else moment(mapping(value.get("time")).get("created")) or moment(row["time_created"])
+        # What the first projection holds stands here again, under other names; what came later does not.
+        if value is not None and (not last or made > last):
+            talk.row(string(row["type"]), one_line(str(row["id"]), 200), value, made)
+    talk.finish()
+
+
+def _messages(messages: list[dict[str, Any]], parts: list[dict[str, Any]], talk: _Talk, reading: Reading) -> str:
     """Take the messages of the first projection in; when the last of them was made, "" where there is none."""
-    parts: dict[Any, list[Any]] = {}
-    query = "select id, message_id, data, time_created from part where session_id = ? order by id"
-    for name, message, data, created in connection.execute(query, (session,)):
-        value = _cell(data, reading, f"part {name}")
+    held: dict[Any, list[Any]] = {}
+    for row in parts:
+        value = _cell(row["data"], reading, f"part {row['id']}")
         if value is not None:
-            value = {"id": name, "time": {"start": created}, **value}
-            parts.setdefault(message, []).append(value)
+            value = {"id": row["id"], "time": {"start": row["time_created"]}, **value}
+            held.setdefault(row["message_id"], []).append(value)
     last = ""
-    query = "select id, data, time_created from message where session_id = ? order by time_created, id"
-    for name, data, created in connection.execute(query, (session,)):
-        last = max(last, moment(created) or "0")
-        value = _cell(data, reading, f"message {name}")
+    for row in messages:
+        last = max(last, moment(row["time_created"]) or "0")
+        value = _cell(row["data"], reading, f"message {row['id']}")
         if value is not None:
-            talk.message({"id": name, "time": {"created": created}, **value}, parts.pop(name, []))
-    for left in parts.values():
+            value = {"id": row["id"], "time": {"created": row["time_created"]}, **value}
+            talk.message(value, held.pop(row["id"], []))
+    for left in held.values():
         reading.count("parts of no message")
         talk.message({"role": "assistant"}, left)
     return last
@@ -445,7 +457,7 @@ def _messages(connection: apsw.Connection, talk: _Talk, reading: Reading, sessio
 
 def _cell(data: Any, reading: Reading, where: str) -> dict[str, Any] | None:
     try:
-        value = records.value(data, reading.redacted) if isinstance(data, str | bytes) else None
+        value = decoded(data, reading.redacted) if isinstance(data, str | bytes | Json) else None
     except (ValueError, RecursionError) as error:
         reading.fail(Failure(reading.path, records.MALFORMED, f"{one_line(where, 80)}: {error}"))
         return None

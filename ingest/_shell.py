@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from ingest.rows import Groups, Row, Tables
+    from ingest.rows import Groups, Row, Shelf
 
 NAME = "shell"
 FOREIGN = "not a shell's history"
@@ -83,7 +83,7 @@ class Day:
 def read(path: str) -> Reading:
     """Read one history. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _atuin, _rows)
+        return databases.read(path, _atuin)
     return whole(path, _history, FOREIGN, as_bytes=True)
 
 
@@ -213,7 +213,7 @@ def _fish(text: str) -> Iterator[Entry]:
         yield at, held.strip(), "", 0
 
 
-def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading) -> None:
+def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf) -> Iterator[None]:
     columns = there.get("history", set())
     if not {"timestamp", "command"} <= columns:
         reading.skipped = FOREIGN
@@ -226,6 +226,9 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
     _take(reading, found, "atuin")
     if not reading.parts:
         reading.skipped = EMPTY
+    shelf.tables = {"history": ("timestamp", "command", "cwd", "exit", "id")}
+    shelf.keep(_rows(connection, columns))
+    yield
 
 
 def _commands(connection: apsw.Connection, columns: set[str]) -> apsw.Cursor:
@@ -237,13 +240,13 @@ def _commands(connection: apsw.Connection, columns: set[str]) -> apsw.Cursor:
     )
 
 
-def _rows(connection: apsw.Connection, there: dict[str, set[str]]) -> tuple[Tables, Groups]:
+def _rows(connection: apsw.Connection, columns: set[str]) -> Groups:
     """What of Atuin's database the archive keeps."""
     days: dict[str, list[Row]] = {}
-    for row in _commands(connection, there["history"]):
+    for row in _commands(connection, columns):
         if type(row[0]) is int:
-            days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append(("history", tuple(row)))
-    return {"history": ("timestamp", "command", "cwd", "exit", "id")}, days.items()
+            days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append(("history", row))
+    return days.items()
 
 
 # What tells commands apart: time and text.

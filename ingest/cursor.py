@@ -63,6 +63,13 @@ def stats(home: Home) -> dict[str, object]:
     return of(home, NAME)
 
 
+def stream(path: str) -> Iterator[Reading]:
+    """``read``, given out each time that more conversations of a database are whole, and at the end."""
+    from ingest._cursor import stream as stream_file
+
+    return stream_file(path)
+
+
 def read(path: str) -> Reading:
     """One file as sessions, and the account of what was not kept."""
     from ingest._cursor import read as read_file

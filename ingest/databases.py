@@ -13,15 +13,15 @@ from os.path import join
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import apsw
 
     from ingest.files import SourceFile
     from ingest.reading import Reading
-    from ingest.rows import Source
+    from ingest.rows import Shelf
 
-    Take = Callable[[apsw.Connection, dict[str, set[str]], Reading], None]
+    Take = Callable[[apsw.Connection, dict[str, set[str]], Reading, Shelf], Iterator[None]]
 
 SUFFIXES = (".vscdb", ".sqlite", ".db")
 UNSETTLED = "written to all the time"
@@ -50,53 +50,93 @@ def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
     return files
 
 
-def read(path: str, take: Take, source: Source) -> Reading:
-    """Read a database: ``take`` fills the reading's parts from a copy of it, given its ``tables``.
+def read(path: str, take: Take) -> Reading:
+    """A database as ``stream`` reads it, with all its parts."""
+    from ingest.reading import Reading
 
-    ``source`` gives the archive the rows that ``take`` reads; where the database is read from the archive, ``take``
-    gets one of these rows.
+    reading = Reading(path)
+    for _ in _stream(reading, take):
+        continue
+    return reading
 
-    Never raises for what is in the file or for its not being readable: see ``Reading.failed``.
+
+def stream(path: str, take: Take) -> Iterator[Reading]:
+    """Read a database; its reading is given out each time that more of its parts are whole, and at its end.
+
+    ``take`` fills the reading's parts from a copy of the database, given its ``tables``, and puts their rows on the
+    shelf; it yields where parts are whole. Where the database is read from the archive it gets one of these rows.
+
+    Raises nothing for what is in the file or for its not being readable: see ``Reading.failed``.
     """
+    from ingest.reading import Reading
+
+    reading = Reading(path)
+    yield from _stream(reading, take)
+    yield reading
+
+
+def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     import apsw
 
     from core.document import Failure
     from core.home import resolve
     from ingest.rawfiles import keeping
-    from ingest.reading import Reading, unreadable
+    from ingest.reading import unreadable
+    from ingest.rows import Shelf
     from ingest.sqlite_copy import Unsettled, copied, is_database
 
-    reading = Reading(path)
-    kept = keeping()
+    path, kept = reading.path, keeping()
+    shelf = Shelf(reading, kept)
     try:
         if kept is not None and kept.shelved(path) is not None:
-            _restored(reading, take)
-            return reading
+            with _restored(reading) as connection:
+                yield from _whole(connection, take, reading, shelf)
+            return
         reading.size, reading.mtime_ns, reading.inode = look(path)
         reading.digest = NOTHING
         if not is_database(path):
             reading.skipped = FOREIGN
-            return reading
+            return
         with copied(path, join(resolve().state, "scratch")) as copy:
-            there = tables(copy.connection)
-            take(copy.connection, there, reading)
-            for part in reading.parts.values():
-                part.digest = part.digest or reading.digest
-            if kept is not None and reading.parts:
-                from ingest.rows import record
-
-                record(source, copy.connection, there, reading, kept)
+            yield from _whole(copy.connection, take, reading, shelf)
+            shelf.finish()
     except OSError as error:
         unreadable(reading, error)
     except Unsettled:
         reading.failed = Failure(path, "unreadable", UNSETTLED)
     except apsw.Error as error:
-        reading.parts.clear()
-        reading.failed = Failure(path, DAMAGED, str(error))
-    return reading
+        _damaged(reading, error)
 
 
-def _restored(reading: Reading, take: Take) -> None:
+def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: Shelf) -> Iterator[Reading]:
+    import apsw
+
+    try:
+        for _ in take(connection, tables(connection), reading, shelf):
+            _date(reading)
+            yield reading
+        _date(reading)
+    except apsw.Error as error:
+        # What was read before stays, in the archive as in its documents.
+        _damaged(reading, error)
+        if not reading.taken:
+            shelf.abandon()
+
+
+def _damaged(reading: Reading, error: apsw.Error) -> None:
+    from core.document import Failure
+
+    reading.parts.clear()
+    reading.failed = Failure(reading.path, DAMAGED, str(error))
+
+
+def _date(reading: Reading) -> None:
+    for part in reading.parts.values():
+        part.digest = part.digest or reading.digest
+
+
+@contextlib.contextmanager
+def _restored(reading: Reading) -> Iterator[apsw.Connection]:
     from ingest.rawfiles import RawFile
     from ingest.rows import restored
 
@@ -104,9 +144,7 @@ def _restored(reading: Reading, take: Take) -> None:
         assert raw.entry is not None
         reading.stat(raw.status)
         reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
-        take(connection, tables(connection), reading)
-        for part in reading.parts.values():
-            part.digest = part.digest or reading.digest
+        yield connection
 
 
 def tables(connection: apsw.Connection) -> dict[str, set[str]]:

@@ -107,6 +107,11 @@ class Keeping:
         archive = self._opened()
         return None if archive is None else archive.recorder(path, beside=beside)
 
+    @property
+    def keeps_raw(self) -> bool:
+        """Whether the archive keeps what was found, not redacted."""
+        return not self._policy.redact
+
     def _opened(self) -> Archive | None:
         if self.from_archive or not self._policy.enabled:
             return None
@@ -152,19 +157,27 @@ class Keeping:
         return self._folders.get(folder, [])
 
     def withhold(self, reading: Reading) -> bool:
-        """Take out of a reading what was forgotten or is excluded; returns whether there was any."""
-        why = ""
-        for unit in list(reading.parts):
-            reason = self._withheld(unit, reading)
-            if reason:
-                why = reason
-                del reading.parts[unit]
-        if why and not reading.parts:
-            reading.skipped = why
+        """``remove`` from a file's reading, once that has ended; where it then has nothing, it says nothing either."""
+        any_removed = self.remove(reading)
+        if any_removed and not reading.parts and not reading.taken:
+            reading.skipped = reading.withheld
             reading.unknown.clear()
             reading.failures.clear()
             reading.failed_reasons.clear()
-        return bool(why)
+        return any_removed
+
+    def remove(self, reading: Reading) -> bool:
+        """Take out of a reading what was forgotten or is excluded; returns whether it ever had any."""
+        for unit in list(reading.parts):
+            reason = self._withheld(unit, reading)
+            if reason:
+                reading.withheld = reason
+                del reading.parts[unit]
+        return bool(reading.withheld)
+
+    def withholds(self, unit: str, reading: Reading) -> bool:
+        """Whether the part of a unit was forgotten or is excluded."""
+        return bool(self._withheld(unit, reading))
 
     def left(self, reading: Reading, data: bytes) -> bytes:
         """What of a file's bytes belongs to the parts that a reading still has; nothing where that cannot be told."""

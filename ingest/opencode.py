@@ -59,6 +59,13 @@ def stats(home: Home) -> dict[str, object]:
     return of(home, NAME)
 
 
+def stream(path: str) -> Iterator[Reading]:
+    """``read``, given out each time that more sessions of a database are whole, and at the end."""
+    from ingest._opencode import stream as stream_file
+
+    return stream_file(path)
+
+
 def read(path: str) -> Reading:
     """One file as sessions, and the account of what was not kept."""
     from ingest._opencode import read as read_file

@@ -37,7 +37,8 @@ class Reading:
     ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe the prefix that
     was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what was not
     understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
-    ``failures`` holds the first of ``failed_reasons``; ``stays``: there was more of it, and the archive keeps that.
+    ``failures`` holds the first of ``failed_reasons``; ``stays``: there was more of it, and the archive keeps that;
+    ``taken``: the units whose parts were handed over; ``withheld``: why others of them were left out.
     """
 
     __slots__ = (
@@ -55,8 +56,10 @@ class Reading:
         "size",
         "skipped",
         "stays",
+        "taken",
         "unknown",
         "versions",
+        "withheld",
     )
 
     def __init__(self, path: str) -> None:
@@ -67,6 +70,8 @@ class Reading:
         self.failed: Failure | None = None
         self.skipped = ""
         self.stays = False
+        self.taken: set[str] = set()
+        self.withheld = ""
         self.unknown: dict[str, tuple[int, int, str]] = {}
         self.versions: list[str] = []
         self.recovered: dict[str, int] = {}
@@ -77,6 +82,13 @@ class Reading:
     def stat(self, status: os.stat_result) -> None:
         """Remember what the file was like."""
         self.size, self.mtime_ns, self.inode = status.st_size, status.st_mtime_ns, status.st_ino
+
+    def hand_over(self) -> dict[str, Any]:
+        """The parts, which are whole, and from now on the caller's; where a unit comes twice, the first of them."""
+        parts = {unit: part for unit, part in self.parts.items() if unit not in self.taken}
+        self.parts.clear()
+        self.taken.update(parts)
+        return parts
 
     def fail(self, failure: Failure) -> None:
         """Count a record that could not be read; the first few are kept as examples."""

@@ -19,20 +19,21 @@ from core.version import REDACTION
 from ingest import archive, records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import apsw
 
     from ingest.keeping import Keeping
     from ingest.rawfiles import RawFile
     from ingest.reading import Reading
+    from ingest.recording import Recorder
 
+    # (table, values), as the database has them.
     Row = tuple[str, tuple[Any, ...]]
+    # Table → its columns that are read.
     Tables = Mapping[str, tuple[str, ...]]
     # (unit, its rows).
     Groups = Iterable[tuple[str, Iterable[Row]]]
-    # Given a connection and what tables there are: the tables and columns that are read, and the rows of each unit.
-    Source = Callable[[apsw.Connection, dict[str, set[str]]], tuple[Tables, Groups]]
 
 # Made once: `json.dumps` makes an encoder for each value.
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
@@ -48,46 +49,166 @@ class Lines(bytes):
     """A blob of JSON Lines."""
 
 
-def record(
-    source: Source, connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, keeping: Keeping
-) -> None:
-    """Let the archive have the rows of the units that the reading has.
+class Json:
+    """A cell whose text should be JSON: decoded and redacted once, for its document and for the archive.
+
+    ``plain``: there is nothing in it to redact; ``raw``: the archive keeps it as it was found.
+    """
+
+    __slots__ = ("_error", "_plain", "_raw", "_text", "_value")
+
+    def __init__(self, text: str | bytes, *, plain: bool, raw: bool) -> None:
+        self._text: str | bytes | None = text  # until it is of no more use
+        self._plain = plain
+        self._raw = raw
+        self._value: Any = None
+        self._error: ValueError | RecursionError | None = None
+
+    def value(self, redacted: dict[str, int]) -> Any:
+        """The value; ``redacted`` (kind → secrets replaced) is added to for whoever asks first.
+
+        Raises ValueError and RecursionError where it is no JSON.
+        """
+        if self._error is not None:
+            raise self._error
+        if self._text is not None and self._value is None:
+            try:
+                self._value = records.value(self._text, None if self._plain else redacted)
+            except (ValueError, RecursionError) as error:
+                self._error = error
+                raise
+            if not self._raw:
+                self._text = None
+        return self._value
+
+    def archived(self) -> Any:
+        """The cell as it is archived."""
+        with contextlib.suppress(ValueError, RecursionError):
+            return {"json": json.loads(self._text or "", strict=False) if self._raw else self.value({})}
+        return _text(self._text or "", plain=self._plain or self._raw)
+
+
+def decoded(cell: str | bytes | Json, redacted: dict[str, int]) -> Any:
+    """The value of a cell that should be JSON, whether or not that was opened; else as ``Json.value``."""
+    return cell.value(redacted) if isinstance(cell, Json) else records.value(cell, redacted)
+
+
+class Opened:
+    """A row of ``table`` with its ``cells``: a ``Json`` where the column's text should be that, else the value.
+
+    ``plain``: there is nothing in it to redact.
+    """
+
+    __slots__ = ("cells", "plain", "table")
+
+    def __init__(self, table: str, cells: list[Any], *, plain: bool) -> None:
+        self.table = table
+        self.cells = cells
+        self.plain = plain
+
+
+class Shelf:
+    """Takes the rows of a database into the archive, a unit's at a time, once the reading has that one's part.
 
     What the database does not hold any more stays in the archive, as its documents stay; so does a session that was
-    longer. Nothing of units that were forgotten or are excluded is kept. Raises OSError and apsw.Error.
+    longer. Nothing of units that were forgotten or are excluded is kept. Without a run (``keeping``), or where it
+    archives nothing, rows are only opened.
     """
-    whole = not keeping.withhold(reading)
-    recorder = keeping.recorder(reading.path) if reading.parts else None
-    if recorder is None:
-        return
-    tables, groups = source(connection, there)
-    made: dict[str, tuple[int, bytes]] = {}
-    loose: list[Row] = []
-    for unit, rows in groups:
-        part = reading.parts.get(unit)
-        if part is not None:
-            count = len(part.uuids)
-            packed = _packed(unit, count, tables, rows, raw=recorder.keeps_raw)
-            if unit in made:  # it stands in two places of the database
-                packed = made[unit][1] + packed[packed.index(b"\n") + 1 :]
-            made[unit] = count, packed
-        elif whole:
-            loose += rows  # whose they are is not certain: they go with whichever unit is forgotten
-    if loose:
-        made[""] = 0, _packed("", 0, tables, loose, raw=recorder.keeps_raw)
-    before = recorder.before
-    for segment in () if before is None else before.segments:
+
+    def __init__(self, reading: Reading, keeping: Keeping | None) -> None:
+        self.tables: Tables = {}
+        """What is read of the database, for whoever reads it to say."""
+        self._reading = reading
+        self._keeping = keeping
+        self._raw = keeping is not None and keeping.keeps_raw
+        self._recorder: Recorder | None = None
+        self._before: dict[str, list[tuple[archive.Segment, int]]] = {}
+        self._made: dict[str, int] = {}
+        self._loose: list[tuple[str, list[Opened]]] = []
+
+    def open(self, rows: Iterable[Row]) -> list[Opened]:
+        """Rows to be read and then ``put``."""
+        opened: list[Opened] = []
+        for table, values in rows:
+            # One look at all of a row, most of which hold nothing that the policy names.
+            plain = not suspects(b"\n".join(map(_bytes, values)))
+            cells = list(values)
+            for place, column in enumerate(self.tables[table]):
+                if column in _DOCUMENTS and cells[place] and type(cells[place]) in (str, bytes):
+                    cells[place] = Json(cells[place], plain=plain, raw=self._raw)
+            opened.append(Opened(table, cells, plain=plain))
+        return opened
+
+    def put(self, unit: str, rows: list[Opened]) -> None:
+        """Archive the rows of a unit. Raises OSError and apsw.Error."""
+        keeping, part = self._keeping, self._reading.parts.get(unit)
+        if keeping is None:
+            return
+        if part is None and unit not in self._made:
+            self._loose.append((unit, rows))
+            return
+        recorder = None if part is not None and keeping.withholds(unit, self._reading) else self._opened(keeping)
+        if recorder is not None:
+            count = self._made[unit] if part is None else len(part.uuids)
+            if keeping.anew or all(before <= count for _, before in self._before.get(unit, ())):
+                self._made[unit] = count
+                recorder.piece(self._packed(unit, count, rows))
+
+    def keep(self, groups: Groups) -> None:
+        """``put`` units that were read otherwise than from ``open`` rows."""
+        if self._keeping is None:
+            return
+        self._keeping.remove(self._reading)
+        if self._reading.parts or self._reading.taken:
+            for unit, rows in groups:
+                self.put(unit, self.open(rows))
+
+    def finish(self) -> None:
+        """The database was read to its end. Raises OSError and apsw.Error."""
+        keeping, loose = self._keeping, self._loose
+        whole = keeping is not None and not keeping.remove(self._reading)
+        self._loose = []
+        for unit, rows in loose:
+            self.put(unit, rows)
+        recorder = self._recorder
+        if recorder is None or keeping is None:
+            return
+        for unit, held in self._before.items():
+            if unit and unit not in self._made and not keeping.forgot(unit):
+                for segment, _ in held:
+                    recorder.piece(self._again(recorder, segment))
+        if self._loose and whole:  # whose they are is not certain: they go with whichever unit is forgotten
+            recorder.piece(self._packed("", 0, [row for _, rows in self._loose for row in rows]))
+        reading = self._reading
+        recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+
+    def abandon(self) -> None:
+        """Nothing of the database is to be kept."""
+        if self._recorder is not None:
+            self._recorder.abandon()
+
+    def _opened(self, keeping: Keeping) -> Recorder | None:
+        if self._recorder is None:
+            self._recorder = recorder = keeping.recorder(self._reading.path)
+            if recorder is not None and recorder.before is not None:
+                for segment in recorder.before.segments:
+                    held = archive.content(recorder.folder, segment)
+                    head = json.loads(held[: held.index(b"\n")])
+                    self._before.setdefault(unit_of(held), []).append((segment, head["records"]))
+        return self._recorder
+
+    def _again(self, recorder: Recorder, segment: archive.Segment) -> bytes:
+        """An archived object, through the present redaction."""
         held = archive.content(recorder.folder, segment)
-        head = json.loads(held[: held.index(b"\n")])
-        unit = unit_of(held)
-        if not unit or keeping.forgot(unit) or (unit in made and (keeping.anew or made[unit][0] >= head["records"])):
-            continue
-        if not recorder.keeps_raw and before is not None and before.policy != REDACTION:
+        if not self._raw and recorder.before is not None and recorder.before.policy != REDACTION:
             held = b"".join(_line(clean_record(line, json.loads(line), {})) for line in held.splitlines(keepends=True))
-        made[unit] = head["records"], held
-    for unit in sorted(made):
-        recorder.piece(made[unit][1])
-    recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+        return held
+
+    def _packed(self, unit: str, count: int, rows: list[Opened]) -> bytes:
+        tables = {name: list(columns) for name, columns in self.tables.items()}
+        lines = [_line({"unit": unit, "records": count, "tables": tables})]
+        lines += [_line([row.table, [_cell(cell, row, raw=self._raw) for cell in row.cells]]) for row in rows]
+        return b"".join(lines)
 
 
 def unit_of(data: bytes) -> str:
@@ -120,33 +241,26 @@ def restored(raw: RawFile) -> contextlib.AbstractContextManager[apsw.Connection]
     return contextlib.closing(connection)
 
 
-def _packed(unit: str, count: int, tables: Tables, rows: Iterable[Row], *, raw: bool) -> bytes:
-    lines = [_line({"unit": unit, "records": count, "tables": {name: list(held) for name, held in tables.items()}})]
-    for table, values in rows:
-        # One look at all of a row, most of which hold nothing that the policy names.
-        plain = raw or not suspects(b"\n".join(map(_bytes, values)))
-        cells = [_cell(value, column, raw, plain) for column, value in zip(tables[table], values, strict=True)]
-        lines.append(_line([table, cells]))
-    return b"".join(lines)
-
-
 def _bytes(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     return value if isinstance(value, bytes) else b""
 
 
-def _cell(value: Any, column: str, raw: bool, plain: bool) -> Any:
-    """A cell as it is archived; ``plain``: it holds nothing to redact."""
+def _cell(value: Any, row: Opened, *, raw: bool) -> Any:
+    """A cell as it is archived."""
+    if isinstance(value, Json):
+        return value.archived()
     if isinstance(value, Names):
         return {"hex": value.hex()}
     if isinstance(value, Lines):
         return {"lines": list(_lines(value, raw))}
     if not isinstance(value, str | bytes):
         return value
-    if column in _DOCUMENTS:
-        with contextlib.suppress(ValueError, RecursionError):
-            return {"json": json.loads(value, strict=False) if raw else records.value(value, None if plain else {})}
+    return _text(value, plain=row.plain or raw)
+
+
+def _text(value: str | bytes, *, plain: bool) -> Any:
     try:
         text = value if isinstance(value, str) else value.decode()
     except UnicodeDecodeError:
