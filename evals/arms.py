@@ -102,7 +102,7 @@ ARMS = {
         ),
         Arm(
             "qmd-hybrid",
-            "words and vectors fused for every question, whatever it is; no abstention",
+            "words and vectors fused for every question, which the model itself encodes; no abstention",
             "evals.arms_ask:hybrid",
             vectors=HAS_MODES,
         ),

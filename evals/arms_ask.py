@@ -6,9 +6,11 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, BrainError, EngineTimeout
+from core.errors import BadInput, BrainError, EngineTimeout, Internal
 from evals.arms import Unavailable
 from qmd import vectors
+from qmd.embedding.provider import make, quantise
+from qmd.static_query import Known
 from qmd.store import open_index
 from runtime.ask import Asker, Request
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from evals.arms import Answer, Place
+    from qmd.embedding.provider import Provider
+    from qmd.knn import Look
+    from qmd.static_query import Encoder
 
 
 def ask(place: Place, mode: str = "", min_score: str = "") -> AbstractContextManager[Answer]:
@@ -38,11 +43,11 @@ def options(mode: str, min_score: str) -> dict[str, Any]:
 
 
 def hybrid(place: Place) -> AbstractContextManager[Answer]:
-    """Hybrid for every question. Raises Unavailable where there are no vectors."""
+    """Hybrid for every question, by the model itself. Raises Unavailable where there are no vectors."""
     if "mode" not in Request.__slots__:
         raise Unavailable("this version's ask has no hybrid search")
     embedded(place)
-    return _asked(place, {"mode": "hybrid", "min_score": 0.0})
+    return _blended(place, {"mode": "hybrid", "min_score": 0.0})
 
 
 def embedded(place: Place) -> None:
@@ -69,7 +74,38 @@ def reranked(place: Place) -> AbstractContextManager[Answer]:
         raise Unavailable("this version's ask has no reranker")
     embedded(place)
     _probe(place)
-    return _asked(place, {"mode": "hybrid", "min_score": 0.0, "rerank": True})
+    return _blended(place, {"mode": "hybrid", "min_score": 0.0, "rerank": True})
+
+
+class _ByModel:
+    """A question's vector by the model, in this process (``qmd.static_query.Encoder``)."""
+
+    __slots__ = ("_source", "fingerprint", "kind", "level")
+
+    def __init__(self, source: Provider) -> None:
+        self._source = source
+        self.kind = "model"
+        self.level: float | None = None  # nothing is abstained from
+        self.fingerprint = source.fingerprint
+
+    def begin(self, question: str, look: Look | None = None) -> Known:  # noqa: ARG002  # the index finds what is near
+        """The vector. Raises BrainError where the provider fails."""
+        (vector,) = quantise(self._source.embed([question], question=True))
+        return Known(vector)
+
+
+@contextmanager
+def _blended(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
+    try:
+        source = make(place.config.section("embedding"), os.environ)
+        source.embed(["warm"], question=True)  # loading it is not the first question's time
+    except BrainError as error:
+        raise Unavailable(f"{error.message}: {error.fix}") from None
+    try:
+        with _asked(place, given, _ByModel(source)) as answer:
+            yield answer
+    finally:
+        source.close()
 
 
 def _probe(place: Place) -> None:
@@ -91,16 +127,19 @@ def _probe(place: Place) -> None:
 
 
 @contextmanager
-def _asked(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
+def _asked(place: Place, given: dict[str, Any], encoder: Encoder | None = None) -> Iterator[Answer]:
     unknown = [name for name in given if name not in Request.__slots__]
     if unknown:
         raise Unavailable(f"this version's ask has no {' and no '.join(unknown)}")
     scope = [place.scope] if place.scope else ()
     # Scores that an earlier run left would make this one's times another's.
-    with Asker(place.home, place.config, remember=False) as asker:
+    with Asker(place.home, place.config, encoder=encoder, remember=False) as asker:
 
         def answer(question: str, limit: int) -> list[str]:
             envelope = asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given))
+            if encoder is not None and envelope["route"]["mode"] != given["mode"]:
+                # What words alone found says nothing of a blend.
+                raise Internal(f"not {given['mode']}: {envelope['route']['reason']}", "brain embed")
             reranked = envelope.get("rerank")
             if given.get("rerank") and reranked is not None and not reranked["applied"]:
                 # An order that nothing was done to is no answer of a reranker's.

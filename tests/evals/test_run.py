@@ -196,6 +196,16 @@ def test_what_this_versions_ask_cannot_do_is_skipped_with_its_reason(
         arms_ask.ask(place, min_score="much")
 
 
+def test_the_hybrid_arm_is_asked_by_the_model_however_small_a_set_is(home: Home, tmp_path: Path) -> None:
+    place = small.trec(tmp_path / "other words")
+    (place / "queries.tsv").write_text("q1\tfruit preserves\nq2\tbaking a loaf\n")
+    (place / "qrels.tsv").write_text("q1\tjam\t1\nq2\t../bread\t1\n")
+    rows = _rows(_run(home, place, "qmd-lex", "qmd-hybrid"), "other words")
+    assert rows["qmd-lex"]["metrics"]["hit@10"] == 0
+    assert rows["qmd-hybrid"]["metrics"]["hit@1"] == 1
+    assert rows["qmd-hybrid"]["errors"] == 0
+
+
 def test_the_order_of_a_reranker_is_measured_where_one_is_configured(
     home: Home, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
