@@ -310,7 +310,7 @@ def _from_tree(path: str) -> Reading:
         if not reading.stays:
             rawfiles.keep_with(reading, [keep for file in files for keep in file.later], gone)
 
-    return whole(path, take, FOREIGN)
+    return whole(path, take, FOREIGN, apart=True)
 
 
 def _taken_back(reading: Reading, session: Session, messages: list[str], now: set[str]) -> set[str]:

@@ -72,6 +72,11 @@ class Day:
         """How many commands."""
         return len(self.commands)
 
+    def unite(self, older: Day) -> None:
+        """Take in what the same history held before, and has dropped."""
+        self.commands = [entry for entry in older.commands if _identity(entry) not in self.uuids] + self.commands
+        self._uuids = set()
+
     @property
     def uuids(self) -> set[tuple[int, str]]:
         """What tells the commands apart; asked for once the file has been read."""
@@ -146,6 +151,25 @@ def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         at = int((found["at"] if found else None) or 0)
     if start < len(data):
         yield _unit(at, kind), data[start:]
+
+
+def dropped(path: str, before: Iterable[bytes], now: bytes) -> bytes:
+    """The commands of texts ``before`` that the text ``now`` has not, as a history of the same kind."""
+    there = {piece for _, piece in _commands_of(path, now)}
+    gone = [(dated, piece) for data in before for dated, piece in _commands_of(path, data) if piece not in there]
+    # Bash takes a line that follows a time for part of that command; by a zsh history's first line its kind is told.
+    dated_first = _kind(path, now) != "bash"
+    gone.sort(key=lambda each: each[0] is not dated_first)
+    return b"".join(piece + b"\n" for _, piece in gone)
+
+
+def _commands_of(path: str, data: bytes) -> Iterator[tuple[bool, bytes]]:
+    """(whether its time is known, text without the last line's end) of each command, in order."""
+    for unit, piece in pieces(path, data):
+        dated = not unit.startswith(UNDATED)
+        # What bash writes without times is told apart by lines alone.
+        whole = dated or not unit.endswith("bash")
+        yield from ((dated, each) for each in ((piece.rstrip(b"\n"),) if whole else piece.splitlines()) if each)
 
 
 def _kind(path: str, data: bytes) -> str:

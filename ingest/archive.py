@@ -88,6 +88,11 @@ class Entry:
         self.policy = policy
         self.segments = segments
 
+    @property
+    def about(self) -> tuple[int, int, int, str, int]:
+        """What is known of the raw file, and how many records it has."""
+        return self.size, self.mtime_ns, self.consumed, self.digest, self.records
+
 
 def entries(connection: apsw.Connection, source: str, path: str | None = None) -> Iterator[Entry]:
     """Every version of every file of a source, or of the one at ``path``, by path and version."""

@@ -55,7 +55,10 @@ def look(home: Home, source: str, marks: Collection[str]) -> Held:
 
     stems = {stem(mark) for mark in marks}
     known = {path for paths in members.values() for path in paths}
-    for path, entry in archive.read(home, source).items():
+    for entry in archive.versions(home, source):
+        path = entry.path
+        if entry.version == archive.BESIDE or path in held.files:
+            continue
         if basename(path).split(".")[0] in stems or (path not in known and _holds(home, source, entry, marks)):
             held.files.add(path)
     for files in _beside(home, source, held.files).values():

@@ -55,11 +55,13 @@ class Keeping:
 
     __slots__ = (
         "_archive",
+        "_back",
         "_entries",
         "_folders",
         "_forgotten",
         "_home",
         "_missing",
+        "_older",
         "_policy",
         "_source",
         "anew",
@@ -73,6 +75,8 @@ class Keeping:
         self._policy = Policy(home)
         self._archive: Archive | None = None
         self._entries: dict[str, Entry] = {}
+        self._back: Keeping | None = None
+        self._older: dict[str, list[Entry]] = {}
         self._folders: dict[str, list[str]] = {}
         self._missing: set[str] | None = None
         self.anew = False
@@ -100,12 +104,34 @@ class Keeping:
         held = archive.versions(self._home, self._source)
         files = {entry.path: entry for entry in held if not entry.version}
         self._entries = {**{entry.path: entry for entry in held if entry.version == archive.BESIDE}, **files}
+        self._older = {}
+        for entry in reversed(held):
+            if entry.version > 0:
+                self._older.setdefault(entry.path, []).append(entry)
         return [SourceFile(entry.path, entry.size, entry.mtime_ns, 0, "") for entry in files.values()]
 
-    def recorder(self, path: str, *, beside: bool = False) -> Recorder | None:
+    def recorder(self, path: str, *, beside: bool = False, version: int = 0) -> Recorder | None:
         """Takes a file in as it is read, or one that is read ``beside`` such; None where nothing is to be kept."""
         archive = self._opened()
-        return None if archive is None else archive.recorder(path, beside=beside)
+        return None if archive is None else archive.recorder(path, beside=beside, version=version)
+
+    def older(self, path: str) -> list[Entry]:
+        """What the archive has of a file from before it said less: the newest first."""
+        if self.from_archive:
+            return self._older.get(path, [])
+        archive = self._opened()
+        return [] if archive is None else archive.older(path)
+
+    def showing(self, entry: Entry) -> Keeping:
+        """One that reads a file back as ``entry`` has it."""
+        import copy
+
+        if self._back is None:
+            self._back = self if self.from_archive else self.as_archived()
+        keeping = copy.copy(self._back)
+        keeping._entries = {**self._back._entries, entry.path: entry}
+        keeping._older = {}
+        return keeping
 
     @property
     def keeps_raw(self) -> bool:
@@ -178,6 +204,12 @@ class Keeping:
     def withholds(self, unit: str, reading: Reading) -> bool:
         """Whether the part of a unit was forgotten or is excluded."""
         return bool(self._withheld(unit, reading))
+
+    def dropped(self, path: str, before: Iterable[bytes], now: bytes) -> bytes:
+        """What a history that drops its oldest commands held ``before`` and holds no more."""
+        from ingest import sharing
+
+        return sharing.dropped(self._source, path, before, now)
 
     def left(self, reading: Reading, data: bytes) -> bytes:
         """What of a file's bytes belongs to the parts that a reading still has; nothing where that cannot be told."""

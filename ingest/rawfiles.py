@@ -92,6 +92,13 @@ def load(path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] |
     return data
 
 
+def held(folder: str, entry: Entry) -> Iterator[bytes]:
+    """What the archive in ``folder`` has of a file, object by object. Raises OSError."""
+    from ingest.archive import content
+
+    return (content(folder, segment) for segment in entry.segments)
+
+
 def keep(path: str, data: bytes) -> None:
     """Let the archive have what one file says of another alone, under a path of our own making; no secrets in it."""
     recorder = None if _keeping is None else _keeping.recorder(path, beside=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
+    from ingest.archive import Entry
     from ingest.keeping import Keeping
     from ingest.recording import Recorder
 
@@ -159,7 +160,27 @@ def lines(
                     _record(reading, recorder, unwrap)
     except OSError as error:
         unreadable(reading, error)
+    _complete(reading, lambda: lines(path, take, foreign, unwrap))
     return reading
+
+
+def _complete(reading: Reading, again: Callable[[], Reading]) -> None:
+    """Let a file that says less than it did have what it said: of each unit the version with most of it.
+
+    Of several the newest counts. Histories that drop what is oldest are put together with what they dropped.
+    """
+    keeping = rawfiles.keeping()
+    if keeping is None or not reading.parts:
+        return
+    for entry in keeping.older(reading.path):
+        with rawfiles.kept_by(keeping.showing(entry)):
+            found = again()
+        for unit, part in found.parts.items():
+            known = reading.parts.get(unit)
+            if known is not None and hasattr(known, "unite"):
+                known.unite(part)
+            elif known is None or len(part.uuids) > len(known.uuids):
+                reading.parts[unit] = part
 
 
 def _sink(recorder: Recorder | None) -> dict[str, Any]:
@@ -201,10 +222,13 @@ def _record_left(reading: Reading, keeping: Keeping, recorder: Recorder, unwrap:
         recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
 
 
-def whole(path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_bytes: bool = False) -> Reading:
+def whole(
+    path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_bytes: bool = False, apart: bool = False
+) -> Reading:
     """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
 
-    Of a text, ``take`` gets the redacted text itself; with ``as_bytes`` the file's bytes, to be redacted by ``take``.
+    Of a text, ``take`` gets the redacted text itself; with ``as_bytes``, for histories that drop what is oldest, the
+    file's bytes, to be redacted by ``take``. ``apart``: its records lie in files of their own.
     """
     reading = Reading(path)
     try:
@@ -228,11 +252,30 @@ def whole(path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_b
                         held = keeping.left(reading, held)
                         if not held:
                             return reading
-                    recorder.whole(held)
+                    # What a history has dropped is kept by itself; what a document says less is told by its records.
+                    records = 1 if as_bytes or apart else sum(len(part.uuids) for part in reading.parts.values())
+                    recorder.whole(held, records)
                     recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+                    if as_bytes:
+                        _keep_dropped(reading.path, keeping, recorder.before, held)
     except OSError as error:
         unreadable(reading, error)
+    _complete(reading, lambda: whole(path, take, foreign, as_bytes=as_bytes, apart=apart))
     return reading
+
+
+def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes) -> None:
+    """Let the archive have, as the file's first version, what a history held ``before`` and has dropped by ``now``."""
+    recorder = None if before is None else keeping.recorder(path, version=1)
+    if before is None or recorder is None:
+        return
+    held = [b"".join(rawfiles.held(recorder.folder, entry)) for entry in (recorder.before, before) if entry is not None]
+    if now.startswith(held[-1]) and len(held) == 1:
+        return
+    gone = keeping.dropped(path, held, now)
+    if gone:
+        recorder.whole(gone)
+        recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 
 def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], None], foreign: str, as_bytes: bool) -> None:

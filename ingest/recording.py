@@ -48,7 +48,8 @@ class Archive:
         make_private(self.folder)
         self._packing = Packing()
         self._connection = open_catalogue(join(self.folder, CATALOGUE))
-        self._entries: dict[tuple[str, int], Entry | None] = {}
+        # Path → version → what the archive has of the file.
+        self._known: dict[str, dict[int, Entry]] = {}
         self._changed: dict[tuple[str, int], Entry] = {}
         self._superseded: list[Entry] = []
         self._dropped: set[str] = set()
@@ -60,15 +61,27 @@ class Archive:
         self._connection.close()
 
     def entry(self, path: str, version: int = 0) -> Entry | None:
-        """The present version of a file."""
-        if (path, version) not in self._entries:
-            found = entries(self._connection, self.source, path)
-            self._entries[path, version] = next((entry for entry in found if entry.version == version), None)
-        return self._entries[path, version]
+        """One version of a file, the present one unless another is asked for."""
+        return self._versions(path).get(version)
 
-    def recorder(self, path: str, *, beside: bool = False) -> Recorder:
+    def older(self, path: str) -> list[Entry]:
+        """What a file said before, as far as it was kept, to be read: the newest first."""
+        found = [entry for entry in reversed(self._superseded) if entry.path == path]
+        held = self._versions(path)
+        found += [held[version] for version in sorted(held, reverse=True) if version > 0]
+        if found:
+            self.settle()
+        return found
+
+    def _versions(self, path: str) -> dict[int, Entry]:
+        if path not in self._known:
+            found = entries(self._connection, self.source, path)
+            self._known[path] = {entry.version: entry for entry in found}
+        return self._known[path]
+
+    def recorder(self, path: str, *, beside: bool = False, version: int = 0) -> Recorder:
         """Takes a file in, line by line."""
-        return Recorder(self, path, beside=beside)
+        return Recorder(self, path, BESIDE if beside else version)
 
     def put(self, data: bytes) -> Segment:
         """Store an object, unless it is there: what ``settle`` waits for."""
@@ -89,14 +102,14 @@ class Archive:
                 self._superseded.append(before)
             else:
                 self._dropped.update(name for name, _ in before.segments)
-        self._entries[key] = self._changed[key] = entry
+        self._changed[key] = self._versions(entry.path)[entry.version] = entry
 
     def leave(self, path: str) -> None:
         """Let a file that was read beside another go with the next commit: that other is not made of it any more."""
         entry = self.entry(path, BESIDE)
         if entry is not None:
             self._left.append(entry)
-            self._entries[path, BESIDE] = None
+            del self._versions(path)[BESIDE]
             self._changed.pop((path, BESIDE), None)
             self._dropped.update(name for name, _ in entry.segments)
 
@@ -132,6 +145,7 @@ class Archive:
                 ).fetchone()
                 assert row is not None
                 entry.version = int(row[0])
+                self._versions(entry.path)[entry.version] = entry
             write_rows(self._connection, self.source, [*self._superseded, *self._changed.values()])
         self._dropped.difference_update(name for entry in self._changed.values() for name, _ in entry.segments)
         self._superseded.clear()
@@ -165,14 +179,14 @@ class Recorder:
         "records",
     )
 
-    def __init__(self, archive: Archive, path: str, *, anew: bool = False, beside: bool = False) -> None:
+    def __init__(self, archive: Archive, path: str, version: int = 0, *, anew: bool = False) -> None:
         self._anew = anew
-        self._version = BESIDE if beside else 0
+        self._version = version
         self._archive = archive
         self._path = path
         entry = archive.entry(path, self._version)
         self._entry = entry
-        self._grows = not anew and entry is not None and entry.policy == REDACTION and bool(entry.segments)
+        self._grows = not anew and entry is not None and self._is_alike(entry) and bool(entry.segments)
         self._hash = hashlib.sha256()
         self._buffer: list[bytes] = []
         self._held = 0
@@ -229,15 +243,15 @@ class Recorder:
         self._hash.update(data)
         self._segments.append(self._archive.put(data))
 
-    def whole(self, data: bytes) -> None:
-        """The file is one document, replaced at each write: it is stored whole."""
+    def whole(self, data: bytes, records: int = 1) -> None:
+        """The file is one document of so many records, replaced at each write: it is stored whole."""
         self._grows = False
         self._segments = []
         self.add(data)
+        self.records = records
 
     def finish(self, size: int, mtime_ns: int, consumed: int, digest: str) -> None:
         """The file has ended. Sizes and digest are the raw file's."""
-        entry = self._entry
         if self.again:
             return
         if self._grows:
@@ -245,12 +259,8 @@ class Recorder:
             return
         self._cut()
         sha = self._hash.hexdigest()
-        known = entry
-        if known is not None and known.sha == sha and known.policy == REDACTION:
-            if (known.size, known.mtime_ns, known.consumed, known.digest) == (size, mtime_ns, consumed, digest):
-                return
-        elif not self._pieces and known is not None and known.policy == REDACTION and self.records < known.records:
-            return  # cut short where it stood: the archive keeps what it had said, as its document does
+        known = self._entry
+        same = known is not None and known.sha == sha and known.policy == REDACTION
         made = Entry(
             self._path,
             self._version,
@@ -264,7 +274,8 @@ class Recorder:
             REDACTION,
             self._segments,
         )
-        self._archive.take(made, superseded=self._rewritten(known))
+        if known is None or not same or known.about != made.about:
+            self._archive.take(made, superseded=not same and self._says_less(known))
 
     def abandon(self) -> None:
         """The file is withheld: what was put of it goes, and nothing more is taken."""
@@ -274,14 +285,20 @@ class Recorder:
 
     def restarted(self) -> Recorder:
         """A recorder for the second reading."""
-        return Recorder(self._archive, self._path, anew=True)
+        return Recorder(self._archive, self._path, self._version, anew=True)
 
-    def _rewritten(self, known: Entry | None) -> bool:
-        """Whether the archived form holds lines that the new one has not."""
-        if not self._anew or known is None or known.policy != REDACTION or known.records < 2:
+    def _says_less(self, known: Entry | None) -> bool:
+        """Whether the archived form holds lines that the new one has not, or, as one document, more records."""
+        if known is None or self._pieces or not self._is_alike(known):
             return False
+        if not self._anew or known.records < 2:
+            return self.records < known.records
         there = set(lines(self.folder, self._segments))
         return any(line not in there for line in lines(self.folder, known.segments))
+
+    def _is_alike(self, known: Entry) -> bool:
+        """Whether its lines can be compared with these: they went through the same redaction, or through none."""
+        return known.policy == REDACTION or self.keeps_raw
 
     def _cut(self) -> None:
         if not self._buffer:

@@ -57,6 +57,15 @@ def without(source: str, path: str, data: bytes, is_gone: Callable[[str], bool])
     return b"".join(piece for unit, piece in pieces(source, path, data) or () if unit and not is_gone(unit))
 
 
+def dropped(source: str, path: str, before: Iterable[bytes], now: bytes) -> bytes:
+    """The pieces of what a file held ``before``, as the archive has it, that it holds no more."""
+    if source != "shell":
+        return b""
+    from ingest import _shell
+
+    return _shell.dropped(path, before, now)
+
+
 def beside(source: str, path: str) -> list[str]:
     """The files that were read beside the one at ``path`` and say something of its unit alone; they go with it."""
     if source == "opencode":

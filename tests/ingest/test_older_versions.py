@@ -1,0 +1,218 @@
+"""What a file said before it says less is read back: a rebuild gives what a live run gives, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.home import Home
+from core.tombstones import Tombstones
+from ingest import archive, forgetting, recording, state
+from ingest.run import run
+from tests.ingest.transcripts import SESSION, Script, corpus, from_the_archive_alone, ingest, lines, text
+
+NOISE = {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}
+SECONDS = 1_777_360_440
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "transcripts"
+    place.mkdir()
+    return place
+
+
+def rebuilt(home: Home, source: str = "claude") -> dict[str, bytes]:
+    """What another home makes of this one's archive."""
+    with tempfile.TemporaryDirectory() as place:
+        other = Home(place)
+        other.make()
+        shutil.copytree(home.path("raw"), other.path("raw"))
+        assert run(other, source, trust_stat=False, from_archive=True).failed_files == 0
+        return corpus(other)
+
+
+def versions(home: Home, source: str = "claude") -> list[int]:
+    return [entry.version for entry in archive.versions(home, source)]
+
+
+def records() -> list[dict[str, Any]]:
+    script = Script()
+    return [script.user(f"prompt {n}") if n % 2 else script.assistant(text(f"answer {n}")) for n in range(8)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sets(st.integers(0, 7), min_size=1), st.integers(0, 9), st.booleans()), min_size=2, max_size=6
+    )
+)
+@settings(max_examples=25, deadline=None)
+def test_a_rebuild_gives_what_a_live_run_gives_however_a_file_was_rewritten(
+    steps: list[tuple[set[int], int, bool]],
+) -> None:
+    """Each step writes some records, and lines that are none, and may come with another version of the parser."""
+    made = records()
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        home, path = Home(f"{place}/home"), Path(place, "originals", "a.jsonl")
+        home.make()
+        path.parent.mkdir()
+        most: set[int] = set()
+        for number, (kept, noise, bump) in enumerate(steps):
+            path.write_bytes(lines(*[made[each] for each in sorted(kept)], *[NOISE] * noise))
+            os.utime(path, (SECONDS + number, SECONDS + number))
+            if bump:
+                patch.setattr(state, "PARSER", 1000 + number)
+            ingest(home, path.parent)
+            most = kept if len(kept) >= len(most) else most
+            (document,) = corpus(home).values() or [b""]
+            said = {n for n in range(8) if f"prompt {n}\n" in document.decode() or f"answer {n}\n" in document.decode()}
+            if any(n % 2 for n in most):  # a session without a prompt of a person's makes no document
+                assert said == most
+            assert rebuilt(home) == corpus(home)
+
+
+def test_what_a_transcript_said_before_it_was_cut_short_outlives_a_new_parser(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = records()
+    path = folder / "a.jsonl"
+    path.write_bytes(lines(*made))
+    ingest(home, folder)
+    before = corpus(home)
+    path.write_bytes(lines(*made[:3]))
+    ingest(home, folder)
+    assert corpus(home) == before
+    monkeypatch.setattr(state, "PARSER", 1000)
+    ingest(home, folder)
+    assert corpus(home) == before
+    assert from_the_archive_alone(home, "claude", folder) == before
+
+
+def test_a_document_that_was_deleted_is_restored_in_full_from_a_file_that_says_less(home: Home, folder: Path) -> None:
+    made = records()
+    path = folder / "a.jsonl"
+    path.write_bytes(lines(*made))
+    ingest(home, folder)
+    before = corpus(home)
+    path.write_bytes(lines(*made[:3]))
+    ingest(home, folder)
+    Path(home.path("brain", f"{SESSION}.md")).unlink()
+    ingest(home, folder)
+    assert corpus(home) == before
+
+
+def test_what_a_rewritten_file_adds_is_archived_although_it_has_fewer_lines(home: Home, folder: Path) -> None:
+    made = records()
+    path = folder / "a.jsonl"
+    path.write_bytes(lines(*made[:2], *[NOISE] * 20))
+    ingest(home, folder)
+    path.write_bytes(lines(*made[2:]))
+    ingest(home, folder)
+    assert b"answer 6" in next(iter(corpus(home).values()))
+    before = corpus(home)
+    assert from_the_archive_alone(home, "claude", folder) == before
+
+
+def test_a_document_that_is_replaced_at_each_write_keeps_what_it_had_more_of(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "gemini" / "tmp" / "h" / "chats" / "session-2026-04-28.json"
+    path.parent.mkdir(parents=True)
+
+    def write(count: int) -> None:
+        messages = [
+            {"id": f"m{n}", "timestamp": f"2026-04-28T09:00:{n:02}.000Z", "type": "user", "content": f"prompt {n}"}
+            for n in range(count)
+        ]
+        held = {"sessionId": "s-1", "projectHash": "h", "startTime": "2026-04-28T09:00:00.000Z", "messages": messages}
+        path.write_text(json.dumps(held), encoding="utf-8")
+        run(home, "gemini", [str(tmp_path / "gemini")], trust_stat=False)
+
+    for count in (2, 5):
+        write(count)
+    assert versions(home, "gemini") == [0]
+    before = corpus(home)
+    write(3)
+    assert corpus(home) == before
+    assert versions(home, "gemini") == [0, 1]
+    assert rebuilt(home, "gemini") == before
+    write(6)
+    assert b"prompt 5" in next(iter(corpus(home).values()))
+    assert rebuilt(home, "gemini") == corpus(home)
+
+
+COMMANDS = {
+    ".zsh_history": lambda at, said: f": {at}:0;{said}\n",
+    ".bash_history": lambda at, said: f"#{at}\n{said}\n",
+    "fish_history": lambda at, said: f"- cmd: {said}\n  when: {at}\n",
+    ".plain_bash_history": lambda at, said: f"{said}\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_what_a_history_of_a_shell_drops_stays(home: Home, folder: Path, name: str) -> None:
+    """Each run finds the newest commands alone, as a shell with a small history leaves them."""
+    told = [COMMANDS[name](SECONDS + n * 9000, f"echo number{n}") for n in range(60)]
+    for start in (0, 3, 4, 25, 31):
+        (folder / name).write_text("".join(told[start : start + 20]), encoding="utf-8")
+        run(home, "shell", [str(folder)], trust_stat=False)
+        assert rebuilt(home, "shell") == corpus(home)
+    said = b"".join(corpus(home).values())
+    assert [n for n in range(60) if f"$ echo number{n}\n".encode() not in said + b"\n"] == [24, *range(51, 60)]
+    assert len(said.split(b"$ echo ")) == 51
+    assert versions(home, "shell") == [0, 1]
+    before = corpus(home)
+    assert from_the_archive_alone(home, "shell", folder) == before
+
+
+def test_a_day_that_a_history_has_dropped_is_forgotten_too(home: Home, folder: Path) -> None:
+    path = folder / ".zsh_history"
+    for day in (0, 1):
+        path.write_text(f": {SECONDS + day * 86_400}:0;echo zebra{day}\n", encoding="utf-8")
+        run(home, "shell", [str(folder)], trust_stat=False)
+    assert sorted(corpus(home)) == ["shell__2026-04-28.md", "shell__2026-04-29.md"]
+    shutil.rmtree(home.state)
+    home.make()
+    Tombstones(home).add([("shell", "2026-04-28")])
+    forgetting.erase(home, "shell", forgetting.look(home, "shell", {"2026-04-28"}))
+    assert sorted(rebuilt(home, "shell")) == ["shell__2026-04-29.md"]
+    held = [
+        archive.content(home.path("raw"), each) for entry in archive.versions(home, "shell") for each in entry.segments
+    ]
+    assert b"zebra0" not in b"".join(held)
+    assert b"zebra1" in b"".join(held)
+
+
+def test_what_is_kept_as_it_was_found_outlives_a_new_policy_too(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = "collections: {brain: {path: brain}}\narchive: {redact: false}\n"
+    Path(home.path("collections.yml")).write_text(configuration, encoding="utf-8")
+    made = records()
+    path = folder / "a.jsonl"
+    path.write_bytes(lines(*made))
+    ingest(home, folder)
+    before = corpus(home)
+    for module in (recording, state):
+        monkeypatch.setattr(module, "REDACTION", 1000)
+    path.write_bytes(lines(*made[:3]))
+    ingest(home, folder)
+    assert corpus(home) == before
+    assert from_the_archive_alone(home, "claude", folder) == before
+
+
+def test_a_parser_that_counts_otherwise_makes_no_older_version(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / "a.jsonl"
+    path.write_bytes(lines(*records()))
+    for version in (1000, 1001):
+        monkeypatch.setattr(state, "PARSER", version)
+        ingest(home, folder)
+    assert versions(home) == [0]
