@@ -1,8 +1,10 @@
 """Gemini CLI's sessions: one document, or a journal in which later lines change what earlier ones said.
 
 A journal's lines are messages (the same id overwrites), ``$set`` of metadata (a ``messages`` array replaces all),
-``$patch`` of single messages, and ``$rewindTo`` (that message and all later ones go; all, if it is not there). Source:
-the vendor's packages/core/src/services/chatRecordingTypes.ts and chatRecordingService.ts.
+``$patch`` of single messages, and ``$rewindTo`` (that message and all later ones go; all, if it is not there). Where
+what replaces all begins with a summary that was not there, the conversation was compressed: what the summary replaced
+was said all the same, and stays before it. Source: the vendor's packages/core/src/services/chatRecordingTypes.ts,
+chatRecordingService.ts (``updateMessagesFromHistory``) and chatCompressionService.ts.
 """
 
 from __future__ import annotations
@@ -55,6 +57,9 @@ _INJECTED = (
     "Please continue.",
 )
 _MARKS = ("projectHash", "startTime")
+_SNAPSHOT, _SNAPSHOT_END = "<state_snapshot>", "</state_snapshot>"
+# What the harness lets the assistant say to a summary.
+_RECEIVED = "Got it. Thanks for the additional context!"
 
 
 def read(path: str) -> Reading:
@@ -116,7 +121,11 @@ class _State:
             self._unknown(f"session: field {one_line(name, 60)}", values[name])
         messages = values.get("messages")
         if type(messages) is list:
-            self._messages.clear()
+            before = self._messages
+            self._messages = {}
+            if _is_compressed(messages, before):
+                there = {string(mapping(message).get("id")) for message in messages}
+                self._messages = {name: message for name, message in before.items() if name not in there}
             for message in messages:
                 if type(message) is dict:
                     self._put(message)
@@ -213,7 +222,8 @@ class _State:
             if part.get("thought") is True:
                 session.think(string(part.get("text")), at, name)
             elif type(part.get("text")) is str:
-                session.say(part["text"], at, name)
+                if part["text"] != _RECEIVED:
+                    session.say(part["text"], at, name)
             elif "functionCall" in part:
                 call = mapping(part["functionCall"])
                 if not calls:
@@ -229,8 +239,8 @@ class _State:
         said = clean("\n\n".join(text for text in texts if text)).partition(_REFERENCED)[0].strip()
         if not said or said.startswith(_INJECTED):
             return
-        if said.startswith("<state_snapshot>"):
-            session.compacted(said, at, name)
+        if _is_summary(said):
+            session.compacted(said[said.index(_SNAPSHOT) :], at, name)
         elif said.startswith(("/", "!")) and "\n" not in said and said.count("/") <= 1:
             session.command(f"! {said[1:].strip()}" if said[0] == "!" else said, at, name)
         else:
@@ -283,6 +293,19 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     if type(content) is not list:
         return []
     return [{"text": part} if type(part) is str else mapping(part) for part in content if part]
+
+
+def _is_compressed(messages: list[Any], before: dict[str, dict[str, Any]]) -> bool:
+    """Whether messages that take the place of those ``before`` begin with a summary of these."""
+    first = next((mapping(each) for each in messages if mapping(each).get("type") == "user"), {})
+    texts = (string(part.get("text")) for part in _parts(first.get("content")))
+    return string(first.get("id")) not in before and any(map(_is_summary, texts))
+
+
+def _is_summary(text: str) -> bool:
+    """A summary may have the model's notes before it."""
+    text = text.lstrip()
+    return text.startswith((_SNAPSHOT, "<scratchpad>", "```")) and _SNAPSHOT in text and _SNAPSHOT_END in text
 
 
 def _exit_code(output: str) -> int:

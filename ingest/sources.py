@@ -23,7 +23,11 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "claude": (),
     "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),),
     "pi": (("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)), ("PI_CODING_AGENT_SESSION_DIR", "", ())),
-    "gemini": (("", "~/.gemini", ("tmp",)), ("", "~/.cache/.gemini", ("tmp",))),
+    "gemini": (
+        ("", "~/.gemini", ("tmp",)),
+        ("GEMINI_CLI_HOME", "", (".gemini/tmp",)),
+        ("", "~/.cache/.gemini", ("tmp",)),
+    ),
     "cursor": (
         ("", "~/Library/Application Support", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
         ("XDG_CONFIG_HOME", "~/.config", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),

@@ -214,3 +214,41 @@ def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
     second = ingest(home, shared / "samples/gemini-synthetic")
     assert (second.seen, second.ingested, second.skipped) == (4, 3, {"not a Gemini CLI session": 1})
     assert ingest(home, shared / "samples/gemini").written == 0
+
+
+SNAPSHOT = "<state_snapshot>\n  <overall_goal>Mend the race</overall_goal>\n</state_snapshot>"
+
+
+@pytest.mark.parametrize("before", ["", "<scratchpad>What matters: the race.</scratchpad>\n", "```xml\n"])
+def test_what_a_summary_replaced_was_said_all_the_same(home: Home, tmp_path: Path, before: str) -> None:
+    talk = [user("a", "Mend the refresh race"), said("b", "Where is it?"), user("c", "In the client"), said("d", "Ah")]
+    summary = user("s", [{"text": before + SNAPSHOT}], timestamp="2026-04-28T09:30:00.000Z")
+    received = said("t", "", content=[{"text": "Got it. Thanks for the additional context!"}])
+    later = user("e", "Now the test", timestamp="2026-04-28T09:31:00.000Z")
+    compressed = {"$set": {"messages": [summary, received, *talk[2:]]}}
+    path = journal(tmp_path / "x.jsonl", *talk, compressed, later)
+    assert ingest(home, tmp_path).unknown == {}
+    text = body(home)[body(home).index("## [1]") :]
+    in_order = ("Mend the refresh race", "Where is it?", "<overall_goal>", "In the client", "\nAh\n", "Now the test")
+    places = [text.index(words) for words in in_order]
+    assert places == sorted(places)
+    assert "] compaction · " in text
+    assert "Got it." not in text
+    assert "What matters" not in text
+    # The next compression replaces the summary, too.
+    again = user("u", [{"text": SNAPSHOT.replace("race", "test")}], timestamp="2026-04-28T10:00:00.000Z")
+    journal(path, *talk, compressed, later, {"$set": {"messages": [again, received, later]}})
+    ingest(home, tmp_path)
+    text = body(home)[body(home).index("## [1]") :]
+    assert [text.count(words) for words in ("Mend the refresh race", "the race<", "the test<", "Now the test")] == [
+        1
+    ] * 4
+
+
+def test_a_person_may_speak_of_a_snapshot(home: Home, tmp_path: Path) -> None:
+    thanks = user("b", "Got it. Thanks for the additional context!")
+    journal(tmp_path / "x.jsonl", user("a", f"What is {SNAPSHOT}?"), thanks)
+    ingest(home, tmp_path)
+    assert "] user · " in body(home)
+    assert "compaction" not in body(home)
+    assert "Got it." in body(home)
