@@ -7,15 +7,18 @@ calls stand in the session, where they were made; an event that is a subagent's 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
-from core.text import clean, one_line
+from core.text import one_line
+from ingest import _copilot_legacy as legacy
 from ingest import rawfiles, records
-from ingest.markup import cut_blocks
-from ingest.reading import BROKEN, Reading, lines
+from ingest.copilot import ABOUT
+from ingest.events import PROMPT, TEXT
+from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
 
@@ -35,15 +38,16 @@ _EVENT = _words("type data id parentId timestamp ephemeral agentId")
 _READ = _words(
     """
     session.start session.resume session.model_change session.title_changed session.compaction_complete
-    session.context_changed user.message assistant.message assistant.reasoning tool.execution_start
-    tool.execution_complete tool.user_requested subagent.started abort exit_plan_mode.completed session.handoff
+    session.context_changed session.import_legacy user.message assistant.message assistant.reasoning
+    tool.execution_start tool.execution_complete tool.user_requested subagent.started abort exit_plan_mode.completed
+    session.handoff
     """
 )
 # Housekeeping, and what other events hold as a whole.
 _DROPPED = _words(
     """
     session.info session.error session.warning session.idle session.shutdown session.truncation
-    session.import_legacy session.usage_info session.usage_checkpoint session.auto_mode_resolved session.mode_changed
+    session.usage_info session.usage_checkpoint session.auto_mode_resolved session.mode_changed
     session.plan_changed session.workspace_file_changed session.snapshot_rewind session.compaction_start
     session.task_complete session.background_tasks_changed session.tools_updated session.skills_loaded
     session.remote_steerable_changed session.custom_agents_updated session.mcp_servers_loaded
@@ -108,12 +112,21 @@ _MACHINES = (
 # The tools by which an assistant asks a person: what was answered is a person's.
 _QUESTIONS = ("ask_user", "ask_question")
 _ANSWERED = ("User selected: ", "User responded: ", "User answered: ")
-_ASIDES = ("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context")
 
 
 def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    if path.endswith(".json"):
+        return whole(path, _document, FOREIGN)
     return lines(path, _take, FOREIGN)
+
+
+def _document(value: Any, reading: Reading) -> None:
+    if not legacy.is_ours(value):
+        return
+    session = Session(one_line(string(value["sessionId"]), 4000), NAME)
+    legacy.take(session, value, reading)
+    reading.parts[session.unit] = session
 
 
 def _take(source: records.Records, reading: Reading) -> None:
@@ -138,6 +151,8 @@ class _Events:
         self._recognised = False
         self._asked: set[str] = set()
         self._questions: set[str] = set()
+        # What a session of an older version said before it was taken over: later events may say it again.
+        self._said: dict[str, int] = {}
         self._line = 0
 
     def add(self, record: dict[str, Any], line: int) -> None:
@@ -175,6 +190,8 @@ class _Events:
             self._context(mapping(data.get("context")))
         elif kind in ("session.resume", "session.context_changed"):
             self._context(mapping(data.get("context")) or data)
+        elif kind == "session.import_legacy":
+            self._import(mapping(data.get("legacySession")) or data)
         elif kind == "session.title_changed":
             session.title = string(data.get("title"))
         elif kind == "session.compaction_complete":
@@ -182,10 +199,10 @@ class _Events:
             session.compacted(string(data.get("summaryContent")) or string(data.get("summary")), at, event)
         elif kind == "user.message":
             session.seen(at)
-            said = _typed(string(data.get("content")))
+            said = legacy.typed(string(data.get("content")))
             source = string(data.get("source"))
             if source in ("", "user"):
-                if not agents:
+                if not agents and not self._is_repeated(said):
                     session.prompt(said, at, event)
             elif not source.startswith(_MACHINES):
                 self._unknown(f"user.message: source {one_line(source, 40)}")
@@ -210,6 +227,28 @@ class _Events:
         elif kind == "abort" and not agents:
             session.interrupted(at, event)
 
+    def _import(self, value: dict[str, Any]) -> None:
+        """A session of an older version, taken over whole."""
+        before = Session(self._session.unit, NAME)
+        legacy.take(before, value, self._reading)
+        session = self._session
+        session.seen(before.first)
+        session.models |= before.models
+        for event in before.events:
+            session.put(event.kind, event.text, event.at, event.record, event.message, event.call)
+            if event.call:
+                self._asked.add(event.call)
+            elif event.kind in (PROMPT, TEXT):
+                key = " ".join(event.text.split())
+                self._said[key] = self._said.get(key, 0) + 1
+
+    def _is_repeated(self, said: str) -> bool:
+        key = " ".join(said.split()) if self._said else ""
+        if not self._said.get(key):
+            return False
+        self._said[key] -= 1
+        return True
+
     def _context(self, context: dict[str, Any]) -> None:
         session = self._session
         session.cwd = session.cwd or string(context.get("cwd"))
@@ -226,10 +265,11 @@ class _Events:
         session.think(string(data.get("reasoningText")), at, event)
         if agents:
             return  # a subagent's words to the agent that started it
+        said = string(data.get("content"))
         if data.get("phase") == "commentary":
-            session.comment(string(data.get("content")), at, event)
-        else:
-            session.say(string(data.get("content")), at, event)
+            session.comment(said, at, event)
+        elif not self._is_repeated(said):
+            session.say(said, at, event)
         for entry in data.get("toolRequests") or ():
             request = mapping(entry)
             name = string(request.get("name"))
@@ -261,9 +301,9 @@ class _Events:
             if answer.strip():
                 self._session.noted(call, f"answer: {one_line(answer, 2000)}", at, event)
             return
-        head, mark, code = content.rstrip().rpartition("<exited with exit code ")
-        if mark and code.rstrip(">").isdigit() and int(code.rstrip(">")):
-            self._session.failed(call, f"Exit code {int(code.rstrip('>'))}\n{head}", at, event)
+        failed = legacy.exit_error(content)
+        if failed:
+            self._session.failed(call, failed, at, event)
 
     def finish(self) -> None:
         """Hand the session over, where there is one."""
@@ -273,8 +313,14 @@ class _Events:
         name = os.fsencode(basename(path)).decode("utf-8", "replace").removesuffix(".jsonl")
         session.unit = session.unit or one_line(basename(dirname(path)) if name == "events" else name)
         later: list[Callable[[], None]] = []
-        about = _workspace(join(dirname(path), "workspace.yaml"), later) if name == "events" else {}
-        session.title = session.title or string(about.get("name")) or string(about.get("summary"))
+        about: dict[str, Any] = {}
+        if name == "events":
+            beside = join(dirname(path), ABOUT)
+            if not rawfiles.is_shelved(path):
+                with contextlib.suppress(OSError):  # as ``copilot.discover`` has it
+                    self._reading.mtime_ns = max(self._reading.mtime_ns, os.stat(beside).st_mtime_ns)
+            about = _workspace(beside, later)
+        session.title = string(about.get("name")) or session.title or string(about.get("summary"))
         session.cwd = session.cwd or string(about.get("cwd"))
         session.branch = session.branch or string(about.get("branch"))
         self._reading.parts[session.unit] = session
@@ -282,15 +328,6 @@ class _Events:
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)
-
-
-def _typed(text: str) -> str:
-    text = clean(text)
-    if "<" in text:
-        for tag in _ASIDES:
-            if "<" + tag in text:
-                text = cut_blocks(text, tag)
-    return text.strip()
 
 
 def _workspace(path: str, later: list[Callable[[], None]]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
-"""Copilot CLI: ``~/.copilot/session-state/<id>/events.jsonl``, before 2026 ``<id>.jsonl``.
+"""Copilot CLI: ``~/.copilot/session-state/<id>/events.jsonl`` or ``<id>.jsonl``; ``history-session-state/*.json``.
 
 The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; ``read`` is what a run calls.
 Formats: ``ingest._copilot``.
 """
 
 from __future__ import annotations
+
+import contextlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 NAME = "copilot"
 COLLECTION = "brain"
 PREFIX = "copilot__"
-SUFFIXES = (".jsonl",)
+SUFFIXES = (".jsonl", ".json")
+
+# Beside the events: what the session is called, and where it ran.
+ABOUT = "workspace.yaml"
 
 _NOT_FOLDERS = {"logs": "log", "rewind-snapshots": "snapshot of files", "checkpoints": "checkpoint"}
 
@@ -32,17 +37,54 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every session below the roots, sorted by path."""
+    """Every session below the roots, sorted by path, each as new as what its folder says of it."""
+    import os
+    from os.path import basename, dirname
+
     from ingest.files import walk
 
-    return walk(roots, SUFFIXES, {}, _NOT_FOLDERS)
+    files = [file for file in walk(roots, SUFFIXES, {}, _NOT_FOLDERS) if _is_session(file.path)]
+    taken_over = {_session(file.path) for file in files if file.path.endswith(".jsonl")}
+    for file in files:
+        if file.skip:
+            continue
+        if basename(file.path) == "events.jsonl":
+            with contextlib.suppress(OSError):
+                file.mtime_ns = max(file.mtime_ns, os.stat(f"{dirname(file.path)}/{ABOUT}").st_mtime_ns)
+        elif file.path.endswith(".json") and _session(file.path) in taken_over:
+            file.skip = "session that a later version took over"
+    return files
+
+
+def _is_session(path: str) -> bool:
+    """Whether a file may be a session: of documents only those that lie, or are called, as sessions were."""
+    return path.endswith(".jsonl") or "/history-session-state/" in path or "/session_" in path
+
+
+def _session(path: str) -> str:
+    """The id of the session that a file's name tells."""
+    from os.path import basename, dirname
+
+    name = basename(path)
+    if name == "events.jsonl":
+        return basename(dirname(path))
+    if name.endswith(".json"):
+        name = name.removesuffix(".json").removeprefix("session_")
+        return name.rpartition("_")[0] or name
+    return name.removesuffix(".jsonl")
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were when ``known`` was recorded."""
+    """Those of ``files`` that are new or not what they were when ``known`` was recorded, or are called otherwise."""
     from ingest.files import pending as not_as_known
 
-    return not_as_known(files, known, trust_stat=trust_stat)
+    new = not_as_known(files, known, trust_stat=trust_stat)
+    there = {file.path for file in new}
+    for file in files:
+        row = known.get(file.path)
+        if row is not None and not file.skip and file.path not in there and file.mtime_ns > row.mtime_ns:
+            new.append(file)
+    return new
 
 
 def parse(path: str) -> Iterator[Document | Failure]:

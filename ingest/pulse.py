@@ -54,11 +54,20 @@ def write(
         "at": started_ns,
         "roots": [root for root in roots if root in folders],
         "folders": [[folder, mtime] for folder, mtime in folders.items()],
-        "files": [[file.path, file.size, file.mtime_ns] for file in plain[:_FILES]],
+        "files": [[file.path, *_seen(file, started_ns)] for file in plain[:_FILES]],
         "known": sorted({dirname(file.path) for file in plain}),
         "suffixes": list(suffixes),
     }
     write_atomic(join(home.state, "pulse", source), jsonio.pack(pulse))
+
+
+def _seen(file: SourceFile, started_ns: int) -> tuple[int, int]:
+    """What a file was like: one that stands for others counts here by itself, unless it may have changed meanwhile."""
+    try:
+        now = _look(file.path)
+    except OSError:
+        return file.size, file.mtime_ns
+    return now if now[1] < started_ns else (file.size, file.mtime_ns)
 
 
 def touch(home: Home, source: str, file: SourceFile) -> None:

@@ -40,7 +40,7 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode-*.db",)),
         ("OPENCODE_DB", "", ()),
     ),
-    "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state",)),),
+    "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state")),),
     "amp": (
         ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
         ("XDG_CONFIG_HOME", "~/.config", _AMP_IN_EDITORS),

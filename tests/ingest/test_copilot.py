@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from core.document import Document, split
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest import amp, archive, copilot, forgetting
+from ingest import amp, archive, copilot, forgetting, pulse
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.transcripts import corpus
@@ -235,3 +237,113 @@ def test_what_its_folder_says_of_a_session_is_forgotten_with_it(home: Home, tmp_
     Tombstones(home).add([("copilot", "s1")])
     run(home, "copilot", [str(tmp_path)], trust_stat=False, rebuild=True)
     assert {entry.path: entry.version for entry in archive.versions(home, "copilot")} == left
+
+
+def legacy(session: str = "s0") -> Record:
+    """A session as Copilot CLI wrote it in 2025."""
+    done = {"type": "success", "log": "FAIL\n<exited with exit code 1>"}
+    call = {"callId": "c1", "name": "bash", "toolTitle": "bash", "arguments": {"command": "npm test"}}
+    shown = [
+        {"type": "info", "text": "Logged in"}, {"type": "user", "text": "Why does it fail?"},
+        {"type": "copilot", "text": "I run it."}, {"type": "tool_call_requested", **call},
+        {"type": "tool_call_completed", **call, "result": done},
+        {"type": "tool_call_completed", **call, "callId": "c2", "result": {"type": "rejected"}},
+        {"type": "copilot", "text": "A rule is missing."},
+    ]  # fmt: skip
+    timed = [{"id": f"t{n}", "timestamp": f"2025-10-08T21:10:{n:02}.000Z", **each} for n, each in enumerate(shown)]
+    asked = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "npm test"}'}}
+    sent = [
+        {"role": "system", "content": "You are"},
+        {"role": "user", "content": "<current_datetime>now</current_datetime>\n\nWhy does it fail?"},
+        {"role": "assistant", "content": "I run it.", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c1", "content": "FAIL\n<exited with exit code 1>"},
+        {"role": "assistant", "content": [{"type": "text", "text": "A rule is missing."}]},
+    ]
+    head = {"sessionId": session, "startTime": "2025-10-08T21:10:00.000Z", "selectedModel": "claude-sonnet-4"}
+    return {**head, "chatMessages": sent, "timeline": timed}
+
+
+@pytest.mark.parametrize("lacks", ["", "timeline", "chatMessages"])
+def test_a_session_of_the_first_versions_is_one_document(home: Home, tmp_path: Path, lacks: str) -> None:
+    path = tmp_path / "history-session-state/session_s0_1759957816398.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({key: value for key, value in legacy().items() if key != lacks}, indent=2))
+    (tmp_path / "config.json").write_text("{}")
+    ledger = ingest(home, tmp_path)
+    assert (ledger.seen, ledger.ingested, ledger.unknown) == (1, 1, {})
+    meta, body = document(home, "copilot__s0")
+    assert (meta["title"], meta["date"], meta["models"]) == (
+        "Why does it fail?",
+        "2025-10-08T21:10:00Z",
+        ["claude-sonnet-4"],
+    )
+    assert "I run it.\n\n- bash: npm test\n  ! Exit code 1\n  ! FAIL\n" in body
+    assert ("rejected by the user" in body) == (lacks != "timeline")
+    assert body.count("A rule is missing.") == 1
+    assert ingest(home, tmp_path).written == 0
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_a_session_that_was_taken_over_says_each_thing_once(home: Home, tmp_path: Path, replayed: bool) -> None:
+    again = [
+        ("user.message", {"content": "Why does it fail?"}), ("assistant.message", {"content": "I run it."}),
+        ("tool.execution_start", {"toolCallId": "c1", "toolName": "bash", "arguments": {"command": "npm test"}}),
+        ("assistant.message", {"content": "A rule is missing."}),
+    ]  # fmt: skip
+    later = [("user.message", {"content": "And now?"}), ("assistant.message", {"content": "Mended."})]
+    taken = ("session.import_legacy", {"legacySession": legacy("s1"), "importTime": "x", "sourceFile": "y"})
+    events(tmp_path / "session-state/s1/events.jsonl", taken, *(again if replayed else []), *later)
+    old = tmp_path / "history-session-state/session_s1_1759957816398.json"
+    old.parent.mkdir()
+    old.write_text(json.dumps(legacy("s1")))
+    ledger = ingest(home, tmp_path)
+    assert ledger.skipped == {"session that a later version took over": 1}
+    assert ledger.unknown == {}
+    body = document(home)[1]
+    body = body[body.index("## [1]") :]
+    said = ("Why does it fail?", "I run it.", "  ! Exit code 1", "A rule is missing.", "And now?", "Mended.")
+    assert [body.count(words) for words in said] == [1] * len(said)
+    assert [body.index(words) for words in said] == sorted(body.index(words) for words in said)
+
+
+def test_a_renamed_session_gets_its_title_though_nothing_was_said(home: Home, tmp_path: Path) -> None:
+    path = events(tmp_path / "session-state/s1/events.jsonl", ("user.message", {"content": "Why?"}))
+    ingest(home, tmp_path)
+    assert document(home)[0]["title"] == "Why?"
+    about = path.parent / "workspace.yaml"
+    for second, name in enumerate(("First", "Second")):
+        about.write_text(f"name: {name}\n")
+        at = path.stat().st_mtime_ns + (second + 1) * 10**9
+        os.utime(about, ns=(at, at))
+        again = ingest(home, tmp_path)
+        assert (document(home)[0]["title"], again.written) == (name, 1)
+        assert ingest(home, tmp_path).ingested == 0
+        assert run(home, "copilot", [str(tmp_path)], trust_stat=True).ingested == 0
+
+
+def test_what_stands_for_more_than_itself_is_no_news(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_HOME", str(tmp_path))
+    path = events(tmp_path / "session-state/s1/events.jsonl", ("user.message", {"content": "Why?"}))
+    (path.parent / "workspace.yaml").write_text("name: First\n")
+    for each, age in ((path, 100), (path.parent / "workspace.yaml", 50), (path.parent, 20), (path.parent.parent, 20)):
+        at = time.time_ns() - age * 10**9
+        os.utime(each, ns=(at, at))
+    run(home, "copilot", trust_stat=True)
+    assert pulse.news(home) == set()
+    with path.open("a") as stream:
+        stream.write("\n")
+    assert pulse.news(home) == {str(path)}
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner,
+    max_size=3) | st.dictionaries(st.sampled_from(["role", "type", "content", "text", "result", "arguments", "function",
+    "tool_calls", "callId", "timestamp", "id"]), inner, max_size=4), max_leaves=15),
+    st.sampled_from(["chatMessages", "timeline", "selectedModel", "startTime"]))  # fmt: skip
+def test_no_shape_of_a_first_versions_session_stops_it(
+    tmp_path_factory: pytest.TempPathFactory, odd: Any, where: str
+) -> None:
+    path = tmp_path_factory.mktemp("legacy") / "session_s0_1.json"
+    path.write_text(json.dumps({**legacy(), where: [odd, {"type": "user", "text": "Why?", "role": "user"}]}))
+    assert [type(each) for each in copilot.parse(str(path))]
