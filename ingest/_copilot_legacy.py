@@ -105,7 +105,7 @@ def _ended(session: Session, result: dict[str, Any], call: str, at: str, name: s
         session.failed(call, exit_error(log), at, name)
 
 
-def _sent(session: Session, reading: Reading, entry: dict[str, Any], number: int, _calls: set[str]) -> None:
+def _sent(session: Session, reading: Reading, entry: dict[str, Any], number: int, calls: set[str]) -> None:
     role, name = entry.get("role"), f"m{number}"
     said = "\n\n".join(string(part.get("text")) for part in blocks(entry.get("content")) if part.get("text"))
     if role == "user":
@@ -115,6 +115,7 @@ def _sent(session: Session, reading: Reading, entry: dict[str, Any], number: int
         for given in _list(entry.get("tool_calls")):
             function = mapping(mapping(given).get("function"))
             call = string(mapping(given).get("id"))
+            calls.add(call)
             session.call(string(function.get("name")), function.get("arguments"), "", name, call=call)
     elif role == "tool":
         error = exit_error(said)

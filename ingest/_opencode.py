@@ -1,7 +1,11 @@
 """OpenCode's sessions: rows of its database, files of the tree before it, and exports ``{info, messages}``.
 
-In all of them a session has messages, and a message parts; a tool call and its outcome are one part. Source: the
-vendor's packages/schema/src/v1/session.ts, packages/core/src/session/sql.ts and storage.ts.
+In all of them a session has messages, and a message parts; a tool call and its outcome are one part. From 2.0 on a
+session is a row of ``session_v2``, in the same database as those before it, its messages are rows of
+``session_message``, which hold their parts, and what was typed while the agent was at work waits in
+``session_pending``. Source: the vendor's packages/schema/src/v1/session.ts and session-message.ts,
+packages/core/src/session/sql.ts, pending.ts and storage.ts; the tables of 2.0.3 as told in
+https://github.com/getagentseal/codeburn/issues/1293.
 """
 
 from __future__ import annotations
@@ -59,7 +63,12 @@ _ROWS = {
     "message": (("id", "session_id", "data", "time_created"), "time_created, id"),
     "part": (("id", "message_id", "session_id", "data", "time_created"), "id"),
     "session_message": (("id", "session_id", "type", "seq", "time_created", "data"), "seq"),
+    "session_pending": (("id", "session_id", "type", "admitted_seq", "time_created", "data"), "admitted_seq"),
+    "session_input": (("id", "session_id", "type", "admitted_seq", "time_created", "data"), "admitted_seq"),
 }
+# Where sessions stand, later versions' last; and what was typed and waits, in 2.0 and in its betas.
+_SESSIONS = ("session", "session_v2")
+_WAITING = ("session_pending", "session_input")
 _UNNAMED = ("New session - ", "Child session - ")
 
 
@@ -239,6 +248,11 @@ class _Talk:
             for name in sorted(found.keys() - _FIELDS[what]):
                 self._unknown(f"{what}: field {one_line(name, 60)}", found[name])
 
+    def waits(self, kind: str, name: str, data: dict[str, Any], at: str) -> None:
+        """What was typed and is not yet among the messages; it will be, under the same name."""
+        if kind == "user" and name not in self.session.uuids:
+            self.row(kind, name, data, at)
+
     def row(self, kind: str, name: str, data: dict[str, Any], at: str) -> None:
         """A row of the second projection (2.0 and later), which has no parts of its own."""
         session = self.session
@@ -383,11 +397,11 @@ def _database(
     connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf
 ) -> Iterator[None]:
     first, second = {"message", "part"} <= there.keys(), "session_message" in there
-    if "session" not in there or not (first or second):
+    if not any(name in there for name in _SESSIONS) or not (first or second):
         reading.skipped = "no sessions in this database"
         return
-    shelf.tables = {"session": ("id", *sorted(_SESSION & there["session"]))}
-    shelf.tables |= {name: columns for name, (columns, _) in _ROWS.items() if name in there}
+    shelf.tables = {name: ("id", *sorted(_SESSION & there[name])) for name in _SESSIONS if name in there}
+    shelf.tables |= {name: columns for name, (columns, _) in _ROWS.items() if set(columns) <= there.get(name, set())}
     for unit, rows in _groups(connection, shelf.tables):
         opened = shelf.open(rows)
         _session(opened, shelf.tables, reading, first=first)
@@ -396,20 +410,24 @@ def _database(
 
 
 def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
-    for head in connection.execute(f"select {', '.join(tables['session'])} from session order by id"):
-        rows: list[Row] = [("session", head)]
-        for name in [name for name in tables if name != "session"]:
-            columns, order = _ROWS[name]
-            query = f"select {', '.join(columns)} from {name} where session_id = ? order by {order}"
-            rows += [(name, row) for row in connection.execute(query, (head[0],))]
-        yield one_line(str(head[0]), 4000), rows
+    heads = [name for name in _SESSIONS if name in tables]
+    ids = " union ".join(f"select id from {name}" for name in heads)
+    for (identity,) in connection.execute(f"select id from ({ids}) order by id"):
+        rows: list[Row] = []
+        for name, columns in tables.items():
+            where, order = ("id", "id") if name in heads else ("session_id", _ROWS[name][1])
+            query = f"select {', '.join(columns)} from {name} where {where} = ? order by {order}"
+            rows += [(name, row) for row in connection.execute(query, (identity,))]
+        yield one_line(str(identity), 4000), rows
 
 
 def _session(rows: list[Opened], tables: Tables, reading: Reading, *, first: bool) -> None:
     of: dict[str, list[dict[str, Any]]] = {name: [] for name in tables}
     for opened in rows:
         of[opened.table].append(dict(zip(tables[opened.table], opened.cells, strict=True)))
-    (given,) = of["session"]
+    given: dict[str, Any] = {}
+    for head in (row for name in _SESSIONS for row in of.get(name, ())):
+        given |= {name: value for name, value in head.items() if value is not None}  # the later table's stands
     identity = str(given["id"])
     info = {
         "id": identity,
@@ -431,6 +449,10 @@ def _session(rows: list[Opened], tables: Tables, reading: Reading, *, first: boo
         # What the first projection holds stands here again, under other names; what came later does not.
         if value is not None and (not last or made > last):
             talk.row(string(row["type"]), one_line(str(row["id"]), 200), value, made)
+    for row in (row for name in _WAITING for row in of.get(name, ())):
+        value = _cell(row["data"], reading, f"waiting {row['id']}")
+        if value is not None:
+            talk.waits(string(row["type"]), one_line(str(row["id"]), 200), value, moment(row["time_created"]))
     talk.finish()
 
 

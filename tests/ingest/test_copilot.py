@@ -242,8 +242,8 @@ def test_what_its_folder_says_of_a_session_is_forgotten_with_it(home: Home, tmp_
 def legacy(session: str = "s0") -> Record:
     """A session as Copilot CLI wrote it in 2025."""
     done = {"type": "success", "log": "FAIL\n<exited with exit code 1>"}
-    call = {"callId": "c1", "name": "bash", "toolTitle": "bash", "arguments": {"command": "npm test"}}
-    shown = [
+    call: Record = {"callId": "c1", "name": "bash", "toolTitle": "bash", "arguments": {"command": "npm test"}}
+    shown: list[Record] = [
         {"type": "info", "text": "Logged in"}, {"type": "user", "text": "Why does it fail?"},
         {"type": "copilot", "text": "I run it."}, {"type": "tool_call_requested", **call},
         {"type": "tool_call_completed", **call, "result": done},
@@ -252,7 +252,7 @@ def legacy(session: str = "s0") -> Record:
     ]  # fmt: skip
     timed = [{"id": f"t{n}", "timestamp": f"2025-10-08T21:10:{n:02}.000Z", **each} for n, each in enumerate(shown)]
     asked = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "npm test"}'}}
-    sent = [
+    sent: list[Record] = [
         {"role": "system", "content": "You are"},
         {"role": "user", "content": "<current_datetime>now</current_datetime>\n\nWhy does it fail?"},
         {"role": "assistant", "content": "I run it.", "tool_calls": [asked]},

@@ -219,6 +219,105 @@ def test_what_the_first_projection_lacks_is_taken_from_the_second(home: Home, tm
         assert body.count(text) == 1, text
 
 
+V2 = """
+create table session_v2(id text primary key, project_id text not null, workspace_id text, parent_id text,
+  fork_session_id text, fork_boundary text, slug text not null, directory text not null, path text, title text,
+  version text not null, agent text, model text, time_created int not null, time_updated int not null);
+create table session_message(id text primary key, session_id text not null, type text not null, seq int not null,
+  time_created int not null, time_updated int not null, data text not null);
+create table session_pending(id text primary key, session_id text not null, type text not null, data text not null,
+  delivery text, admitted_seq int not null, time_created int not null)
+"""
+
+
+def later(path: Path, session: str = "ses_2", title: str | None = "The lock") -> Path:
+    """Put a session of 2.0 into a database: new, or that of an older version."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = apsw.Connection(str(path))
+    for statement in V2.split(";"):
+        name = statement.split("(")[0].rpartition(" ")[2]
+        if not connection.execute("select 1 from sqlite_master where name = ?", (name,)).fetchall():
+            connection.execute(statement)
+    head = (session, "p1", "calm-seal", "/home/me/lock", title, "2.0.12", AT + 10**6, AT + 10**6)
+    connection.execute(
+        "insert into session_v2(id, project_id, slug, directory, title, version, time_created, time_updated)"
+        " values(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        head,
+    )
+    done = {"status": "completed", "input": {"command": "ls"}, "content": [{"type": "text", "text": "a"}]}
+    rows: list[tuple[str, Record]] = [
+        ("system", {"text": "You are on a branch"}),
+        ("user", {"text": "Who holds the lock?", "files": [], "agents": [], "skills": []}),
+        ("synthetic", {"text": "The file was read", "description": "read"}),
+        ("assistant", {"agent": "build", "model": {"id": "m-2"}, "content": [
+            {"type": "reasoning", "text": "Look."}, {"type": "tool", "id": "c", "name": "bash", "state": done},
+            {"type": "text", "text": "Nobody does."}]}),
+        ("shell", {"shellID": "s", "command": "make", "status": "exited", "exit": 0}),
+        ("compaction", {"status": "completed", "reason": "auto", "summary": "It was about the lock", "recent": ""}),
+        ("idle", {"outcome": "succeeded"}),
+    ]  # fmt: skip
+    for seq, (kind, data) in enumerate(rows):
+        at = AT + 10**6 + seq
+        row = (f"msg_{session}_{seq}", session, kind, seq, at, at, json.dumps({**data, "time": {"created": at}}))
+        connection.execute("insert into session_message values(?1, ?2, ?3, ?4, ?5, ?6, ?7)", row)
+    wait = json.dumps({"text": "And then release it", "files": []})
+    waiting = (f"msg_{session}_w", session, "user", wait, "queue", 9, AT + 10**6 + 9)
+    connection.execute("insert into session_pending values(?1, ?2, ?3, ?4, ?5, ?6, ?7)", waiting)
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_session_of_the_later_tables_is_read_beside_older_ones(home: Home, tmp_path: Path, older: bool) -> None:
+    path = database(tmp_path / "place/opencode.db") if older else tmp_path / "place/opencode.db"
+    if older:
+        apsw.Connection(str(path)).execute("drop table session_message").fetchall()
+    later(path)
+    ledger = ingest(home, path.parent)
+    assert (ledger.ingested, ledger.documents, ledger.unknown) == (1, 1 + older, {})
+    meta, body = document(home, "opencode__ses_2.md")
+    assert (meta["title"], meta["project"], meta["version"]) == ("The lock", "/home/me/lock", "2.0.12")
+    in_order = (
+        "Who holds the lock?",
+        "- bash: ls",
+        "Nobody does.",
+        "make",
+        "It was about the lock",
+        "And then release",
+    )
+    assert [body.index(text) for text in in_order] == sorted(body.index(text) for text in in_order)
+    assert "You are on a branch" not in body
+    assert "The file was read" not in body
+    before = corpus(home)
+    path.unlink()
+    run(home, "opencode", trust_stat=False, rebuild=True, from_archive=True)
+    assert corpus(home) == before
+
+
+def test_what_waited_stands_once_when_it_was_taken(home: Home, tmp_path: Path) -> None:
+    path = later(tmp_path / "opencode.db")
+    ingest(home, tmp_path)
+    connection = apsw.Connection(str(path))
+    connection.execute("delete from session_pending").fetchall()
+    at = AT + 10**6 + 10
+    row = ("msg_ses_2_w", "ses_2", "user", 10, at, at, json.dumps({"text": "And then release it"}))
+    connection.execute("insert into session_message values(?1, ?2, ?3, ?4, ?5, ?6, ?7)", row)
+    connection.close()
+    ingest(home, tmp_path)
+    assert document(home, "opencode__ses_2.md")[1].count("And then release it") == 1
+
+
+def test_a_session_that_goes_on_in_the_later_tables_is_one(home: Home, tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db")
+    apsw.Connection(str(path)).execute("drop table session_message").fetchall()
+    later(path, "ses_1", title=None)
+    assert ingest(home, tmp_path).documents == 1
+    meta, body = document(home)
+    assert (meta["title"], meta["version"]) == ("The race", "2.0.12")
+    for text in ("Why does it fail?", "Both tabs read it.", "Who holds the lock?", "Nobody does."):
+        assert body.count(text) == 1, text
+
+
 def test_a_subagent_names_its_parent_and_its_task(home: Home, tmp_path: Path) -> None:
     info = {**INFO, "parentID": "ses_0", "title": "Find the lock (@explore subagent)", "agent": "explore"}
     export(tmp_path / "x.json", info)
