@@ -1,6 +1,7 @@
 """Rollouts of Codex CLI → sessions.
 
-Three generations: up to 0.31 bare items after a first line ``{id, timestamp, instructions, git}``; then
+Three generations: up to 0.31 bare items after a first line ``{id, timestamp, instructions, git}`` (at first, in the
+TypeScript client of 2025, as one document ``{session, items}``: codex-cli/src/utils/storage/save-rollout.ts); then
 ``{timestamp, type, payload}``, in which every message stands twice, as an item of the conversation and as an event;
 from 0.145 on also ``ordinal``, ``world_state`` and messages between agents; in "paginated" histories (0.146 and later)
 completed items of a turn stand where the events stood. Of a message that stands twice the first is taken, with the
@@ -24,7 +25,7 @@ from ingest import _codex_vocabulary as known
 from ingest import rawfiles, records
 from ingest.agentcalls import command_text
 from ingest.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
-from ingest.reading import BROKEN, Reading, lines
+from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
 
@@ -38,7 +39,22 @@ _UUID = 36
 
 def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    if path.endswith(".json"):
+        return whole(path, _document, FOREIGN)
     return lines(path, _pass_over if basename(path) == names.FILE else _take, FOREIGN)
+
+
+def _document(value: Any, reading: Reading) -> None:
+    opening, items = mapping(mapping(value).get("session")), mapping(value).get("items")
+    if type(items) is not list or type(opening.get("id")) is not str:
+        return
+    rollout = _Rollout(reading)
+    for record in ({"timestamp": "", "instructions": None, **opening}, *items):
+        try:
+            rollout.add(record, 0)
+        except BROKEN as error:
+            reading.broken(error)
+    rollout.finish()
 
 
 def _pass_over(source: records.Records, reading: Reading) -> None:

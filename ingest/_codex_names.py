@@ -75,7 +75,7 @@ def renamed(files: Sequence[SourceFile], known: Mapping[str, FileRow], indexes: 
 
 
 def _id(path: str) -> str:
-    return basename(path).removesuffix(".zst").removesuffix(".jsonl")[-36:]
+    return basename(path).removesuffix(".zst").rpartition(".")[0][-36:]
 
 
 def _since(path: str, row: FileRow | None) -> set[str]:

@@ -101,7 +101,7 @@ FIELDS = {
         """
     ),
     "response_item message": _words(f"{_ITEM} role content phase status end_turn"),
-    "response_item reasoning": _words(f"{_ITEM} summary content encrypted_content status"),
+    "response_item reasoning": _words(f"{_ITEM} summary content encrypted_content status duration_ms"),
     "response_item function_call": _words(
         f"{_ITEM} name namespace arguments call_id status encrypted_function_args async"
     ),

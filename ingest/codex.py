@@ -1,4 +1,4 @@
-"""Codex CLI: ``<CODEX_HOME>/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl``, and ``archived_sessions``; also ``.zst``.
+"""Codex CLI: ``<CODEX_HOME>/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl``, or ``.zst``, and ``archived_sessions``.
 
 The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; ``read`` is what a run calls.
 Formats: ``ingest._codex``.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = "codex"
 COLLECTION = "brain"
 PREFIX = "codex__"
-SUFFIXES = (".jsonl", ".jsonl.zst")
+SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
 
 _NOT_TRANSCRIPTS = {"history.jsonl": "prompt history"}
 
@@ -41,12 +41,16 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
 
     places = list(roots)
     indexes = [index for place in places if (index := above(place))]
-    files = walk([*places, *indexes], SUFFIXES, _NOT_TRANSCRIPTS, {})
+    files = walk([*places, *indexes], _is_wanted, _NOT_TRANSCRIPTS, {})
     there = {file.path for file in files}
     for file in files:
         if not file.skip and file.path.endswith(".zst") and file.path.removesuffix(".zst") in there:
             file.skip = "compressed copy of a plain file"
     return files
+
+
+def _is_wanted(name: str) -> bool:
+    return name.endswith(SUFFIXES[:2]) or (name.startswith("rollout-") and name.endswith(".json"))
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:

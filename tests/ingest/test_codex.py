@@ -372,3 +372,28 @@ def test_every_sample_is_accounted_for_and_its_prompts_are_human(home: Home, sha
             role, _, text = section.partition("\n\n")
             if role.split("] ")[1].startswith("user"):
                 assert not text.startswith(("<", "# AGENTS.md", "# Context from my IDE")), name
+
+
+def test_a_session_of_the_first_client_is_one_document(home: Home, tmp_path: Path) -> None:
+    output = json.dumps({"output": "FAIL\n", "metadata": {"exit_code": 1, "duration_seconds": 0.1}})
+    items: list[Record] = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Why does it fail?"}]},
+        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Look"}], "duration_ms": 3},
+        {"type": "function_call", "id": "fc", "status": "completed", "name": "shell", "call_id": "c1",
+            "arguments": json.dumps({"command": ["npm", "test"]})},
+        {"type": "function_call_output", "call_id": "c1", "output": output},
+        {"type": "message", "id": "msg", "status": "completed", "role": "assistant",
+            "content": [{"type": "output_text", "annotations": [], "text": "A rule is missing."}]},
+    ]  # fmt: skip
+    head = {"timestamp": "2025-04-18T09:00:00.000Z", "id": SESSION, "instructions": ""}
+    path = tmp_path / f"sessions/rollout-2025-04-18-{SESSION}.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"session": head, "items": items}, indent=2))
+    (path.parent / "rollout-broken.json").write_text('{"session": {"id": "x"}, "items": [7, {"type": "message"}, nu')
+    (path.parent / "other.json").write_text("{}")
+    ledger = ingest(home, tmp_path)
+    assert (ledger.seen, ledger.ingested, ledger.failed_files, ledger.unknown) == (2, 1, 1, {})
+    meta, body = document(home)
+    assert (meta["title"], meta["date"]) == ("Why does it fail?", "2025-04-18T09:00:00Z")
+    assert "- shell: npm test\n  ! Exit code 1\n  ! FAIL\n\nA rule is missing." in body
+    assert ingest(home, tmp_path).written == 0
