@@ -415,8 +415,8 @@ def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, 
     for (identity,) in connection.execute(f"select id from ({ids}) order by id"):
         rows: list[Row] = []
         for name, columns in tables.items():
-            where, order = ("id", "id") if name in heads else ("session_id", _ROWS[name][1])
-            query = f"select {', '.join(columns)} from {name} where {where} = ? order by {order}"
+            where, order = ("id is", "id") if name in heads else ("session_id =", _ROWS[name][1])
+            query = f"select {', '.join(columns)} from {name} where {where} ? order by {order}"
             rows += [(name, row) for row in connection.execute(query, (identity,))]
         yield one_line(str(identity), 4000), rows
 
@@ -428,7 +428,7 @@ def _session(rows: list[Opened], tables: Tables, reading: Reading, *, first: boo
     given: dict[str, Any] = {}
     for head in (row for name in _SESSIONS for row in of.get(name, ())):
         given |= {name: value for name, value in head.items() if value is not None}  # the later table's stands
-    identity = str(given["id"])
+    identity = str(given.get("id"))
     info = {
         "id": identity,
         "directory": given.get("directory"),
