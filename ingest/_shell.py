@@ -10,7 +10,7 @@ import re
 import time
 from itertools import islice
 from operator import itemgetter
-from os.path import basename
+from os.path import basename, dirname
 from typing import TYPE_CHECKING, Any
 
 from core import clock
@@ -41,11 +41,11 @@ _DAY_S = 86_400
 _MINUTES = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(24 * 60)]
 _SECONDS = [f"{second:02}" for second in range(60)]
 _ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
-_GOES_ON = re.compile(r"(?<!\\)\\\n")
+_GOES_ON = re.compile(r"\\\n")
 # Where a command begins, as the parsers below see it; what follows is a part of it.
 _PIECES = {
-    "zsh": re.compile(rb"(?<!(?<!\\)\\\n)^(?:: +(?P<at>[0-9]{1,20}) *(?::[^;\n]*)?;)?", re.MULTILINE),
-    "bash": re.compile(rb"^#(?P<at>[0-9]{1,12})$", re.MULTILINE),
+    "zsh": re.compile(rb"(?<!\\\n)^(?:: +(?P<at>[0-9]{1,20}) *(?::[^;\n]*)?;)?", re.MULTILINE),
+    "bash": re.compile(rb"^#(?P<at>[0-9]{9,12})$", re.MULTILINE),
     "fish": re.compile(rb"^- cmd: [^\n]*(?:\n(?!- cmd: )[^\n]*)*", re.MULTILINE),
 }
 _WHEN = re.compile(rb"^  when: (?P<at>[0-9]{1,20})", re.MULTILINE)
@@ -173,10 +173,10 @@ def _commands_of(path: str, data: bytes) -> Iterator[tuple[bool, bytes]]:
 
 
 def _kind(path: str, data: bytes) -> str:
-    name = basename(path)
-    for kind in ("fish", "zsh", "bash"):
-        if kind in name:
-            return kind
+    for name in (basename(path), basename(dirname(path))):
+        for kind in ("fish", "zsh", "bash"):
+            if kind in name:
+                return kind
     if data.startswith(b"- cmd: "):
         return "fish"
     return "zsh" if data.startswith(b": ") else "bash"
@@ -199,7 +199,8 @@ def _unmetafied(data: bytes) -> bytes:
 
 
 def _zsh(text: str) -> Iterator[Entry]:
-    # A command goes on behind a line's end that a single backslash stands before.
+    # A command goes on behind a line's end that a backslash stands before, also one of its own (`\\` then): what itself
+    # ends with a backslash is written with a space behind it (zsh: Src/hist.c, readhistline).
     text = _GOES_ON.sub("\0", text.replace("\0", "")) if "\\\n" in text else text
     found = _ZSH.findall(text)
     if "\0" in text:
@@ -210,7 +211,7 @@ def _zsh(text: str) -> Iterator[Entry]:
 def _bash(text: str) -> Iterator[Entry]:
     at, held = 0, ""
     for line in text.split("\n"):
-        if line.startswith("#") and len(line) < 14 and line.isascii() and line[1:].isdigit():
+        if line.startswith("#") and 9 < len(line) < 14 and line.isascii() and line[1:].isdigit():
             if held:
                 yield at, held.strip(), "", 0
             at, held = int(line[1:]), ""

@@ -48,8 +48,10 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "shell": (
         ("HISTFILE", "", ()),
-        ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history")),
-        ("XDG_DATA_HOME", "~/.local/share", ("fish/fish_history", "atuin/history.db")),
+        ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
+        ("ZDOTDIR", "", (".zsh_history", ".zhistory", ".histfile")),
+        ("XDG_DATA_HOME", "~/.local/share", ("fish/*_history", "atuin/history.db", "zsh/history", "bash/history")),
+        ("XDG_STATE_HOME", "~/.local/state", ("zsh/history", "bash/history")),
     ),
     "openclaw": (
         ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.document import split
 from core.home import Home
-from ingest import shell
+from ingest import _shell, shell
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.transcripts import corpus
@@ -128,3 +128,35 @@ def test_one_secret_among_many_commands_is_replaced_and_nothing_else(home: Home,
     shown = [line.partition("$ ")[2] for line in body(home).splitlines() if "$ " in line]
     said[place] = "curl -H x [redacted:github]"
     assert shown == said
+
+
+def test_a_command_goes_on_behind_its_own_backslash(home: Home, tmp_path: Path) -> None:
+    history = (
+        f": {AT}:0;docker run \\\\\n  -it \\\\\n  ubuntu\n: {AT + 5}:0;for i in 1; do\\\n  echo $i\\\ndone\n"
+        f": {AT + 9}:3;echo ends \\ \n: {AT + 20}:0;echo next\n"
+    )
+    (tmp_path / ".zsh_history").write_text(history)
+    ledger = ingest(home, tmp_path)
+    assert ledger.documents == 1
+    assert split(corpus(home)["shell__2026-04-28.md"].decode())[0]["commands"] == 4
+    assert "  docker run \\\n    -it \\\n    ubuntu\n" in body(home)
+    assert "$ echo ends \\\n- 09:14:23 $ echo next" in body(home)
+    data = history.encode()
+    found = list(_shell.pieces("/x/.zsh_history", data))
+    assert b"".join(piece for _, piece in found) == data
+    assert [unit for unit, _ in found] == ["2026-04-28"] * 4
+
+
+def test_a_number_behind_a_hash_in_a_command_is_no_time(home: Home, tmp_path: Path) -> None:
+    (tmp_path / ".bash_history").write_text(f"#{AT}\ncat <<X\n#17\nX\n#{AT + 1}\nls\n")
+    assert ingest(home, tmp_path).documents == 1
+    assert "  cat <<X\n  #17\n  X\n" in body(home)
+
+
+def test_a_plain_history_is_its_folders_shells(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "zsh/history"
+    path.parent.mkdir()
+    path.write_text("echo x \\\\\n  y\n")
+    run(home, "shell", trust_stat=False)
+    assert "  echo x \\\n    y\n" in body(home, "undated-zsh")
