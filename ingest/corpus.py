@@ -12,20 +12,17 @@ import os
 from os.path import join
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.files import read_or_none, remove_temporary, sweep_temporaries, sync_and_close, write_temporary
+from core.files import read_or_none, remove_temporary, sweep_temporaries, write_temporary
 from core.home import Home, make_private
+from ingest.syncs import Syncs
 
 if TYPE_CHECKING:
-    import queue
-    import threading
     from collections.abc import Callable, Collection, Container
 
 # A group's bounds: open files (macOS permits a process 256), and bytes held until it has landed. Whoever indexes it
 # meanwhile waits for the first group, and the last one is indexed alone: so they are small.
 _GROUP = 64
 _GROUP_BYTES = 1024 * 1024
-# Syncs at a time share a commit of the file system's journal; more than these gained nothing measurable.
-_SYNCS = 8
 # Looking for so many files costs less than listing some thousands.
 _FEW = 100
 
@@ -36,86 +33,6 @@ class _Staged(NamedTuple):
     data: bytes
     digest: str
     temporary: str
-
-
-class _Syncs:
-    """Syncs files on threads of its own, which start with the second file (by hand: half of what an executor imports).
-
-    One file alone is synced by whoever waits for it, who needs no threads and does not import them.
-    """
-
-    def __init__(self) -> None:
-        self._first: tuple[str, int] | None = None
-        self._waiting: queue.SimpleQueue[tuple[str, int] | None]
-        self._done: queue.SimpleQueue[tuple[str, os.stat_result | BaseException]]
-        self._threads: list[threading.Thread] = []
-        self._under_way = 0
-
-    def add(self, name: str, descriptor: int) -> None:
-        """Have a file synced and closed soon."""
-        if not self._threads:
-            if self._first is None:
-                self._first = name, descriptor
-                return
-            import queue
-
-            self._waiting, self._done = queue.SimpleQueue(), queue.SimpleQueue()
-            first, self._first = self._first, None
-            self._hand_over(*first)
-        self._hand_over(name, descriptor)
-
-    def _hand_over(self, name: str, descriptor: int) -> None:
-        if self._under_way >= len(self._threads) < _SYNCS:
-            import threading
-
-            thread = threading.Thread(target=self._work, name="sync", daemon=True)
-            # Without one more the others do it, and without any whoever adds the file.
-            with contextlib.suppress(RuntimeError):
-                thread.start()
-                self._threads.append(thread)
-        self._under_way += 1
-        if self._threads:
-            self._waiting.put((name, descriptor))
-        else:
-            self._sync(name, descriptor)
-
-    def wait(self) -> dict[str, os.stat_result]:
-        """Name → stat of every file that was added, all of them synced. Raises the first OSError there was."""
-        found: dict[str, os.stat_result] = {}
-        failure: BaseException | None = None
-        if self._first is not None:
-            (name, descriptor), self._first = self._first, None
-            found[name] = sync_and_close(descriptor)
-        while self._under_way:
-            name, result = self._done.get()
-            self._under_way -= 1
-            if isinstance(result, BaseException):
-                failure = failure or result
-            else:
-                found[name] = result
-        if failure is not None:
-            raise failure
-        return found
-
-    def close(self) -> None:
-        """Let the threads finish what was added, and end."""
-        if self._first is not None:
-            (_, descriptor), self._first = self._first, None
-            os.close(descriptor)
-        for _ in self._threads:
-            self._waiting.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def _work(self) -> None:
-        while (item := self._waiting.get()) is not None:
-            self._sync(*item)
-
-    def _sync(self, name: str, descriptor: int) -> None:
-        try:
-            self._done.put((name, sync_and_close(descriptor)))
-        except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
-            self._done.put((name, error))
 
 
 class Corpus:
@@ -138,7 +55,7 @@ class Corpus:
         if sweep:
             sweep_temporaries(self.folder)
         self._landed = landed
-        self._syncs = _Syncs()
+        self._syncs = Syncs()
         self._staged: dict[str, _Staged] = {}
         self._bytes = 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from os.path import dirname
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import zstandard
 
 from core.files import remove_temporary, write_temporary
 from core.home import make_private
+from ingest.syncs import Syncs
 
 if TYPE_CHECKING:
     import queue
@@ -25,11 +27,12 @@ class Packing:
 
     zstd works without Python's lock, and takes an eighth of the time that parsing does. One object alone is packed by
     whoever waits for it, as a hook does. What fails is raised by ``wait``, each time, and nothing is written after it.
+    Objects are synced while the next are packed.
     """
 
     def __init__(self) -> None:
-        self.written: set[str] = set()
-        """The files that were made, for whoever brings them to the disk; read after ``wait``."""
+        self._syncs = Syncs()
+        self._folders: set[str] = set()
         self._first: tuple[str, bytes] | None = None
         self._waiting: queue.Queue[tuple[str, bytes] | None]
         self._thread: threading.Thread | None = None
@@ -66,12 +69,23 @@ class Packing:
         if self._failure is not None:
             raise self._failure
 
+    def sync(self) -> None:
+        """Return once all that was added is on the disk, by its name. Raises OSError."""
+        self.wait()
+        self._syncs.wait()
+        with contextlib.suppress(OSError):  # file systems that sync no folders are left to their own timing
+            for folder in self._folders:
+                self._syncs.add(folder, os.open(folder, os.O_RDONLY))
+            self._syncs.wait()
+        self._folders.clear()
+
     def close(self) -> None:
         """Let the thread finish what was added, and end."""
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join()
             self._thread = None
+        self._syncs.close()
 
     def _work(self) -> None:
         while (item := self._waiting.get()) is not None:
@@ -92,10 +106,11 @@ class Packing:
         make_private(folder)
         packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)
         temporary, descriptor = write_temporary(folder, packed)
-        os.close(descriptor)
         try:
             os.rename(temporary, target)
         except BaseException:
+            os.close(descriptor)
             remove_temporary(temporary)
             raise
-        self.written.add(target)
+        self._folders.add(folder)
+        self._syncs.add(target, descriptor)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-from os.path import dirname, join
+from os.path import join
 from typing import TYPE_CHECKING
 
-from core.files import sync, sync_folder
 from core.home import Home, make_private
 from core.version import REDACTION
 from ingest.archive import (
@@ -119,14 +117,7 @@ class Archive:
 
     def sync(self) -> None:
         """Bring the objects that were put to the disk. Raises OSError."""
-        self.settle()
-        written = self._packing.written
-        for target in written:
-            with contextlib.suppress(FileNotFoundError):
-                sync(target)
-        for folder in {dirname(target) for target in written}:
-            sync_folder(folder)
-        written.clear()
+        self._packing.sync()
 
     def commit(self) -> None:
         """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
