@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.text import one_line
 from ingest import rawfiles
 from ingest._cursor_composer import NAME, path_of
+from ingest._cursor_copies import AGENT
 from ingest._cursor_text import cell, message, workspace_name
 from ingest.reading import BROKEN, Reading
 from ingest.rows import Names
@@ -42,6 +43,7 @@ def read(connection: apsw.Connection, reading: Reading) -> None:
     about = _about(connection, reading, [])  # kept with the rows, where these are
     root = _raw(blobs.get(string(about.get("latestRootBlobId"))))
     session = Session(_unit(about, reading.path), NAME)
+    session.rank = AGENT
     title = string(about.get("name"))
     session.title = string(about.get("title")) if title in ("", "New Agent") else title
     for key in ("createdAt", "createdAtMs", "updatedAtMs"):

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from core.text import one_line
+from ingest._cursor_copies import EDITOR
 from ingest._cursor_text import answer, typed, where
 from ingest.reading import BROKEN, Reading
 from ingest.sessions import Session
@@ -23,6 +24,7 @@ class Composer:
         self._reading = reading
         self._data = data
         self.session = session = Session(one_line(name, 4000), NAME)
+        session.rank = EDITOR
         session.title = string(data.get("name"))
         session.seen(moment(data.get("createdAt")))
         place = mapping(mapping(data.get("workspaceIdentifier")).get("uri"))

@@ -173,9 +173,9 @@ def _part(
     if model:
         session.models.add(one_line(model, 200))
     if kind == "text":
-        text = string(block.get("text"))
-        if text.strip() != "[REDACTED]":
-            session.say(text, at, name)
+        # Where it stood, Cursor has taken out what the model thought.
+        lines = [line for line in string(block.get("text")).split("\n") if line.strip() != "[REDACTED]"]
+        session.say("\n".join(lines), at, name)
     elif kind in ("thinking", "reasoning"):
         session.think(string(block.get("thinking")) or string(block.get("text")), at, name)
     elif kind in ("tool_use", "tool_call", "tool-call"):

@@ -19,7 +19,7 @@ from ingest.values import mapping, string
 
 NAME = "cursor"
 FOREIGN = "not a Cursor transcript"
-_FIELDS = frozenset(("role", "message", "timestamp", "createdAt", "id", "type", "status"))
+_FIELDS = frozenset(("role", "message", "content", "timestamp", "createdAt", "id", "type", "status"))
 _DROPPED = frozenset(("turn_ended", "turn_started", "metadata"))
 _ROLES = {"user:": "user", "human:": "user", "assistant:": "assistant", "A:": "assistant", "system:": "system"}
 
@@ -55,17 +55,20 @@ def _records(source: records.Records, reading: Reading) -> None:
             continue
         line, record = item
         role, inner = record.get("role"), record.get("message")
+        if type(role) is not str and type(mapping(inner).get("role")) is str:
+            role = mapping(inner)["role"]
+            record = {**record, "role": role}
         if type(role) is not str:
             kind = record.get("type")
             if kind not in _DROPPED:
                 reading.count(f"record {one_line(kind, 60)}" if type(kind) is str else "record without role", line)
             continue
-        recognised = recognised or type(inner) is dict
+        recognised = recognised or type(inner) is dict or "content" in record
         for name in sorted(record.keys() - _FIELDS):
             reading.count(f"record: field {one_line(name, 60)}", line, record[name])
         session.records += 1
         try:
-            content = mapping(inner).get("content") if type(inner) is dict else inner
+            content = mapping(inner).get("content") if type(inner) is dict else inner or record.get("content")
             message(session, reading, record, line, content=content)
         except BROKEN as error:
             reading.broken(error, line)

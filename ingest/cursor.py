@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.files import SourceFile
     from ingest.reading import Reading
+    from ingest.sessions import Session
     from ingest.state import FileRow
 
 NAME = "cursor"
@@ -47,6 +48,14 @@ def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_
     from ingest.files import pending as not_as_known
 
     return not_as_known(files, known, trust_stat=trust_stat)
+
+
+def compose(unit: str, parts: list[Session], link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
+    """As ``ingest.sessions.compose``; what a conversation's transcript repeats of its database stands once."""
+    from ingest import sessions
+    from ingest._cursor_copies import once
+
+    return sessions.compose(unit, once(parts), link, mtime_ns)
 
 
 def parse(path: str) -> Iterator[Document | Failure]:

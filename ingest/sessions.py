@@ -6,6 +6,7 @@ order. Copies are united, turns made and titles found by the same code as Claude
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from core import clock
@@ -49,7 +50,8 @@ class Session:
     ``uuids``: what its records are called, of all that were ever in the file, so that a longer copy is known for one;
     ``removed``: those of them that were taken back. ``first``/``last``: bounds of the conversation, as
     ``ingest.values.instant`` gives them. ``title`` is a person's or a machine's, ``task`` what a subagent was asked
-    for; ``extra`` holds fields of this source, in their order.
+    for; ``extra`` holds fields of this source, in their order. ``rank`` tells kinds of places apart of which one knows
+    more of a session than another (``ingest._cursor_copies``).
     """
 
     __slots__ = (
@@ -65,6 +67,7 @@ class Session:
         "last",
         "models",
         "parent",
+        "rank",
         "records",
         "removed",
         "repeated",
@@ -83,7 +86,7 @@ class Session:
         self.source = source
         self.uuids: set[str] = set()
         self.removed: set[str] = set()
-        self.records = self.repeated = 0
+        self.records = self.repeated = self.rank = 0
         self.digest = ""
         self.first = self.last = ""
         self.title = self.cwd = self.branch = self.slug = self.version = ""
@@ -97,6 +100,15 @@ class Session:
     def events(self) -> list[Event]:
         """What the unit's document may show, in order; a ``Gap`` where it is too long."""
         return self._window.events()
+
+    def showing(self, events: list[Event]) -> Session:
+        """A copy that shows these events alone."""
+        other = copy.copy(self)
+        other.extra = dict(self.extra)
+        other._window = Window(MAX_DOCUMENT)
+        for event in events:
+            other._window.add(event)
+        return other
 
     def seen(self, at: str) -> None:
         """Let the conversation reach to ``at``, an ``instant`` or ""."""

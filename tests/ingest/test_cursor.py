@@ -211,3 +211,55 @@ def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
     assert first.ingested + sum(first.skipped.values()) == first.seen
     assert (first.failed_files, first.failed_records) == (0, 0)
     assert ingest(home, place).written == 0
+
+
+def transcript(folder: Path, name: str, *records: Record) -> Path:
+    path = folder / f"projects/home-me-api/agent-transcripts/{name}/{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def spoke(role: str, *content: Any) -> Record:
+    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+    return {"role": role, "message": {"content": parts}}
+
+
+def test_a_conversation_and_its_transcript_say_each_thing_once(home: Home, tmp_path: Path) -> None:
+    heads = [{"bubbleId": name} for name in ("b1", "b2", "b3", "b4")]
+    tool = {"name": "run_terminal_cmd", "params": '{"command": "npm test"}', "status": "completed"}
+    rows = {
+        "composerData:c1": {"name": "The race", "createdAt": AT, "fullConversationHeadersOnly": heads},
+        "bubbleId:c1:b1": {"type": 1, "text": "continue", "createdAt": AT + 1000},
+        "bubbleId:c1:b2": {"type": 2, "text": "", "toolFormerData": tool, "createdAt": AT + 2000},
+        "bubbleId:c1:b3": {"type": 2, "text": "Both  read it.", "createdAt": AT + 3000},
+        "bubbleId:c1:b4": {"type": 1, "text": "continue", "createdAt": AT + 4000},
+    }
+    database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    ran = {"type": "tool_use", "name": "Shell", "input": {"command": "npm test"}}
+    late = {"type": "tool_use", "name": "Shell", "input": {"command": "npm run late"}}
+    transcript(
+        tmp_path, "c1", spoke("user", "<user_query>\ncontinue\n</user_query>"), spoke("assistant", ran),
+        spoke("assistant", "Both read it.\n\n[REDACTED]"), spoke("user", "<user_query>continue</user_query>"),
+        spoke("assistant", "Not in the database.", late), {"type": "turn_ended", "status": "success"},
+    )  # fmt: skip
+    ledger = ingest(home, tmp_path)
+    assert (ledger.documents, ledger.unknown) == (1, {})
+    meta, body = document(home, "c1")
+    assert meta.get("surface") is None
+    said = ("continue", "npm test", "Both read it.", "Not in the database.", "npm run late", "[REDACTED]")
+    body = " ".join(body[body.index("## [1]") :].split())
+    assert [body.count(text) for text in said] == [2, 1, 1, 1, 1, 0]
+    assert ingest(home, tmp_path).written == 0
+    before = corpus(home)
+    run(home, "cursor", trust_stat=False, rebuild=True, from_archive=True)
+    assert corpus(home) == before
+
+
+def test_a_transcript_of_other_forms_is_read(home: Home, tmp_path: Path) -> None:
+    asked = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "Why nested?"}]}}
+    transcript(tmp_path, "c2", asked, {"role": "assistant", "content": "Flat it is."})
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home, "c2")[1]
+    assert "Why nested?" in body
+    assert "Flat it is." in body
