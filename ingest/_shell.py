@@ -37,6 +37,8 @@ _MAX_COMMAND = 20_000
 # Commands that are told harmless at once: enough that the test costs little each.
 _BATCH = 256
 _DAY_S = 86_400
+# So many bytes tell where in a history that was longer this one begins.
+_SAME = 512
 # HH:MM and SS, looked up: formatting them for each command took as long as all the rest of a document.
 _MINUTES = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(24 * 60)]
 _SECONDS = [f"{second:02}" for second in range(60)]
@@ -153,14 +155,20 @@ def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         yield _unit(at, kind), data[start:]
 
 
-def dropped(path: str, before: Iterable[bytes], now: bytes) -> bytes:
-    """The commands of texts ``before`` that the text ``now`` has not, as a history of the same kind."""
-    there = {piece for _, piece in _commands_of(path, now)}
-    gone = [(dated, piece) for data in before for dated, piece in _commands_of(path, data) if piece not in there]
+def dropped(path: str, held: bytes, before: bytes, now: bytes) -> bytes:
+    """A history of the commands of ``held``, and of those that ``before`` has beyond them and ``now`` has not."""
+    start = before.find(now[:_SAME])
+    if start > 0 and before[start - 1 : start] == b"\n" and now.startswith(before[start:]):
+        before, there = before[:start], set()  # as a history that is full goes on
+    else:
+        there = {piece for _, piece in _commands_of(path, now)}
+    known = list(_commands_of(path, held))
+    there.update(piece for _, piece in known)
+    known += [each for each in _commands_of(path, before) if each[1] not in there]
     # Bash takes a line that follows a time for part of that command; by a zsh history's first line its kind is told.
     dated_first = _kind(path, now) != "bash"
-    gone.sort(key=lambda each: each[0] is not dated_first)
-    return b"".join(piece + b"\n" for _, piece in gone)
+    known.sort(key=lambda each: each[0] is not dated_first)
+    return b"".join(piece + b"\n" for _, piece in known)
 
 
 def _commands_of(path: str, data: bytes) -> Iterator[tuple[bool, bytes]]:

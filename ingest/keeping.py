@@ -205,11 +205,11 @@ class Keeping:
         """Whether the part of a unit was forgotten or is excluded."""
         return bool(self._withheld(unit, reading))
 
-    def dropped(self, path: str, before: Iterable[bytes], now: bytes) -> bytes:
-        """What a history that drops its oldest commands held ``before`` and holds no more."""
+    def dropped(self, path: str, held: bytes, before: bytes, now: bytes) -> bytes:
+        """What a history has dropped: ``held``, by then, and since then what of ``before`` is not in ``now``."""
         from ingest import sharing
 
-        return sharing.dropped(self._source, path, before, now)
+        return sharing.dropped(self._source, path, held, before, now)
 
     def left(self, reading: Reading, data: bytes) -> bytes:
         """What of a file's bytes belongs to the parts that a reading still has; nothing where that cannot be told."""

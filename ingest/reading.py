@@ -269,10 +269,11 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes)
     recorder = None if before is None else keeping.recorder(path, version=1)
     if before is None or recorder is None:
         return
-    held = [b"".join(rawfiles.held(recorder.folder, entry)) for entry in (recorder.before, before) if entry is not None]
-    if now.startswith(held[-1]) and len(held) == 1:
+    was = b"".join(rawfiles.held(recorder.folder, before))
+    if now.startswith(was):
         return
-    gone = keeping.dropped(path, held, now)
+    held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))
+    gone = keeping.dropped(path, held, was, now)
     if gone:
         recorder.whole(gone)
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)

@@ -57,13 +57,13 @@ def without(source: str, path: str, data: bytes, is_gone: Callable[[str], bool])
     return b"".join(piece for unit, piece in pieces(source, path, data) or () if unit and not is_gone(unit))
 
 
-def dropped(source: str, path: str, before: Iterable[bytes], now: bytes) -> bytes:
-    """The pieces of what a file held ``before``, as the archive has it, that it holds no more."""
+def dropped(source: str, path: str, held: bytes, before: bytes, now: bytes) -> bytes:
+    """What a file has dropped: ``held``, known before, and the pieces that it had ``before`` and has no more."""
     if source != "shell":
-        return b""
+        return held
     from ingest import _shell
 
-    return _shell.dropped(path, before, now)
+    return _shell.dropped(path, held, before, now)
 
 
 def beside(source: str, path: str) -> list[str]:

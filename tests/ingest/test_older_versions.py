@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,36 @@ def test_what_a_history_of_a_shell_drops_stays(home: Home, folder: Path, name: s
     assert versions(home, "shell") == [0, 1]
     before = corpus(home)
     assert from_the_archive_alone(home, "shell", folder) == before
+
+
+@given(
+    st.sampled_from(sorted(COMMANDS)),
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["ls", "cd x", "make", "git st"])), min_size=1, max_size=12),
+    st.lists(st.tuples(st.integers(0, 11), st.integers(1, 6)), min_size=1, max_size=5),
+)
+@settings(max_examples=25, deadline=None)
+def test_no_command_is_lost_whatever_a_history_drops_or_takes_back(
+    name: str, commands: list[tuple[int, str]], windows: list[tuple[int, int]]
+) -> None:
+    told: list[tuple[int, str]] = []
+    for later, said in commands:
+        told.append(((told[-1][0] if told else SECONDS) + later * 20_000, said))
+    with tempfile.TemporaryDirectory() as place:
+        home, path = Home(f"{place}/home"), Path(place, "originals", name)
+        home.make()
+        path.parent.mkdir()
+        seen: set[tuple[int, str]] = set()
+        for start, count in windows:
+            window = told[start % len(told) :][:count]
+            seen.update(window)
+            path.write_text("".join(COMMANDS[name](at, said) for at, said in window), encoding="utf-8")
+            os.utime(path, (SECONDS + len(seen), SECONDS + len(seen)))
+            run(home, "shell", [str(path.parent)], trust_stat=False)
+            assert rebuilt(home, "shell") == corpus(home)
+        stamps = "%H:%M:%S " if name != ".plain_bash_history" else ""
+        lines_ = b"\n".join(corpus(home).values()).decode().splitlines()
+        for at, said in seen:
+            assert f"- {time.strftime(stamps, time.gmtime(at))}$ {said}" in lines_
 
 
 def test_a_day_that_a_history_has_dropped_is_forgotten_too(home: Home, folder: Path) -> None:
