@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import re
 from array import array
+from functools import lru_cache
 from itertools import pairwise
 
 from core import frontmatter
 from qmd import cjk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 WORDS = 200
 _LONGEST_LINE = 300
 # Text without spaces (minified code, CJK) counts a word every so many characters.
 _CHARACTERS_A_WORD = 24
 
-# A capital after a small letter (getUser), or the last of several before small ones (HTTPServer).
-_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|[A-Z][a-z][a-z])")
+# The parts of an identifier, how long it may be, and what it ends before.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MAX_IDENTIFIER = 100
+_BEYOND = re.compile(r"[\W_]")
 
-# By character: bit 0 for what a hump's capital may follow, bits 1 and 3 for a capital.
-_KINDS = bytes(0b1010 if chr(i).isupper() else int(chr(i).isalnum()) for i in range(128)) + bytes(128)
+# By character what it is in a hump: a capital, a small letter, a digit, or nothing.
+_KINDS = b" " * 48 + b"0" * 10 + b" " * 7 + b"A" * 26 + b" " * 6 + b"a" * 26 + b" " * 133
+# A hump's capital stands after a small letter or a digit (getUser), or is the last of several before small ones
+# (HTTPServer): the kinds it is told by, and where in them it stands.
+_HUMPS = ((b"aA", 1), (b"0A", 1), (b"AAaa", 0))
 
 
 def cut(text: str) -> array[int]:
@@ -59,34 +67,56 @@ def bodies(text: str, bounds: array[int]) -> list[str]:
     return [text[start:end] for start, end in pairwise(bounds)]
 
 
+class Cut:
+    """A text, its passages' ``bounds``, and ``rows``: each passage as indexed, and the words inside its identifiers."""
+
+    __slots__ = ("bounds", "rows", "text")
+
+    def __init__(self, text: str, bounds: array[int], rows: list[tuple[str, str]]) -> None:
+        self.text = text
+        self.bounds = bounds
+        self.rows = rows
+
+
+def of(text: str) -> Cut:
+    """The passages of a text, ready to be indexed."""
+    bounds = cut(text)
+    found = bodies(text, bounds)
+    words = map(inner_words, found)
+    spaced = map(cjk.normalize, found) if cjk.has_cjk(text) else found
+    return Cut(text, bounds, list(zip(spaced, words, strict=True)))
+
+
 def inner_words(text: str) -> str:
     """The words inside camel-case identifiers, which FTS5's tokenizer keeps whole: getUserName → get User Name."""
-    if not _may_have_humps(text):
-        return ""
+    kinds = text.encode("latin-1", "replace").translate(_KINDS)
+    humps = [hump for kind in _HUMPS if kind[0] in kinds for hump in _humps(kinds, *kind)]
     found: list[str] = []
     end = 0
-    for match in _HUMP.finditer(text):
-        if match.start() < end:
+    for capital, least in sorted(humps):
+        if capital < end:
             continue
-        start = match.start()
-        while start > end and text[start - 1].isalnum() and match.start() - start < _MAX_IDENTIFIER:
+        start = capital
+        while start > end and text[start - 1].isalnum() and capital - start < _MAX_IDENTIFIER:
             start -= 1
-        end = match.end()
-        while end < len(text) and text[end].isalnum() and end - start < _MAX_IDENTIFIER:
-            end += 1
-        found.extend(_PART.findall(text[start:end]))
+        stop = min(len(text), max(least, start + _MAX_IDENTIFIER))
+        beyond = _BEYOND.search(text, least, stop)
+        end = beyond.start() if beyond else stop
+        found.append(_parts(text[start:end]))
     return " ".join(found)
 
 
-def _may_have_humps(text: str) -> bool:
-    """Whether any capital follows a letter or a digit at once, in half the time of a regular expression.
+def _humps(kinds: bytes, kind: bytes, capital: int) -> Iterator[tuple[int, int]]:
+    """(where the capital stands, where what tells it ends) for each time that ``kind`` does."""
+    at = kinds.find(kind)
+    while at >= 0:
+        yield at + capital, at + len(kind)
+        at = kinds.find(kind, at + 1)
 
-    The text is a number whose bytes are its characters' kinds. A kind's bits 0, 1 and 3 fall, moved by 7, upon bits 1,
-    2 and 4 of the next byte and, moved by 6, upon 2, 3 and 5; kinds have no others than 0, 1 and 3, so that a bit is
-    left only where 0 falls upon 1 (a small letter or a digit, then a capital) or 1 upon 3 (two capitals).
-    """
-    kinds = int.from_bytes(text.encode("latin-1", "replace").translate(_KINDS), "big")
-    return bool(kinds & (kinds >> 7 | kinds >> 6))
+
+@lru_cache(4096)
+def _parts(identifier: str) -> str:
+    return " ".join(_PART.findall(identifier))
 
 
 def _characters_a_word(line: str) -> int:

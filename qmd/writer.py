@@ -110,22 +110,27 @@ def put(
     status: os.stat_result,
     *,
     merge: bool = True,
+    batch: Batch | None = None,
+    cut: passages.Cut | None = None,
 ) -> bool:
     """Index one file whose bytes are at hand; returns whether the index changed.
 
     For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
-    cost later is left to ``qmd.segments.merge``.
+    cost later is left to ``qmd.segments.merge``. With a ``batch``, its full text is searchable once that has ended.
+    ``cut``: what ``passages.of`` makes of its text, where that is at hand.
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
-    text = data.decode("utf-8", "replace")
+    text = cut.text if cut else data.decode("utf-8", "replace")
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection), Merging(connection, merge):
         before = known(connection, collection, relative)
+        if batch and before:
+            batch.rows.write()  # what is taken out may be among them
         embedded = _has_vectors(connection, before)
         if not text or text.isspace():
             changed = deactivate(connection, before)
         else:
-            changed = index(connection, collection, relative, text, status, checked, before)
+            changed = index(connection, collection, relative, text, status, checked, before, batch, cut)
             embedded |= _has_vectors(connection, known(connection, collection, relative))
         if changed and alone:
             _recount(connection, embedded)
@@ -183,11 +188,12 @@ def index(
     checked_ns: int,
     before: tuple[Any, ...] | None,
     batch: Batch | None = None,
+    cut: passages.Cut | None = None,
 ) -> bool:
     """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
 
     ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path. With a ``batch``, its
-    full text is searchable once that has ended.
+    full text is searchable once that has ended. ``cut``: what ``passages.of`` makes of it, where that is at hand.
     """
     rows = batch.rows if batch else Rows(connection)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -213,7 +219,7 @@ def index(
         rows.document(identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), cjk.normalize(text))
         if before and before[1] != digest:
             _release(connection, before[1])
-    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, new=not before)
+    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, cut, new=not before)
     if batch is None:
         rows.write()
     stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
@@ -237,11 +243,19 @@ def _put(connection: apsw.Connection, update: str, insert: str, bindings: tuple[
 
 
 def derive(
-    connection: apsw.Connection, identity: int, digest: str, text: str, mtime: int, rows: Rows, *, new: bool = False
+    connection: apsw.Connection,
+    identity: int,
+    digest: str,
+    text: str,
+    mtime: int,
+    rows: Rows,
+    cut: passages.Cut | None = None,
+    *,
+    new: bool = False,
 ) -> bool:
     """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there.
 
-    A ``new`` document has a number that none had before, and so no facts.
+    A ``new`` document has a number that none had before, and so no facts. ``cut``: as ``index`` is given it.
     """
     query = "SELECT hash FROM brain_facts WHERE document_id = ?"
     row = None if new else connection.execute(query, (identity,)).fetchone()
@@ -257,12 +271,11 @@ def derive(
         )
     if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
         return not fresh
-    bounds = passages.cut(text)
+    cut = cut or passages.of(text)
     first: int = connection.execute(NEXT_ID).get or 1
-    connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, bounds.tobytes()))
-    spaced = cjk.has_cjk(text)
-    for rowid, body in enumerate(passages.bodies(text, bounds), first):
-        rows.passage(rowid, cjk.normalize(body) if spaced else body, passages.inner_words(body))
+    connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, cut.bounds.tobytes()))
+    for rowid, (body, words) in enumerate(cut.rows, first):
+        rows.passage(rowid, body, words)
     return True
 
 

@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from ingest.ledger import Ledger
+    from qmd.passages import Cut
     from qmd.update import Changes
     from runtime.pending_queue import PendingQueue
 
     Progress = Callable[[int, int, str], None]
+    # Collection, path below it, bytes, stat, and its passages if they are cut.
+    _Item = tuple[str, str, bytes, os.stat_result, Cut | None]
 
 _GIVEN = "claude"
 _COMMITS = "git"
@@ -365,7 +368,7 @@ class _Indexer:
 
     SQLite works without Python's lock, so the two share two cores. The queue is short: parsing waits for the index
     rather than filling memory. What fails there is raised by ``put`` or at the end of the ``with``. The thread starts
-    with the first document: most runs have none.
+    with the first document: most runs have none. Where it lags behind, whoever parses cuts the passages for it.
     """
 
     # A group of the corpus's (``ingest.corpus``), as a rule: the next one is made while this one is indexed.
@@ -373,7 +376,7 @@ class _Indexer:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._waiting: queue.Queue[tuple[str, str, bytes, os.stat_result] | None] | None = None
+        self._waiting: queue.Queue[_Item | None] | None = None
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
@@ -403,9 +406,14 @@ class _Indexer:
             self._waiting = queue.Queue(self._WAITING)
             self._thread = threading.Thread(target=self._work, args=(self._waiting,), name="indexer", daemon=True)
             self._thread.start()
-        self._waiting.put((collection, relative, data, status))
+        cut: Cut | None = None
+        if self._waiting.qsize() >= self._WAITING // 2:
+            from qmd import passages
 
-    def _work(self, waiting: queue.Queue[tuple[str, str, bytes, os.stat_result] | None]) -> None:
+            cut = passages.of(data.decode("utf-8", "replace"))
+        self._waiting.put((collection, relative, data, status, cut))
+
+    def _work(self, waiting: queue.Queue[_Item | None]) -> None:
         from qmd.writer import Batch, put
 
         batch = Batch(self._connection)
@@ -414,7 +422,7 @@ class _Indexer:
                 continue  # the queue is emptied, so that the other side never waits for ever
             try:
                 with batch:
-                    put(self._connection, *item)
+                    put(self._connection, *item[:4], batch=batch, cut=item[4])
             except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
                 self._failure = error
         if self._failure is None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from core.document import Timestamp, render, split
 from core.files import read_or_none, write_atomic
 from core.redaction import clean
-from core.redaction.leaves import clean_leaves
 from core.version import REDACTION
 
 if TYPE_CHECKING:
@@ -69,6 +68,8 @@ def document(data: bytes, counts: dict[str, int]) -> bytes:
         text = data.decode()
     except UnicodeDecodeError:
         return data
+    from core.redaction.leaves import clean_leaves  # late, as its rules are: a new home has no document
+
     meta, body = split(text)
     cleaned_body = clean(body, counts)
     cleaned_meta: dict[str, Any] = clean_leaves(meta, counts)
