@@ -20,6 +20,7 @@ from core.text import clean, one_line
 from ingest import _codex_human as human
 from ingest import _codex_names as names
 from ingest import _codex_outcomes as outcomes
+from ingest import _codex_state as state
 from ingest import _codex_turn_items as turn_items
 from ingest import _codex_vocabulary as known
 from ingest import rawfiles, records
@@ -41,6 +42,8 @@ def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if path.endswith(".json"):
         return whole(path, _document, FOREIGN)
+    if path.endswith(".sqlite"):
+        return state.read(path)
     return lines(path, _pass_over if basename(path) == names.FILE else _take, FOREIGN)
 
 

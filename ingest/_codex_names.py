@@ -1,17 +1,19 @@
 """What Codex's sessions are called: ``session_index.jsonl`` beside ``sessions``, to which every naming adds a line.
 
 A line is ``{id, thread_name, updated_at}``; the last one of an id counts
-(https://github.com/openai/codex, codex-rs/rollout/src/session_index.rs). Since 2026 the name is written into the
-transcript too, before that only here: a session may be renamed without its transcript changing.
+(https://github.com/openai/codex, codex-rs/rollout/src/session_index.rs). For some versions of 2026 the name is written
+into the transcript too; since 0.144 it is in a database (``ingest._codex_state``), which counts where it has one. A
+session may thus be renamed without its transcript changing.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from os.path import basename, dirname, isfile, join
+from os.path import basename, dirname, isdir, isfile, join
 from typing import TYPE_CHECKING, Any
 
+from ingest import _codex_state as state
 from ingest import rawfiles, records
 from ingest.values import moment, string
 
@@ -26,6 +28,8 @@ INDEX = "index of sessions"
 # A transcript lies four folders below the index, ``rollout_segments`` some more.
 _ABOVE = 7
 _MAX = 64 * 1024 * 1024
+# Later than any time of a name in a transcript.
+_ALWAYS = "9999-12-31T00:00:00.000"
 # Index → (what it was like, id → (when, name)): one file names all sessions.
 _known: dict[str, tuple[tuple[int, int, int], dict[str, tuple[str, str]]]] = {}
 
@@ -33,15 +37,17 @@ _known: dict[str, tuple[tuple[int, int, int], dict[str, tuple[str, str]]]] = {}
 Name = tuple[str, str]
 
 
-def above(path: str) -> str:
-    """The index of the sessions that a file or folder is one of, or ""."""
+def above(path: str) -> list[str]:
+    """The index and the database that name the sessions of which a file or folder is one, those that exist."""
     for _ in range(_ABOVE):
-        if isfile(join(path, FILE)):
-            return join(path, FILE)
-        if path == dirname(path):
-            break
+        index = join(path, FILE)
+        found = [index] if isfile(index) else []
+        if found or any(isdir(join(path, name)) for name in ("sessions", "archived_sessions")):
+            found += filter(None, [state.database(path)])
+        if found or path == dirname(path):
+            return found
         path = dirname(path)
-    return ""
+    return []
 
 
 def of(path: str, unit: str) -> tuple[Name, list[Callable[[], None]]]:
@@ -54,7 +60,12 @@ def of(path: str, unit: str) -> tuple[Name, list[Callable[[], None]]]:
             return _entry(json.loads(rawfiles.load(beside(path))))[1], []
         except (OSError, ValueError, RecursionError):
             return ("", ""), []
-    at, name = _read(above(dirname(path))).get(unit, ("", ""))
+    at, name = "", ""
+    for place in above(dirname(path)):
+        if not state.is_state(place):
+            at, name = _read(place).get(unit, ("", ""))
+        elif unit in (given := state.names(place)):
+            at, name = _ALWAYS, given[unit]
     if not name:
         return ("", ""), []
     line = json.dumps({"id": unit, "thread_name": name, "updated_at": at}).encode()
@@ -70,7 +81,12 @@ def renamed(files: Sequence[SourceFile], known: Mapping[str, FileRow], indexes: 
     """Those of ``files`` whose sessions were named since ``indexes`` were read last, as ``known`` has them."""
     ids: set[str] = set()
     for path in indexes:
-        ids |= _since(path, known.get(path))
+        row = known.get(path)
+        if state.is_state(path):
+            before = json.loads(row.notes).get("marks") if row is not None and row.notes else None
+            ids |= state.renamed(path, before or {})
+        else:
+            ids |= _since(path, row)
     return [file for file in files if not file.skip and _id(file.path) in ids] if ids else []
 
 
@@ -90,8 +106,6 @@ def _since(path: str, row: FileRow | None) -> set[str]:
 
 
 def _read(path: str) -> dict[str, Name]:
-    if not path:
-        return {}
     try:
         status = os.stat(path)
         stamp = (status.st_size, status.st_mtime_ns, status.st_ino)

@@ -360,6 +360,8 @@ def notes(reading: Reading) -> str | None:
         said["recovered"] = reading.recovered
     if reading.redacted:
         said["redacted"] = reading.redacted
+    if reading.marks:
+        said["marks"] = reading.marks
     if reading.failed_reasons and reading.failed is None:
         said["failed"] = reading.failed_reasons
         said["failures"] = [(failure.reason, failure.detail[:200], failure.line) for failure in reading.failures]

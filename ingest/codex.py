@@ -34,14 +34,15 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
     """Every transcript below the roots, sorted by path; not a compressed one whose plain form lies beside it.
 
-    The index that names the sessions is among them, also where it lies above the roots.
+    The index and the database that name the sessions are among them, also where they lie above the roots.
     """
     from ingest._codex_names import above
+    from ingest.databases import with_logs
     from ingest.files import walk
 
     places = list(roots)
-    indexes = [index for place in places if (index := above(place))]
-    files = walk([*places, *indexes], _is_wanted, _NOT_TRANSCRIPTS, {})
+    indexes = [index for place in places for index in above(place)]
+    files = list(with_logs(walk([*places, *indexes], _is_wanted, _NOT_TRANSCRIPTS, {})))
     there = {file.path for file in files}
     for file in files:
         if not file.skip and file.path.endswith(".zst") and file.path.removesuffix(".zst") in there:
@@ -67,9 +68,14 @@ def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_
     return new + [file for file in renamed(files, known, indexes) if file.path not in there]
 
 
+def is_restless(path: str) -> bool:
+    """Whether a file is written to whenever Codex runs, whatever it says of sessions: that is no news."""
+    return path.endswith(".sqlite")
+
+
 def is_index(path: str) -> bool:
     """Whether a file is no transcript, but says what the sessions are called."""
-    return path.endswith("/session_index.jsonl")
+    return path.endswith(("/session_index.jsonl", ".sqlite"))
 
 
 def parse(path: str) -> Iterator[Document | Failure]:

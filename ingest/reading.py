@@ -38,6 +38,7 @@ class Reading:
     ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe the prefix that
     was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what was not
     understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
+    ``marks``: what the file says of sessions that lie elsewhere, as digests (``ingest._codex_state``);
     ``failures`` holds the first of ``failed_reasons``; ``stays``: there was more of it, and the archive keeps that;
     ``taken``: the units whose parts were handed over; ``withheld``: why others of them were left out.
     """
@@ -49,6 +50,7 @@ class Reading:
         "failed_reasons",
         "failures",
         "inode",
+        "marks",
         "mtime_ns",
         "parts",
         "path",
@@ -77,6 +79,7 @@ class Reading:
         self.versions: list[str] = []
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
+        self.marks: dict[str, str] = {}
         self.consumed = self.size = self.mtime_ns = self.inode = 0
         self.digest = ""
 

@@ -98,7 +98,9 @@ def run(
         ledger.finished = int(time.time())
         ledger.write(home)
         if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
-            pulse.write(home, source_name, own_places, files, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
+            is_restless = getattr(source, "is_restless", lambda _: False)
+            calm = [file for file in files if not is_restless(file.path)]
+            pulse.write(home, source_name, own_places, calm, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
     return ledger
 
 

@@ -6,11 +6,12 @@ import json
 import os
 from pathlib import Path
 
+import apsw
 import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest import archive, codex, forgetting
+from ingest import archive, codex, forgetting, pulse
 from ingest.run import run, waiting
 from tests.ingest.test_codex import NAME, OTHER, SESSION, Rollout, document, ingest, save
 from tests.ingest.transcripts import corpus
@@ -161,3 +162,79 @@ def test_the_name_of_a_forgotten_session_is_archived_by_no_later_run(home: Home,
 def test_a_file_that_is_only_called_so_elsewhere_is_no_index(tmp_path: Path) -> None:
     assert codex.is_index("/a/session_index.jsonl")
     assert not codex.is_index("/a/my_session_index.jsonl")
+
+
+def stored(folder: Path, *rows: tuple[str, str | None, str, str], number: int = 5) -> Path:
+    """Codex's own database; rows of (id, name, title, first prompt)."""
+    path = folder / f"state_{number}.sqlite"
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "create table if not exists threads(id text primary key, rollout_path text, title text not null,"
+        " first_user_message text not null default '', name text)"
+    )
+    for unit, name, title, first in rows:
+        values = (unit, title, first, name)
+        connection.execute(
+            "insert or replace into threads(id, title, first_user_message, name) values(?, ?, ?, ?)", values
+        )
+    connection.close()
+    return path
+
+
+def test_a_name_in_the_database_wins_over_the_index_and_the_first_prompt(home: Home, place: Path) -> None:
+    named(place, SESSION, "By the index")
+    stored(place, (SESSION, "Old", "Why a?", "Why a?"), number=4)
+    stored(place, (SESSION, "By the database", "Why a?", "Why a?"), (OTHER, None, "Why b?", "Why b?"))
+    ledger = ingest(home, place)
+    assert (title(home), title(home, OTHER)) == ("By the database", "Why b?")
+    assert (ledger.ingested, ledger.skipped, ledger.failed_files) == (2, {"index of sessions": 2}, 0)
+    stored(place, (SESSION, "By the database", "Why a?", "Why a?"), (OTHER, " Renamed ", "Why b?", "Why b?"))
+    again = ingest(home, place)
+    assert (title(home, OTHER), again.ingested, again.written) == ("Renamed", 1, 1)
+    again = ingest(home, place)
+    assert (again.ingested, again.written) == (0, 0)
+    before = corpus(home)
+    for path in place.rglob("*.jsonl"):
+        path.unlink()
+    run(home, "codex", trust_stat=False, rebuild=True, from_archive=True)
+    assert corpus(home) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "first", "is_name"),
+    [
+        ("The refresh race", "Why a?", True), ("Why a?", "Why a?", False), ("Why is it…", "Why is it so slow?", False),
+        ("Seeded before the column was", "", False), ("long " * 100, "Why a?", False),
+    ],
+)  # fmt: skip
+def test_a_title_that_codex_made_of_the_prompt_is_none(
+    home: Home, place: Path, given: str, first: str, is_name: bool
+) -> None:
+    stored(place, (SESSION, None, given, first))
+    ingest(home, place)
+    assert title(home) == (given if is_name else "Why a?")
+
+
+def test_that_codex_writes_to_its_database_is_no_news(home: Home, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(place))
+    stored(place, (SESSION, "A name", "", ""))
+    for path in place.rglob("*"):
+        os.utime(path, ns=(10**18, 10**18))
+    run(home, "codex", trust_stat=True)
+    assert pulse.news(home) == set()
+    stored(place, (OTHER, None, "x", "x"))
+    assert pulse.news(home) == set()
+
+
+def test_a_database_that_cannot_be_read_takes_no_document_along(home: Home, place: Path) -> None:
+    (place / "state_5.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
+    assert ingest(home, place).documents == 2
+    (place / "state_5.sqlite").write_bytes(b"")
+    (place / "state_x.sqlite").write_bytes(b"")
+    (place / "state_6.sqlite").mkdir()
+    assert ingest(home, place).documents == 2
+    other = apsw.Connection(str(place / "state_7.sqlite"))
+    other.execute("create table threads(id int, name blob)").fetchall()
+    other.execute("insert into threads values(7, x'ff'), (null, null)").fetchall()
+    other.close()
+    assert (ingest(home, place).documents, title(home)) == (2, "Why a?")
