@@ -18,11 +18,15 @@ _TOKENS = (
     AGE-SECRET-KEY- dckr_pat_ dckr_oat_ glsa_ glc_ NRAK- NRJS- sntrys_ sntryu_ gsk_ xai- r8_ pplx- fo1_ fm1 fm2
     dp. PMAK- figd_ figo_ figu_ figdr_ figdh_ figor_ figoh_ figur_ figuh_ tskey- nfp_ nfc_ nfo_ nfu_ rubygems_
     cio .atlasv1. pat ATATT3 ATBB ATCTT3 pscale_ sb_secret_ sbp_ 8Q~ ops_eyJ EAA sl. eyJ sk-
+    re_ lsv2_ pcsk_ e2b_ tvly- fc- vercel_blob_rw_ vca_ vcp_ vci_ vcr_ vck_ cfut_ cfat_ cfk_ phx_ phs_ phr_ CFPAT- HRKU-
+    AKCp cmVmdGtuOj bkua_ bkct_ bkaj_ CCIPAT_ CCIPRJ_ sk.eyJ napi_ nvapi- jina_ pa- csk- tgp_v1_ sk_ ABSK dt0 pul- pnu_
+    pnb_ xkeysib- xsmtpsib- apify_api_ sqp_ squ_ sqa_ sgp_ rpa_ access- rdme_ CLOJARS_ oy2 .webhook.office.com/
+    hooks.zapier.com/ LS0tLS1CRUdJTi
     """
 ).split()
 _NAMES = (
-    "passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature -key _key key"
-    " authorization bearer basic"
+    "wachtwoord senha passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature"
+    " -key _key key authorization bearer basic"
 ).split()
 _ELSE = (
     "PRIVATE KEY",
@@ -47,7 +51,25 @@ _ELSE = (
     "IDENTIFIED BY",
     " -u",
     " --user",
+    "?key=",
+    "&key=",
+    "&amp;key=",
+    "u0026key=",
+    "%26key=",
+    "?sig=",
+    "&sig=",
+    "&amp;sig=",
+    "u0026sig=",
+    "%26sig=",
+    "chpasswd",
+    "<<<",
+    "--with-token",
+    "SecureString",
+    "Password(",
+    "_password(",
 )
+# Programs whose options of one letter take a password.
+_PROGRAMS = ("sqlcmd", "zip", "7z", "mongo", "az login", "oc login", "podman login", "openssl enc")
 _VERBS = ("is", "was", "to")
 _LONG = 12
 _SKIPPED = frozenset("\"'`\\])} \t")
@@ -65,13 +87,32 @@ def _may_hold(text: str) -> bool:
     if "://" in text and "@" in text:
         return True
     folded = text.lower()
-    if ("login" in folded and "passw" in folded) or "<private>" in folded or "identified" in folded:
+    if ("login" in folded and "passw" in folded) or "<private" in folded or "identified" in folded:
         return True
     if "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
-    if ("setx" in folded or "setenv" in folded or "ENV" in text or ("set" in folded and " -" in folded)) and any(
-        name in folded for name in (*_NAMES, "pass")
+    if any(name in folded for name in _PROGRAMS) and ("-p" in folded or "-hp" in folded or "-k" in folded):
+        return True
+    if "nmcli" in folded or "wpa_passphrase" in folded or ("net" in folded and "/user:" in folded):
+        return True
+    if (
+        ("%" in text and "-U" in text)
+        or (
+            "assw" in folded
+            and (")." in text or "password(" in folded or "epassword" in folded or "ypassword" in folded)
+        )
+        or "create_" in folded
     ):
+        return True
+    if "securestring" in folded or ("cred" in folded and "(" in folded) or _is_told(folded):
+        return True
+    if (
+        "setx" in folded
+        or "setenv" in folded
+        or "config" in folded
+        or "ENV" in text
+        or ("set" in folded and " -" in folded)
+    ) and any(name in folded for name in (*_NAMES, "pass")):
         return True
     if _says_little(folded) or ("ldap" in folded and "-w" in folded) or ("assw" in folded and _is_prose(folded)):
         return True
@@ -80,12 +121,20 @@ def _may_hold(text: str) -> bool:
         # No token is shorter, and most words are: what is left is worth a closer look.
         if len(word) > _LONG and any(mark in word for mark in marks) and any(map(str.isdigit, word)):
             return True
-    return any(_is_given(folded, name) for name in _NAMES if name in folded)
+    return any(_is_given(folded, name) for name in (*_NAMES, "mot de passe", "contrase", "_auth") if name in folded)
+
+
+def _is_told(text: str) -> bool:
+    """Whether a secret, token or key is said to be something."""
+    if not any(map(str.isdigit, text)):
+        return False
+    words = " ".join(text.split())
+    return any(f"{name} {verb}" in words for name in ("secret", "token", "key") for verb in ("is", "was"))
 
 
 def _says_little(text: str) -> bool:
-    """Whether ``pass`` or ``pw`` stands alone, and something that has a digit is given to it."""
-    for name in ("pass", "pw"):
+    """Whether ``pass``, ``pw`` or ``psk`` stands alone, and something that has a digit is given to it."""
+    for name in ("pass", "pw", "psk"):
         at = text.find(name)
         while at >= 0:
             end = at + len(name)
@@ -110,7 +159,7 @@ def _is_given(text: str, name: str) -> bool:
     while at >= 0:
         end = at + len(name)
         stop = min(len(text), end + 40)
-        while end < stop and text[end] in _WORD:
+        while end < stop and (text[end] in _WORD or text[end] == "ñ"):
             end += 1
         while end < stop and text[end] in _SKIPPED:
             end += 1

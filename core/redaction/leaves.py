@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.redaction import clean
+from core.redaction.private import across
 from core.redaction.rules import assigned
 
 
@@ -29,5 +30,19 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
             found[plain] = clean_leaves(item, counts, key)
         return found
     if type(value) is list:
-        return [clean_leaves(item, counts, name) for item in value]
+        return [clean_leaves(item, counts, name) for item in _closed(value)]
     return value
+
+
+def _closed(parts: list[Any]) -> list[Any]:
+    """The parts of a message, ``{"text": …}``, without a private span that goes over several of them."""
+    places = [place for place, part in enumerate(parts) if type(part) is dict and type(part.get("text")) is str]
+    if len(places) < 2:
+        return parts
+    cut = across([parts[place]["text"] for place in places])
+    if cut is None:
+        return parts
+    closed = list(parts)
+    for place, text in zip(places, cut, strict=True):
+        closed[place] = {**parts[place], "text": text}
+    return closed

@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from core.redaction.commands import SPOKEN
+from core.redaction.private import without_private
 from core.redaction.providers import PROVIDERS
 from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected
-from core.redaction.values import is_about, is_chosen, is_filler, is_name, is_password, is_placeholder, is_secret
+from core.redaction.values import (
+    is_about,
+    is_chosen,
+    is_filler,
+    is_key,
+    is_name,
+    is_password,
+    is_placeholder,
+    is_secret,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +27,6 @@ _KINDS = {
     **PROVIDERS,
     "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
 }
-_PRIVATE = re.compile(r"<private\\*>.*?(?:</private\\*>|\Z)", re.IGNORECASE | re.DOTALL)
 _PEM_BEGIN = re.compile(r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
 _PEM_END = re.compile(r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
 _PEM_MOST = 20_000
@@ -37,10 +47,12 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 _SEPARATOR = (
-    r"(?P<shut>\\*[\"'`]?\]?\)?)(?P<sep>[ \t]{0,40}"
+    r"(?P<shut>\]?\\*[\"'`]?\]?\)?)(?P<sep>[ \t]{0,40}"
     # Typed (`let password: &str =`), assigned, compared, an entry of a mapping, an argument, an element of XML.
     r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|\?=|(?<=[\s\"'])value ?=(?=[\"'])"
-    r"|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s]))"
+    r"|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s@])"
+    # Typed into a field: `getByLabel('Password').fill('…')`.
+    r"|(?<=\))\.(?:fill|type|press_?sequentially|send_?keys|set_?value)\(\s{0,2}(?=\\*[\"']))"
     r"[ \t]{0,8}(?:\\?\n[ \t]{1,8}(?=[\"']))?)"
 )
 _VALUE = (
@@ -48,35 +60,23 @@ _VALUE = (
     r"|(?P<bare>[^\s\"'`,;(){}\[\]<>|\\&]{3,4096}(?P<next>[(\[{]?)))"
 )
 _ASSIGNMENT = re.compile(
-    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED})(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw)))"
+    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b))"
+    rf"(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw|psk)))"
     rf"{_SEPARATOR}{_VALUE}",
     re.IGNORECASE,
 )
 _FLAG = re.compile(
-    rf"(?:(?<![\w-])--?|\b(?:set(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})|(?-i:ENV))[ \t]{{1,3}})"
-    rf"(?P<name>[\w-]{{0,30}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
+    rf"(?:(?<![\w-])--?"
+    rf"|\b(?:set(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})|config(?:ure)?[ \t]set|(?-i:ENV))[ \t]{{1,3}})"
+    rf"(?P<name>[\w./:-]{{0,40}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
     rf"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,4096}})(?P=quote)|(?P<bare>[^\s\"'`,;(){{}}\[\]<>|\\&-][^\s\"'`;|]{{2,4096}}))",
-    re.IGNORECASE,
-)
-_SPOKEN = re.compile(
-    r"(?:(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p"
-    r"|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p|\b(?:role|user)\s[^\n;]{0,200}?\bpassword(?=\s{1,3}')"
-    r"|[= ]password\((?='))\s{0,3}"
-    r"|\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--user[\s=]{1,3})[\"']?[^\s:\"']{1,80}:"
-    r"|\b(?:docker login\s[^\n]{0,200}?-p|redis-cli\s[^\n]{0,200}?-a"
-    r"|ldap(?:search|add|modify|delete|passwd|whoami|modrdn)\s[^\n]{0,200}?-w)\s{1,3}(?=[^\s-])"
-    r"|\bhtpasswd -\w{0,4}b\w{0,4}\s{1,3}\S{1,200}\s{1,3}\S{1,80}\s{1,3}"
-    r"|\becho\s{1,3}(?:-n\s{1,3})?"
-    r"(?=[\"']?[^\s|\"']{3,200}[\"']?\s{0,3}\|\s{0,3}(?:sudo (?:[^\n|]{0,40}\s)?-S\b|[^\n|]{0,200}-stdin\b))"
-    r"|\b(?:auth ?= ?|HTTP(?:Basic|Digest)Auth)\(\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"']\s{0,2},\s{0,2}(?=\\*[\"'])"
-    r"|(?P<prose>\bpassw(?:or)?d\s{1,2}(?:is|was|to):?\s{1,2}))"
-    r"\\*[\"'`]?(?P<value>[^\s\"'`\\;]{3,200})",
     re.IGNORECASE,
 )
 # What a server of OAuth hands over to be exchanged for a token; what is longer is a playground's program.
 _CODE_MOST = 200
+# Keys and signatures of links stand there, too.
 # The ampersand may be HTML's, JSON's (as Go writes it), or that of an address inside another.
-_CODE = re.compile(r"(?:[?&]|&amp;|\\u0026|%26)code=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
+_CODE = re.compile(r"(?:[?&]|&amp;|\\u0026|%26)(?:code|key|sig)=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
 # A header, an option of curl, an assignment to document.cookie.
 _COOKIES = re.compile(
     r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"
@@ -124,6 +124,8 @@ def assigned(name: str, value: str) -> str:
         return ""
     if found["pass"]:
         return "password" if is_password(value, quoted=True, tight=False) else ""
+    if found["loose"]:
+        return "secret" if is_key(name, value) else ""
     return "secret" if is_secret(value, quoted=True) else ""
 
 
@@ -156,7 +158,9 @@ def _plain(text: str, counts: dict[str, int]) -> str:
     short = len(text) <= _CHUNK
     rules = suspected(data) if short else suspected(data, _OF_WHOLES)
     if "private" in rules:
-        text = _PRIVATE.sub(lambda _: _count(counts, "private"), text)
+        text, spans = without_private(text)
+        if spans:
+            counts["private"] = counts.get("private", 0) + spans
     if "key" in rules:
         text = _keys(text, counts)
     if "token" in rules:
@@ -202,7 +206,7 @@ class _Lines:
             ("cookie", _COOKIES, self._cookies),
             ("assignment", _ASSIGNMENT, self._assignment),
             ("flag", _FLAG, self._flag),
-            ("spoken", _SPOKEN, self._spoken),
+            ("spoken", SPOKEN, self._spoken),
             ("code", _CODE, self._code),
         ):
             if rule in rules:
@@ -252,12 +256,14 @@ class _Lines:
         if (match["next"] and not quoted) or (separator == "," and not (quoted and match["shut"])):
             return match[0]
         if not quoted and separator == ":":
-            value = value.rstrip(".:!?")
+            value = value.rstrip(".:?")
         if match["little"]:
             plain = quoted or match["sep"] == "="
             return self._kept(match, group, len(value), "password") if is_chosen(value, plain=plain) else match[0]
         if is_about(self._name(match)):
             return match[0]
+        if match["loose"] or match["auth"]:
+            return self._kept(match, group, len(value), "secret") if is_key(self._name(match), value) else match[0]
         if not match["pass"]:
             return self._kept(match, group, len(value), "secret") if is_secret(value, quoted=quoted) else match[0]
         tight = match["sep"] == "="
@@ -302,10 +308,14 @@ class _Lines:
 
     def _spoken(self, match: re.Match[str]) -> str:
         value = match["value"]
-        if match["prose"]:
+        if match["prose"] or match["told"]:
             value = value.rstrip(".,:)]*_")
+            if match["told"]:
+                random = len(value) >= 16 and sum(map(str.isdigit, value)) > 2 and is_secret(value, quoted=False)
+                return self._kept(match, "value", len(value), "secret") if random else match[0]
             return self._kept(match, "value", len(value), "password") if is_chosen(value, plain=False) else match[0]
-        if is_password(value, quoted=False, tight=True):
+        called = bool(match["called"])
+        if is_password(value, quoted=called, tight=not called) and (not called or any(map(str.isdigit, value))):
             return self._kept(match, "value", len(value), "password")
         return match[0]
 
@@ -419,5 +429,9 @@ _NAMES: re.Pattern[str] | None = None
 def _names() -> re.Pattern[str]:
     global _NAMES
     if _NAMES is None:
-        _NAMES = re.compile(rf"(?:(?P<pass>{PASSWORD}|^pass$)|{NAMED})[\w.-]{{0,30}}$", re.IGNORECASE)
+        _NAMES = re.compile(
+            rf"(?:(?P<pass>{PASSWORD}|^pass$)|(?P<sure>{NAMED})|(?P<loose>(?<=[a-z0-9])(?:[_-]key|(?-i:Key))$))"
+            r"(?(loose)|[\w.-]{0,30}$)",
+            re.IGNORECASE,
+        )
     return _NAMES

@@ -10,14 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.redaction.providers import LANDMARKS, PROVIDERS
+from core.redaction.providers import BEGINNINGS, PROVIDERS, WITHIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
-PASSWORD = r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|_pass|_pw|rootpw"  # noqa: S105  # names
+_NAMES = (
+    r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|_pass|_pw|rootpw"
+    r"|wachtwoord|mot de passe|contrase(?:ñ|n|\\u00f1)a|senha"
+)
+PASSWORD = _NAMES
 NAMED = (
     r"secret|token|credential|x-amz-signature|"
     r"(?:api|access|auth|account|private|signing|signature|encryption|encrypt|crypto|master|shared|license|admin|"
@@ -25,7 +29,7 @@ NAMED = (
 )
 
 _SHUT = (
-    r"(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
+    r"\]?(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
     # Behind a comma only what is quoted is a value: prose has many.
     r"(?:[:=>][:=,>]*(?:\s|\\[rnt])*|,(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfu]*"
 )
@@ -38,16 +42,19 @@ def _loose(pattern: str) -> str:
     return re.sub(r"\{(\d+)(?:,\d*)?\}", lambda match: f"{{{min(int(match[1]), 16)},}}", pattern)
 
 
+# No token begins within a word: without that, each beginning would cost states at every place in the text.
+_BEGINNINGS = (
+    *(BEGINNINGS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items() if kind not in WITHIN),
+    r"eyJ[A-Za-z0-9_-]{8,}\.",
+)
+
 # Rule of ``core.redaction.rules`` → what it needs to be there.
 PARTS = {
     "token": "|".join(
-        (
-            *(LANDMARKS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items()),
-            r"eyJ[A-Za-z0-9_-]{8,}\.",
-        )
+        (*WITHIN.values(), rf"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{{4}}))(?:{'|'.join(_BEGINNINGS)})")
     ),
     "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY",
-    "private": r"(?i:<private\\*>)",
+    "private": r"(?i:<private(?:\\|\s|>))",
     "url": r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
     "header": (
         r"(?i:(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16})"
@@ -58,8 +65,11 @@ PARTS = {
         rf"(?i:(?:{PASSWORD}){_BETWEEN}{_SHUT}[^\s\\\"'`]{{3}})"
         rf"|(?i:(?:{NAMED}){_BETWEEN}{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # Names that say little: the value has to say the rest.
-        r"|(?i:(?:^|[^\w-])(?:pass|pw)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
+        r"|(?i:(?:^|[^\w-]|\\[nrt])(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
         rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
+        # As do names of keys of no known kind.
+        r"|(?:(?i:[_-]key|_auth)|Key)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
+        rf"|(?i:(?:{PASSWORD})[\w-]*[\"'`\\\]]*\)\.[a-z])"
     ),
     "flag": (
         rf"(?i:-(?:[\w-]*_)?(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-])"
@@ -67,19 +77,24 @@ PARTS = {
         r"|(?i:-(?:store|key)pass\s+[^\s-])"
         # fish, Windows, csh: `set -gx NAME VALUE`
         rf"|(?i:set(?:x|env|(?:[ \t]+--?[a-z]+)+)[ \t]+\w*(?:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-])"
+        rf"|(?i:config(?:ure)?[ \t]set[ \t]+[\w./:-]*(?:{PASSWORD}|pass|{NAMED})[\w-]*[ \t]+[^\s-])"
         rf"|ENV[ \t]+\w*(?i:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-]"
     ),
     "cookie": (
         r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
         r"|curl(?:[^\n]|\\\n)*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
     ),
-    "code": r"(?:[?&]|&amp;|u0026|%26)code=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
+    "code": r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig)=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
     "spoken": (
         r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]"
         # Words so rare that what follows is left to the rule: it would cost states.
         r"|mysql[^\n]{0,80}\s-p\S|docker login|redis-cli|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
-        r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*'|[= ]password\(\\*'|auth ?= ?\("
+        r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*[\"']|[= ]password\(\\*'|auth ?= ?\("
         r"|(?:basic|digest)auth\("
+        r"|(?-i:sqlcmd|zip|7z[ar]?|mongo(?:sh|dump|restore)?|(?:az|oc|podman) login|openssl enc|nmcli|wpa_passphrase"
+        r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |password\(\\*[\"']"
+        r"|create_(?:super)?user\(|creds? ?= ?\("
+        r"|(?:secret|token|api[ _-]?key|access[ _-]?key)\s+(?:is|was):?\s+[\"'`\\]*[A-Za-z0-9+/=._-]{16}"
         r"|passw(?:or)?d\s+(?:is|was|to):?\s+[\"'`\\]*[^\s]*[0-9])"
     ),
 }

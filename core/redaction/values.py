@@ -89,6 +89,19 @@ _ABOUT = re.compile(
 )
 
 
+# What is called a key without being a secret.
+_OTHER_KEYS = re.compile(
+    r"(?:public|publishable|site|cache|primary|foreign|partition|sort|range|hash|row|group|object|item|list|query|"
+    r"idempotency|dedupe|dedup|translation|i18n|message|event|state|react|file|registry|lookup|index|unique|composite|"
+    r"config|dict|json|data|storage|prop|field|column|sub|node|parent|child|hot|known|host|measurement|blob|image|asset|"
+    r"upload|document|doc|project|resource|thread|room|job|task|step|test|batch|chunk|content|s3)s?[_-]?key$",
+    re.IGNORECASE,
+)
+_PASSWD_LINE = re.compile(r"^[\w.-]{1,32}:[x*!]{0,2}:\d*:")
+_REGION = re.compile(r"^[a-z]{2}(?:-[a-z]+)+-\d:\d{12}:")
+_SCALE = re.compile(r"^[a-z]+(?:[.-][a-z]+)*[.-]\d{1,4}$")
+
+
 def entropy(text: str) -> float:
     """Bits a character, by Shannon, of ``text``'s own distribution of characters; 0 for empty text."""
     total = len(text)
@@ -149,10 +162,24 @@ def _is_variable(value: str) -> bool:
     """
     if not re.fullmatch(r"[a-z_$][\w$]*", value):
         return False
+    if re.fullmatch(r"[a-z]{1,4}\d|[a-z]{2,}(?:[A-Z][a-z]+)+\d", value):
+        return True  # `step2`, too short to be one; `useState2`
     words = [part.lower() for part in _PART.findall(value)]
     if all(word in _TERMS or not any(map(str.isdigit, word)) for word in words):
         return len(words) > 1
     return bool(_KEYWORD.search(value)) and sum(map(str.isdigit, value)) == 1 and is_name(value, loose=True)
+
+
+def is_key(name: str, value: str) -> bool:
+    """Whether ``value`` is a key that lets somebody in: so much is named ``…_key`` that it has to look it, too."""
+    if (
+        _OTHER_KEYS.search(name)
+        or is_placeholder(value)
+        or not re.fullmatch(r"[A-Za-z0-9+/]{16}[A-Za-z0-9+/_-]{4,4096}={0,2}", value)
+    ):
+        return False
+    signs = (str.isdigit, str.isupper, str.islower)
+    return all(sum(map(sign, value)) > 2 for sign in signs) and entropy(value) >= 3.7 and not _PATH.search(value)
 
 
 def is_about(name: str) -> bool:
@@ -206,7 +233,7 @@ def is_secret(value: str, *, quoted: bool) -> bool:
         return False
     if " " in value or "\t" in value or not value.isascii():
         return False
-    if _KEBAB.match(value) or _DATE.match(value):
+    if _KEBAB.match(value) or _DATE.match(value) or _SCALE.match(value) or _REGION.match(value):
         return False
     digits = sum(character.isdigit() for character in value)
     letters = sum(character.isalpha() for character in value)
@@ -219,8 +246,16 @@ def is_secret(value: str, *, quoted: bool) -> bool:
 
 
 def _is_code(value: str, *, quoted: bool) -> bool:
-    if _PATH.search(value):
+    if _PATH.search(value) or _PASSWD_LINE.match(value):
         return True
     if quoted:
         return value.startswith(("process.env", "os.environ", "env.", "secrets.", "vars.", "env:", "vault:", "file:"))
-    return bool(_DOTTED.match(value) or _CALL.match(value)) or value.startswith(("&", "*", "!", "(", "function"))
+    return bool((_DOTTED.match(value) and not _is_random(value)) or _CALL.match(value)) or value.startswith(
+        ("&", "*", "!", "(", "function")
+    )
+
+
+def _is_random(value: str) -> bool:
+    """Whether a part of a dotted value is what no one names a field."""
+    signs = (str.isdigit, str.isupper, str.islower)
+    return any(len(part) >= 20 and all(sum(map(sign, part)) > 2 for sign in signs) for part in value.split("."))

@@ -155,10 +155,88 @@ class Maker:
             "airtable": "pa" + "t" + some(ALNUM, 14) + "." + some(HEX, 64),
             "atlassian": "AT" + "ATT3" + some(URLSAFE, 180) + "=" + some(HEX, 8).upper(),
             "supabase": "sb" + "p_" + some(HEX, 40),
+            "resend": "r" + "e_" + some(ALNUM, 8) + "_" + some(ALNUM, 24),
+            "langsmith": "ls" + "v2_pt_" + some(HEX, 32) + "_" + some(HEX, 10),
+            "langfuse": "sk-" + "lf-" + str(uuid.UUID(int=self.random.getrandbits(128))),
+            "pinecone": "pc" + "sk_" + some(ALNUM, 6) + "_" + some(ALNUM, 63),
+            "e2b": "e2" + "b_" + some(HEX, 40),
+            "tavily": "tv" + "ly-dev-" + some(ALNUM, 32),
+            "firecrawl": "f" + "c-" + some(HEX, 32),
+            "vercel": "vercel" + "_blob_rw_" + some(ALNUM, 16) + "_" + some(ALNUM, 30),
+            "cloudflare": "cf" + "ut_" + some(ALNUM, 48),
+            "posthog": "ph" + "x_" + some(ALNUM, 43),
+            "contentful": "CF" + "PAT-" + some(URLSAFE, 43),
+            "heroku": "HR" + "KU-AA" + some(URLSAFE, 58),
+            "jfrog": "AK" + "Cp8" + some(ALNUM, 68),
+            "buildkite": "bk" + "ua_" + some(HEX, 40),
+            "circleci": "CCI" + "PAT_" + some(ALNUM, 22) + "_" + some(HEX, 40),
+            "mapbox": "sk." + "eyJ1" + some(ALNUM, 60) + "." + some(ALNUM, 22),
+            "neon": "na" + "pi_" + some(LOWER, 64),
+            "nvidia": "nv" + "api-" + some(URLSAFE, 64),
+            "together": "tgp" + "_v1_" + some(URLSAFE, 43),
+            "elevenlabs": "sk" + "_" + some(HEX, 48),
+            "hubspot": "pat" + "-eu1-" + str(uuid.UUID(int=self.random.getrandbits(128))),
+            "pulumi": "pu" + "l-" + some(HEX, 40),
+            "brevo": "xkey" + "sib-" + some(HEX, 64) + "-" + some(ALNUM, 16),
+            "sonar": "sq" + "p_" + some(HEX, 40),
+            "plaid": "access-" + "sandbox-" + str(uuid.UUID(int=self.random.getrandbits(128))),
+            "teams": "acme.webhook"
+            + ".office.com/webhookb2/"
+            + some(HEX, 36)
+            + "@"
+            + some(HEX, 36)
+            + "/IncomingWebhook/"
+            + some(HEX, 32)
+            + "/"
+            + some(HEX, 36),
+            "private-key": base64.b64encode("\n".join(self.pem("RSA ", 3)).encode()).decode().rstrip("="),
             "jwt": self.jwt(),
         }
 
 
+# Where programs, calls and people give one without a name of its own before it.
+_GIVEN = (
+    "sqlcmd -S db1 -U sa -P '{}'",
+    "zip -P {} all.zip notes",
+    "unzip -o -P '{}' all.zip",
+    "7z a -p{} all.7z notes",
+    "mongosh -u root -p {} --authenticationDatabase admin",
+    "oc login -u mira -p {}",
+    "openssl enc -aes-256-cbc -k {} -in a",
+    "nmcli dev wifi connect Home password {}",
+    "wpa_passphrase Home {}",
+    "net use Z: \\\\files\\all {} /user:mira",
+    "smbclient //files/all -U mira%{}",
+    "echo 'root:{}' | sudo chpasswd",
+    "echo {} | gh auth login --with-token",
+    "gh auth login --with-token <<< {}",
+    'ConvertTo-SecureString "{}" -AsPlainText -Force',
+    "storePassword '{}'",
+    "user.set_password('{}')",
+    "User.objects.create_superuser('admin', 'a@example.org', '{}')",
+    "await page.getByLabel('Password').fill('{}');",
+    "cy.get('#password').type('{}')",
+    "page.fill('input[type=password]', '{}')",
+    'creds = ("mira", "{}")',
+    'psk="{}"',
+    "mot de passe : {}",
+    "contraseña: {}",
+    "wachtwoord: {}",
+    "user: mira\npass: {}",
+)
+# Keys without a kind before them, and those of links.
+_KEYED = (
+    "STRIPE_KEY={}",
+    'const mapsKey = "{}";',
+    '{{"searchKey": "{}"}}',
+    "https://api.example.org/v1?key={}&page=2",
+    "https://store.example.org/f.txt?sv=2022&sig={}",
+    "webhook secret is {}",
+    "The API key is: `{}`",
+    "_auth = {}",
+    "aws configure set aws_secret_access_key {}",
+    "npm config set //registry.example.org/:_authToken {}",
+)
 _AROUND = (
     "Use {} for the staging account.",
     "export TOKEN={}",
@@ -361,6 +439,14 @@ def positives(seed: int = 5) -> list[Case]:
         for _ in range(6):
             value = make.some(ALNUM, 11) + make.random.choice("xQ!")
             cases.append(Case(place.format(value), value, f"placed password {value} in {place}"))
+    for place in _GIVEN:
+        for _ in range(3):
+            value = make.some(ALNUM, 11) + "xQ9" + make.random.choice("!aZ")
+            cases.append(Case(place.format(value), value, f"given password {value} in {place}"))
+    for place in _KEYED:
+        for _ in range(3):
+            value = "aQ7" + make.some(ALNUM, 16) + "3Zt" + make.some(ALNUM, 14)
+            cases.append(Case(place.format(value), value, f"keyed secret in {place}"))
     for value in ("S3cret" + make.some(ALNUM, 5) + "x", "Walrus" + make.some(string.digits + "a", 4) + "!"):
         cases.append(Case(f"The password is {value}.", value, f"spoken password {value}"))
     for place in _CALLBACKS:
@@ -420,6 +506,32 @@ _NAMING = (
     'password: "{}"',
 )
 _BENIGN = [
+    "/etc/passwd:root:x:0:0:root:/root:/bin/bash",
+    "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC123",
+    "design token: color.blue.500",
+    "mongodb://<user>:<password>@host1",
+    "unzip -p all.zip notes1.txt",
+    "mongosh --port 27017",
+    "zip -r all.zip notes1",
+    "az login --use-device-code",
+    "openssl enc -d -aes-256-cbc -in a1",
+    "<private key 1>",
+    "<private-key> <private_ip1>",
+    "cache_key = 'aQ7bC9dE1fG2hI3jK4lM5nO6pQ'",
+    "publicKey: 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A'",
+    "primaryKey: AbCdEfGhIjKlMnOpQrStUvWx",
+    "onKey = (event1) => handleKeyPress1(event1)",
+    "registerKey(KeyCode1)",
+    "https://example.com/list?key=name&sort=asc1",
+    "https://example.com/list?key=created_at_descending1",
+    "t('password').type('text')",
+    "expect(password).type(1)",
+    "set_password(new_password1)",
+    "user.check_password(raw1)",
+    "the token is invalid2",
+    "the token is 3600 seconds old",
+    "the secret is in vault/prod/app1",
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUREekNDQWZlZ0F3SUJBZ0lVQTNiQ2RFZkdoSWo=",
     "pass = true",
     "pass = 100",
     "pass: 12",

@@ -155,10 +155,41 @@ def test_a_secret_in_json_escapes_is_found() -> None:
         ("Keep <private>not this</private> and that.", "Keep  and that."),
         ("Up to <PRIVATE>here\nand all that follows", "Up to "),
         ("<private>a</private>b<private>c</private>", "b"),
+        ("x <private>a <private>b</private> c</private> y", "x  y"),
+        ("x <private>a <private>b</private> y", "x  y"),
+        ("x <private>a</private> y </private> z", "x  y </private> z"),
+        ("x <private >a</private > y <private reason='z'>b</PRIVATE>", "x  y "),
+        ("x <private>a<\\/private> y", "x  y"),
+        ("a <private key> and <privateer>", "a <private key> and <privateer>"),
     ],
 )
 def test_private_spans_are_taken_out(text: str, kept: str) -> None:
     assert redact(text)[0] == kept
+
+
+def test_a_private_span_goes_over_the_parts_of_one_message() -> None:
+    parts = ["x <private>a", "b", "c</private> y <private>d</private> z", "e"]
+    value = {"content": [{"type": "text", "text": part} for part in parts]}
+    counts: dict[str, int] = {}
+    cleaned = clean_record(json.dumps(value).encode(), value, counts)
+    assert [part["text"] for part in cleaned["content"]] == ["x ", "", " y  z", "e"]
+    assert counts == {"private": 2}
+    assert value["content"][0]["text"] == parts[0]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["x <private>a", "b"],
+        ["x", "b</private> y"],
+        ["x <private>a</private>", "b"],
+        ["x <private>a", "<private>b</private>"],
+    ],
+)
+def test_a_span_of_one_part_leaves_the_others_alone(parts: list[str]) -> None:
+    value = [{"type": "text", "text": part} for part in parts]
+    cleaned = clean_record(json.dumps(value).encode(), value, {})
+    assert [part["text"] for part in cleaned] == [redact(part)[0] for part in parts]
 
 
 def test_several_kinds_are_counted() -> None:
@@ -246,7 +277,7 @@ def test_a_code_of_an_address_is_found_and_a_program_in_one_stays() -> None:
     assert redact(program) == (program, {})
 
 
-@pytest.mark.parametrize("label", ["chosen", "placed", "spoken"])
+@pytest.mark.parametrize("label", ["chosen", "placed", "spoken", "given", "keyed"])
 def test_a_password_is_found_where_people_leave_one(label: str) -> None:
     cases = [case for case in LABELLED.positives(12) if case.label.startswith(label)]
     assert [case.text for case in cases if case.secret in redact(case.text)[0]] == []
