@@ -83,12 +83,14 @@ def run(args: Args, context: Context) -> int:
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:
-    took = report["took_ms"] / 1000
+    took = report["embedding_ms"] / 1000
     rate = f", {report['chunks'] / took:.1f} a second" if report["chunks"] and took else ""
     yield (
         f"{report['provider']}/{report['model']}: {counted(report['texts'], 'document')},"
         f" {counted(report['chunks'], 'chunk')} in {took:.1f} s{rate}"
     )
+    if report["query_table"] == "fitted":
+        yield f"fitted the table that encodes questions in {(report['took_ms'] - report['embedding_ms']) / 1000:.1f} s"
     for failure in report["failures"]:
         yield f"  refused: {failure['hash'][:6]}: {failure['reason']}"
     if report["pending"]:

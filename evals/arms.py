@@ -171,7 +171,7 @@ _OPTIONS: dict[str, Callable[[str], bool]] = {
 class Chosen:
     """An arm and its options, written ``ask`` or ``ask:mode=lex,min_score=0``."""
 
-    __slots__ = ("arm", "label", "options")
+    __slots__ = ("arm", "label", "options", "vectors")
 
     def __init__(self, text: str) -> None:
         """Raises BadInput where there is no such arm or option."""
@@ -188,5 +188,7 @@ class Chosen:
             if not _OPTIONS[key](value):
                 raise BadInput(f"arm {name}: {key} is not {value!r}", f"brain ask --help: --{key.replace('_', '-')}")
             self.options[key] = value
+        # Words and dates need none, however the arm could be told to search.
+        self.vectors = self.arm.vectors and self.options.get("mode") not in ("lex", "time")
         given = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
         self.label = f"{name}:{given}" if given else name

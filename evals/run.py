@@ -120,7 +120,7 @@ def _run_set(
     built = {}
     for number, corpus in enumerate(dataset.corpora):
         _tell(progress, number, len(dataset.corpora), f"{dataset.name}: corpora")
-        built[corpus.name] = build(home, corpus, vectors=any(arm.arm.vectors for arm in arms), progress=progress)
+        built[corpus.name] = build(home, corpus, vectors=any(arm.vectors for arm in arms), progress=progress)
     _tell(progress, len(built), len(built), f"{dataset.name}: corpora")
     questions = [q for q in select(dataset.questions, settings.split, settings.sample) if q.relevant]
     if not questions:

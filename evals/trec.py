@@ -20,7 +20,7 @@ from evals.dataset import Corpus, Dataset, Question, clean, digest, repeated
 from evals.documents import write_files, write_records
 
 _GRADES = ("grade", "label", "rel", "relevance", "relevant", "score")
-_HEADINGS = ("query-id", "qid", "query_id", "id", "_id", "query")
+_HEADINGS = ("query-id", "qid", "query_id", "id", "_id", "query", "question-id", "question_id", "topic")
 
 
 def is_set(folder: Path) -> bool:
@@ -78,6 +78,8 @@ def _rows(path: Path, least: int, most: int = 0) -> list[tuple[int, list[str]]]:
             continue
         parts = line.split("\t") if "\t" in line else line.split(maxsplit=most - 1)
         fields = [field.strip() for field in parts]
+        while len(fields) > least and not fields[-1]:
+            fields.pop()  # what a spreadsheet leaves at the end of a line
         if number == 1 and fields[0].lower() in _HEADINGS:
             continue
         if len(fields) < least:

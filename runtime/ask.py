@@ -128,7 +128,7 @@ class Asker:
                 self._deadline = deadline
                 if self._beside is not None:
                     self._beside.deadline = deadline
-                plan.choose(bool(fresh.embedded))
+                plan.choose(bool(fresh.embedded), fresh.space)
                 most = representations.reach(self._connection, self._config, filters.collections, request.limit)
                 hits = plan.run(self._searcher, most if reranking is None else max(reranking.width, most))
                 synthetic = plan.mode != "time" and any(hit.fields.get("synthetic") is True for hit in hits)

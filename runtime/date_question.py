@@ -17,6 +17,7 @@ from runtime.dates import Span
 
 _HOUR = 3600
 _BEFORE_ALL = 0  # 1970: "before 2024" has no other beginning
+_MOST_WORDS = 20
 _NAMED = 3  # the rank from which a phrase names a day, a month or a year of the calendar
 _UP_TO = ("to", "until", "till")
 _JOINERS = {"between": ("and", "-"), "from": (*_UP_TO, "through", "-"), "since": ("until", "till")}
@@ -202,7 +203,8 @@ def _bounds(best: Phrase, over: Reader) -> bool:
 def _asks_for_a_record(question: list[str]) -> bool:
     if any(word in words.RECORD for word in question):
         return True
-    ours = any(word in words.FIRST_PERSON for word in question)
+    # A long text is a prompt or a story that a day occurs in, and not a question for the record of it.
+    ours = len(question) <= _MOST_WORDS and any(word in words.FIRST_PERSON for word in question)
     return ours and any(word in words.PAST or _is_past(word) for word in question)
 
 

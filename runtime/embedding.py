@@ -66,6 +66,7 @@ def embed(
             if deadline is not None and isinstance(source, Remote):
                 source.patient_until(deadline)
             try:
+                begun = time.perf_counter()
                 report = run(
                     connection,
                     source,
@@ -74,6 +75,7 @@ def embed(
                     deadline=deadline,
                     progress=progress,
                 )
+                embedding_s = time.perf_counter() - begun
                 table = _query_table(home, connection, source, report.space, deadline, progress)
             finally:
                 source.close()
@@ -87,6 +89,7 @@ def embed(
         "schema": 1,
         "ok": True,
         "took_ms": round(took * 1000, 1),
+        "embedding_ms": round(embedding_s * 1000, 1),
         "as_of": clock.iso(clock.now()),
         "provider": report.space.provider,
         "model": report.space.model,

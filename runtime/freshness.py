@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 class Freshness:
     """``complete``: a run has ended. ``current``: with the collections that are configured now.
 
-    ``embedded``: how many documents have vectors of the provider that is configured, ``embedded_at`` since when.
+    ``embedded``: how many documents have vectors of ``space`` (``provider/model``, the configured one), ``embedded_at``
+    since when.
     """
 
-    __slots__ = ("as_of", "complete", "current", "documents", "embedded", "embedded_at", "pending")
+    __slots__ = ("as_of", "complete", "current", "documents", "embedded", "embedded_at", "pending", "space")
 
     def __init__(self, home: Home, config: Config, connection: apsw.Connection) -> None:
         space = "/".join(embedder(config.section("embedding")))
@@ -37,6 +38,7 @@ class Freshness:
                 (embedded, embedded_at),
             ).fetchall()
         )
+        self.space = space
         self.complete = "complete" in known
         self.current = known.get("complete") == fingerprint(config)
         self.as_of: int | None = known.get("as_of")

@@ -73,8 +73,8 @@ class Plan:
         if span is not None and not given and (span.mode == "bound" or self.mode == "time"):
             filters.since, filters.until = span.since, span.until
 
-    def choose(self, embedded: bool) -> None:
-        """Decide between words and meaning, if anything is ``embedded``. Raises apsw.Error."""
+    def choose(self, embedded: bool, space: str) -> None:
+        """Decide between words and meaning, if anything is ``embedded`` by ``space``. Raises apsw.Error."""
         wanted = self._request.mode
         if self.mode != "lex":
             return
@@ -82,7 +82,7 @@ class Plan:
             self._why = f"--mode lex; {_LEXICAL}"
             return
         if not embedded:
-            self._why = f"{_LEXICAL}; nothing is embedded yet" + (
+            self._why = f"{_LEXICAL}; nothing is embedded by {space} yet" + (
                 "" if wanted == "auto" else f", --mode {wanted} or not"
             )
             return

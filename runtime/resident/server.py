@@ -156,7 +156,10 @@ class Server:
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
-            message = json.loads(line)
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise BadInput(f"not JSON: {error}", "one object a line") from None
             if not isinstance(message, dict):
                 raise BadInput("a message is an object")
             operation = message.get("op")

@@ -50,6 +50,7 @@ def test_what_is_embedded_is_said_by_every_answer_and_by_explain(home: Home, bra
     report = run(brain, "embed")
     assert (report["provider"], report["model"], report["dimensions"]) == ("local", "all-MiniLM-L6-v2", 384)
     assert (report["texts"], report["pending"], report["failed"]) == (3, 0, 0)
+    assert 0 < report["embedding_ms"] <= report["took_ms"]
     semantic = freshness(brain)
     assert (semantic["fresh"], semantic["pending"]) == (True, 0)
     assert semantic["as_of"]

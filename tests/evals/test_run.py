@@ -196,6 +196,13 @@ def test_what_this_versions_ask_cannot_do_is_skipped_with_its_reason(
         arms_ask.ask(place, min_score="much")
 
 
+@pytest.mark.parametrize(
+    ("arm", "needed"), [("ask", True), ("ask:mode=lex", False), ("ask:mode=vec", True), ("qmd-lex", False)]
+)
+def test_a_corpus_is_embedded_only_for_arms_that_ask_by_meaning(arm: str, needed: bool) -> None:
+    assert Chosen(arm).vectors is needed
+
+
 def test_the_hybrid_arm_is_asked_by_the_model_however_small_a_set_is(home: Home, tmp_path: Path) -> None:
     place = small.trec(tmp_path / "other words")
     (place / "queries.tsv").write_text("q1\tfruit preserves\nq2\tbaking a loaf\n")

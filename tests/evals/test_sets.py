@@ -48,6 +48,14 @@ def test_an_id_that_is_no_file_name_stays_within_the_folder(tmp_path: Path, home
     assert list((tmp_path / "out").iterdir()) == [place]
 
 
+def test_what_a_spreadsheet_leaves_at_the_end_of_a_line_is_no_field(tmp_path: Path, home: Home) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "a", "body": "one"}\n')
+    (tmp_path / "queries.tsv").write_text("question_id\tquestion\t\n1\tone thing\t\t\n")
+    (tmp_path / "qrels.tsv").write_text("1\ta\t1\t\n")
+    (dataset,) = sets.load([str(tmp_path)], home)
+    assert ([question.relevant for question in dataset.questions], dataset.left_out) == ([{"a": 1}], 0)
+
+
 def test_four_fields_headings_and_a_folder_of_documents_are_taken(tmp_path: Path, home: Home) -> None:
     (tmp_path / "docs" / "sub").mkdir(parents=True)
     (tmp_path / "docs" / "sub" / "one.md").write_text("# One\n")

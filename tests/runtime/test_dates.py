@@ -146,6 +146,9 @@ MEANINGS = [
     ("in late March to early April 2025", "in late March to early April 2025", "2025-03-18..2025-04-13", "boost"),
     ("what moved in March to 5 servers", "in March", "2026-03-01..2026-03-31", "boost"),
     ("moved on Monday to Tuesday", "on Monday", "2026-11-16", "boost"),
+    # A prompt that a day occurs in asks for no record of it
+    ("the other branch just got merged today, so nobody will be using it - can we create a new patch which renames it",
+     "today", "2026-11-21", "boost"),
     # The most specific phrase wins
     ("finished last Friday on 23 January, 2022", "on 23 January, 2022", "2022-01-23", "boost"),
     ("issue last week,as mentioned on November 6, 2023", "on November 6, 2023", "2023-11-06", "boost"),

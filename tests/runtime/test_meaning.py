@@ -83,7 +83,7 @@ def test_until_something_is_embedded_words_answer_and_the_reason_says_so(shelf: 
     for mode in ("auto", "hybrid", "vec"):
         found, reason = route(ask(shelf, f"{_WORDS[0]} {_WORDS[1]}", mode=mode))
         assert found == "lex"
-        assert "nothing is embedded yet" in reason
+        assert "nothing is embedded by local/all-MiniLM-L6-v2 yet" in reason
 
 
 def test_without_a_table_words_answer_and_the_reason_says_so(shelf: Shelf) -> None:

@@ -118,6 +118,11 @@ def test_a_folder_of_ones_own_serves_as_well_and_has_vectors_of_its_own(tmp_path
     assert own.embed(["the queue was full"])[0] @ model().embed(["the queue was full"])[0] > 0.9999
     assert own.fingerprint == model().fingerprint
     assert own.layout.name != model().layout.name
+    own.close()
+    (folder / "model.onnx").write_bytes(b"no model")
+    with pytest.raises(EngineMissing, match="does not load") as broken:
+        own.embed(["x"])
+    assert "pip" not in broken.value.fix, "it is no wheel's"
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(BadInput, match="is no tokenizer"):
         Local(str(folder))

@@ -185,7 +185,7 @@ def test_nonsense_is_answered_or_dropped_and_the_next_question_is_not_the_worse(
 ) -> None:
     try:
         said = _say(shelf.home, data)
-        assert not said or said["ok"] is False
+        assert not said or (said["ok"], said["exit_code"] < 99) == (False, True)
     except OSError:
         assert len(data) > 65_536  # it stopped listening
     assert answer(shelf.home, shelf.config, "walrus", Request(literal=True), {})[1]
