@@ -21,7 +21,10 @@ COLLECTION = "brain"
 PREFIX = "openclaw__"
 SUFFIXES = (".jsonl", ".sqlite", ".zst")
 
-_ARCHIVED = (".jsonl.reset.", ".jsonl.deleted.")
+# Named by a transcript and more, but no copy of it; and ``.bak-``, the snapshots that a repair once made each time,
+# thousands of one session (openclaw/openclaw issue 80960): every sound line of those stays in the transcript.
+_ASIDE = (".codex-app-server", ".bak-", ".lock", ".tmp", ".json.", ".sqlite")
+_ENDS = (".json", ".gz", "-wal", "-shm")
 
 
 def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
@@ -46,7 +49,10 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
 
 
 def _is_wanted(name: str) -> bool:
-    return name.endswith((".jsonl", ".jsonl.zst", "-agent.sqlite")) or any(mark in name for mark in _ARCHIVED)
+    if name.endswith((".jsonl", ".jsonl.zst", "-agent.sqlite")):
+        return True
+    _, found, copy = name.partition(".jsonl.")
+    return bool(found) and not name.endswith(_ENDS) and not any(mark in f".{copy}." for mark in _ASIDE)
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:

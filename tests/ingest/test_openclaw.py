@@ -15,6 +15,7 @@ from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.test_pi import Tree, text
 from tests.ingest.transcripts import corpus, document, from_the_archive_alone
+from tests.ingest.transcripts import lines as jsonl
 
 PASSWORD = "Zt4" + "qW9" + "xLm2Vb7"
 DATABASE = "agents/main/agent/openclaw-agent.sqlite"
@@ -133,3 +134,29 @@ def test_an_archive_of_a_reset_session_is_read_compressed_or_not(home: Home, tmp
     name.write_bytes(zstandard.compress(data) if suffix else data)
     assert ingest(home, tmp_path).ingested == 1
     assert "Before the reset" in document(home, "openclaw__s3.md")[1]
+
+
+COPIES = ("pre-doctor-branch-repair-2026-05-02T00-00-00-000Z.bak", "broken-1777000000", "bak")
+ASIDE = ("bak-1220-1777000000", "lock", "3f2a.tmp", "codex-app-server.json", "codex-app-server-binding.json.bak")
+
+
+def test_what_only_a_copy_of_a_transcript_still_has_is_read_once(home: Home, tmp_path: Path) -> None:
+    """Doctor's repair leaves out a branch and keeps it in a copy: openclaw/openclaw issue 127222."""
+    whole = Tree("s0").user("How is the kettle wired?").said(text("Brown to live."))
+    head = list(whole.records)
+    whole.user("And the earth?").said(text("Green and yellow."))
+    live = Tree("s0")
+    live.records = head
+    name = tmp_path / "agents" / "main" / "sessions" / "s0.jsonl"
+    name.parent.mkdir(parents=True)
+    name.write_bytes(jsonl(*live.records))
+    for copy in COPIES:
+        name.with_name(f"{name.name}.{copy}").write_bytes(jsonl(*whole.records))
+    for aside in ASIDE:
+        name.with_name(f"{name.name}.{aside}").write_bytes(b'{"pid": 1}')
+    ledger = ingest(home, tmp_path)
+    assert (ledger.seen, ledger.documents, ledger.failed_records) == (1 + len(COPIES), 1, 0)
+    body = document(home, "openclaw__s0.md")[1]
+    assert [body.count(f"\n{said}") for said in ("How is", "Brown", "And the", "Green")] == [1, 1, 1, 1]
+    before = corpus(home)
+    assert from_the_archive_alone(home, "openclaw", tmp_path / "agents") == before
