@@ -343,7 +343,9 @@ def _taken_back(reading: Reading, session: Session, messages: list[str], now: se
         gone = set(inside(reading.path)) - now
     if before is None or not gone:
         return set()
-    reading.stays = len(session.uuids) < len(before.uuids) and not keeping.anew
+    if len(session.uuids) < len(before.uuids):
+        reading.stays = True
+        reading.parts[session.unit] = before
     return gone
 
 

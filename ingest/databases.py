@@ -13,7 +13,8 @@ from os.path import join
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     import apsw
 
@@ -86,7 +87,7 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     from ingest.sqlite_copy import Unsettled, copied, is_database
 
     path, kept = reading.path, keeping()
-    shelf = Shelf(reading, kept)
+    shelf = Shelf(reading, kept, lambda lines: _parts(path, lines, take))
     try:
         if kept is not None and kept.shelved(path) is not None:
             with _restored(reading) as connection:
@@ -140,11 +141,23 @@ def _restored(reading: Reading) -> Iterator[apsw.Connection]:
     from ingest.rawfiles import RawFile
     from ingest.rows import restored
 
-    with RawFile(reading.path) as raw, restored(raw) as connection:
+    with RawFile(reading.path) as raw, restored(raw.lines) as connection:
         assert raw.entry is not None
         reading.stat(raw.status)
         reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
         yield connection
+
+
+def _parts(path: str, lines: Iterable[bytes], take: Take) -> dict[str, Any]:
+    """Unit → part, of what the archive has of the database at ``path``."""
+    from ingest.reading import Reading
+    from ingest.rows import Shelf, restored
+
+    reading = Reading(path)
+    with restored(lines) as connection:
+        for _ in take(connection, tables(connection), reading, Shelf(reading, None, lambda _: {})):
+            continue
+    return reading.parts
 
 
 def tables(connection: apsw.Connection) -> dict[str, set[str]]:

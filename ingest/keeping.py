@@ -48,10 +48,7 @@ class Policy:
 
 
 class Keeping:
-    """What a run over one source does with raw files: records them, or reads them back (``from_archive``).
-
-    ``anew``: what is read replaces documents that were made of more.
-    """
+    """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
 
     __slots__ = (
         "_archive",
@@ -64,7 +61,6 @@ class Keeping:
         "_older",
         "_policy",
         "_source",
-        "anew",
         "from_archive",
         "rules",
     )
@@ -79,7 +75,6 @@ class Keeping:
         self._older: dict[str, list[Entry]] = {}
         self._folders: dict[str, list[str]] = {}
         self._missing: set[str] | None = None
-        self.anew = False
         self._forgotten = Tombstones(home)
         self.rules = Rules(home)
         self.from_archive = from_archive

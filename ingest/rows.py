@@ -19,12 +19,11 @@ from core.version import REDACTION
 from ingest import archive, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import apsw
 
     from ingest.keeping import Keeping
-    from ingest.rawfiles import RawFile
     from ingest.reading import Reading
     from ingest.recording import Recorder
 
@@ -110,20 +109,25 @@ class Opened:
 class Shelf:
     """Takes the rows of a database into the archive, a unit's at a time, once the reading has that one's part.
 
-    What the database does not hold any more stays in the archive, as its documents stay; so does a session that was
-    longer. Nothing of units that were forgotten or are excluded is kept. Without a run (``keeping``), or where it
-    archives nothing, rows are only opened.
+    What the database does not hold any more stays in the archive, as its documents stay; a session that was longer
+    does, too, and is the reading's part again: ``parts`` are those that archived lines hold. Nothing of units that
+    were forgotten or are excluded is kept. Without a run (``keeping``), or where it archives nothing, rows are only
+    opened.
     """
 
-    def __init__(self, reading: Reading, keeping: Keeping | None) -> None:
+    def __init__(
+        self, reading: Reading, keeping: Keeping | None, parts: Callable[[Iterable[bytes]], dict[str, Any]]
+    ) -> None:
         self.tables: Tables = {}
         """What is read of the database, for whoever reads it to say."""
         self._reading = reading
         self._keeping = keeping
+        self._parts = parts
         self._raw = keeping is not None and keeping.keeps_raw
         self._recorder: Recorder | None = None
         self._before: dict[str, list[tuple[archive.Segment, int]]] = {}
         self._made: dict[str, int] = {}
+        self._stay: set[str] = set()
         self._loose: list[tuple[str, list[Opened]]] = []
 
     def open(self, rows: Iterable[Row]) -> list[Opened]:
@@ -142,7 +146,7 @@ class Shelf:
     def put(self, unit: str, rows: list[Opened]) -> None:
         """Archive the rows of a unit. Raises OSError and apsw.Error."""
         keeping, part = self._keeping, self._reading.parts.get(unit)
-        if keeping is None:
+        if keeping is None or unit in self._stay:
             return
         if part is None and unit not in self._made:
             self._loose.append((unit, rows))
@@ -150,9 +154,13 @@ class Shelf:
         recorder = None if part is not None and keeping.withholds(unit, self._reading) else self._opened(keeping)
         if recorder is not None:
             count = self._made[unit] if part is None else len(part.uuids)
-            if keeping.anew or all(before <= count for _, before in self._before.get(unit, ())):
-                self._made[unit] = count
-                recorder.piece(self._packed(unit, count, rows))
+            longer = self._longer(recorder, unit, count)
+            if longer is not None:
+                self._stay.add(unit)
+                self._reading.parts[unit] = longer
+                return
+            self._made[unit] = count
+            recorder.piece(self._packed(unit, count, rows))
 
     def keep(self, groups: Groups) -> None:
         """``put`` units that were read otherwise than from ``open`` rows."""
@@ -197,6 +205,16 @@ class Shelf:
                     self._before.setdefault(unit_of(held), []).append((segment, head["records"]))
         return self._recorder
 
+    def _longer(self, recorder: Recorder, unit: str, count: int) -> Any:
+        """The part that the archive has of a unit, where that is more than ``count`` records, else None."""
+        held = self._before.get(unit, ())
+        if all(before <= count for _, before in held):
+            return None
+        lines = [line for segment, _ in held for line in self._again(recorder, segment).splitlines(keepends=True)]
+        # So many they were to the parser of then.
+        found = self._parts(lines).get(unit)
+        return found if found is not None and len(found.uuids) > count else None
+
     def _again(self, recorder: Recorder, segment: archive.Segment) -> bytes:
         """An archived object, through the present redaction."""
         held = archive.content(recorder.folder, segment)
@@ -219,14 +237,14 @@ def unit_of(data: bytes) -> str:
     return str(head["unit"])
 
 
-def restored(raw: RawFile) -> contextlib.AbstractContextManager[apsw.Connection]:
-    """A database of the rows that an archived file holds. Raises OSError where it cannot be read."""
+def restored(lines: Iterable[bytes]) -> contextlib.AbstractContextManager[apsw.Connection]:
+    """A database of the rows that the lines of archived objects hold. Raises OSError where they cannot be read."""
     import apsw
 
     connection = apsw.Connection("")  # on disk where it is large, and in no folder
     connection.execute("begin").fetchall()
     inserts: dict[str, str] = {}
-    for line in raw.lines:
+    for line in lines:
         found = json.loads(line)
         if type(found) is dict:
             for table, columns in found["tables"].items():

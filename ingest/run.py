@@ -73,7 +73,6 @@ def run(
         state = State(home)
         try:
             stale = state.expire(source_name, "" if from_archive else keeping.mark()) or rebuild or from_archive
-            keeping.anew = bool(stale)
             files = keeping.files() if from_archive else source.discover(places)
             known = state.files(source_name)
             readable = [file for file in files if not file.skip]

@@ -18,6 +18,7 @@ from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive, forgetting, recording, state
 from ingest.run import run
+from tests.ingest import test_rows as databases
 from tests.ingest.transcripts import SESSION, Script, corpus, from_the_archive_alone, ingest, lines, text
 
 NOISE = {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}
@@ -247,3 +248,54 @@ def test_a_parser_that_counts_otherwise_makes_no_older_version(
         monkeypatch.setattr(state, "PARSER", version)
         ingest(home, folder)
     assert versions(home) == [0]
+
+
+def _cursor(folder: Path) -> tuple[Path, str]:
+    return databases.cursor(folder), "delete from cursorDiskKV where key = 'bubbleId:c0:b1'"
+
+
+def _opencode(folder: Path) -> tuple[Path, str]:
+    path = folder / "opencode.db"
+    folder.mkdir(parents=True)
+    databases.rows(
+        path,
+        "create table session(id text, directory text, title text, version text, time_created int);"
+        "create table message(id text, session_id text, time_created int, data text);"
+        "create table part(id text, message_id text, session_id text, time_created int, data text);"
+        "insert into session values('ses_0', '/x', 'Title', '1', 1777360440000)",
+        "insert into message values(?, 'ses_0', 1777360440000, '{\"role\": \"user\"}')",
+        [("msg_0",), ("msg_1",)],
+    )
+    said = [(f"prt_{n}", f"msg_{n}", json.dumps({"type": "text", "text": f"Said {n}"})) for n in range(2)]
+    databases.rows(path, "select 1", "insert into part values(?, ?, 'ses_0', 1777360440000, ?)", list(said))
+    return path, "delete from message where id = 'msg_1'"
+
+
+def _atuin(folder: Path) -> tuple[Path, str]:
+    path = databases.rows(
+        folder / "history.db",
+        "create table history(id text, timestamp int, exit int, command text, cwd text, deleted_at int)",
+        "insert into history values(?, ?, 0, ?, '/', null)",
+        [("a", SECONDS * 10**9, "make"), ("b", (SECONDS + 5) * 10**9, "make test")],
+    )
+    return path, "delete from history where id = 'b'"
+
+
+@pytest.mark.parametrize(("make", "source"), [(_cursor, "cursor"), (_opencode, "opencode"), (_atuin, "shell")])
+@pytest.mark.parametrize("how", ["as ever", "another parser", "rebuild", "no document"])
+def test_what_a_database_has_less_of_stays_what_it_was(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch, make: Any, source: str, how: str
+) -> None:
+    path, shorten = make(folder / "there")
+    run(home, source, [str(folder)], trust_stat=False)
+    before, objects = corpus(home), sorted(archive.objects(home.path("raw")))
+    assert before
+    databases.rows(path, shorten, "select ?", [(1,)])
+    if how == "another parser":
+        monkeypatch.setattr(state, "PARSER", 1000)
+    if how == "no document":
+        shutil.rmtree(home.path("brain"))
+    run(home, source, [str(folder)], trust_stat=False, rebuild=how == "rebuild")
+    assert corpus(home) == before
+    assert sorted(archive.objects(home.path("raw"))) == objects
+    assert from_the_archive_alone(home, source, folder) == before
