@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 from typing import TYPE_CHECKING, Any
@@ -244,13 +245,13 @@ def whole(
             else:
                 data, reading.digest = raw.whole()
                 reading.consumed = reading.size
-                _whole(data, reading, take, foreign, as_bytes)
+                redacted = _whole(data, reading, take, foreign, as_bytes)
                 keeping = rawfiles.keeping()
                 withheld = keeping is not None and keeping.withhold(reading)
                 keeps = keeping is not None and reading.parts and not reading.stays
                 recorder = keeping.recorder(path) if keeping is not None and keeps else None
                 if keeping is not None and recorder is not None:
-                    held = data if recorder.keeps_raw else clean_document(data, {})
+                    held = data if recorder.keeps_raw else redacted or clean_document(data, {})
                     if withheld:
                         held = keeping.left(reading, held)
                         if not held:
@@ -282,25 +283,34 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes)
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 
-def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], None], foreign: str, as_bytes: bool) -> None:
+def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], None], foreign: str, as_bytes: bool) -> bytes:
+    """Let ``take`` have the file; the bytes that hold just what it got, or none where only it can tell."""
+    redacted = b""
     if as_bytes:
         take(data, reading)
     elif reading.path.endswith(".txt"):
-        take(clean(data.decode("utf-8", "replace"), reading.redacted), reading)
+        text = data.decode("utf-8", "replace")
+        cleaned = clean(text, reading.redacted)
+        redacted = data if cleaned == text else cleaned.encode()
+        take(cleaned, reading)
     else:
+        before = sum(reading.redacted.values())
         try:
             value = records.value(data, reading.redacted)
         except RecursionError:
             reading.failed = Failure(reading.path, records.TOO_DEEP)
-            return
+            return b""
         except ValueError as error:
             reading.failed = Failure(reading.path, records.MALFORMED, str(error), getattr(error, "lineno", 0))
-            return
+            return b""
+        unchanged = sum(reading.redacted.values()) == before
+        redacted = data if unchanged else json.dumps(value, separators=(",", ":")).encode()
         take(value, reading)
     for part in reading.parts.values():
         part.digest = reading.digest
     if not reading.parts and not reading.skipped and reading.failed is None:
         reading.dismiss(foreign)
+    return redacted
 
 
 def judge(reading: Reading, source: records.Records, foreign: str) -> None:

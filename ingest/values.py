@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 
@@ -33,6 +34,12 @@ def moment(value: object) -> str:
         seconds = float(value)
     else:
         return ""
+    return _written(seconds)
+
+
+# A record's time stands in several of its fields.
+@lru_cache(maxsize=64)
+def _written(seconds: float) -> str:
     if seconds <= 0:
         return ""
     # Seconds of the years up to 5138 are below 1e11; each finer unit has three digits more.

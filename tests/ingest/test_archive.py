@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import threading
@@ -394,3 +395,23 @@ def test_a_forgotten_session_that_is_read_again_leaves_no_object(
     left = sorted(archive.objects(home.path(archive.FOLDER)))
     run(home, "claude", [str(folder)], trust_stat=False, rebuild=True)
     assert sorted(archive.objects(home.path(archive.FOLDER))) == left
+
+
+@pytest.mark.parametrize("said", ["plain", f"with {TOKEN}", "with <private>this</private>"])
+def test_a_file_that_is_one_document_is_redacted_once_for_the_corpus_and_the_archive(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    thread = {"id": "T-1", "created": 1_777_367_643_000, "messages": [{"role": "user", "content": said}]}
+    (folder / "T-1.json").write_text(json.dumps(thread, indent=1), encoding="utf-8")
+    monkeypatch.setattr(reading, "clean_document", None)
+    assert run(home, "amp", [str(folder)], trust_stat=False).failed_files == 0
+    kept = content(home, held(home, "amp")[0])
+    before = corpus(home)
+    assert len(before) == 1
+    everything = b"".join((kept, *before.values()))
+    assert TOKEN.encode() not in everything
+    assert b"<private>" not in everything
+    assert (kept == (folder / "T-1.json").read_bytes()) == (said == "plain")
+    shutil.rmtree(home.path("brain"))
+    assert run(home, "amp", trust_stat=False, from_archive=True).failed_files == 0
+    assert corpus(home) == before
