@@ -62,6 +62,8 @@ def run(args: Args, context: Context) -> int:
 
     lines = [f"{one['status']}: {printable(one['title'])}\n  {printable(one['path'])}" for one in report["documents"]]
     lines += [f"failed: {printable(one['path'])}: {printable(one['reason'])}" for one in report["failures"]]
-    said = ", ".join(f"{report[name]} {name}" for name in ("added", "updated", "unchanged", "failed") if report[name])
+    said = ", ".join(
+        f"{report[name]} {name}" for name in ("added", "updated", "unchanged", "failed", "forgotten") if report[name]
+    )
     write("\n".join([*lines, said]) + "\n")
     return OK

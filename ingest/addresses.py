@@ -45,10 +45,13 @@ _JWT = re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.?[\w-]*")
 _RANDOM = re.compile(r"[A-Za-z0-9_\-+/=.~%]{20,}")
 _HEX = re.compile(r"[0-9a-fA-F-]{32,}")
 # After one of these a path goes on with what must be known to no one else.
-_PATH_SECRET = re.compile(
-    r"(?i)(/(?:[\w-]*(?:reset|verify|verification|confirm|confirmation|activate|activation|invite|invitation|magic|token"
-    r"|unsubscribe|login|signin|auth|sso|oauth|callback|share|join)[\w-]*)/)([\w\-+=.~%]{16,})"
+_ANNOUNCES = (
+    r"(?i:(/(?:[\w-]*(?:reset|verify|verification|confirm|confirmation|activate|activation|invite|invitation|magic|token"
+    r"|unsubscribe|login|signin|auth|sso|oauth|callback|share|join)[\w-]*)/"
 )
+_PATH_SECRET = re.compile(_ANNOUNCES + r")([\w\-+=.~%]{16,}))")
+# One or two parts later, as in `/reset/password/…`, stand titles with a year, too.
+_PATH_LATER = re.compile(_ANNOUNCES + r"(?:[\w-]{1,40}/){1,2})([\w\-+=.~%]{16,}))")
 _SESSION_PATH = re.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
 _SIMPLE_FRAGMENT = re.compile(r"[\w./!~,:-]{1,120}", re.ASCII)
 
@@ -80,7 +83,9 @@ def _is_plain(address: str) -> bool:
         return False
     # What a path must not say follows a part that announces it, and is long.
     parts = address.split("/")
-    return len(parts) < 5 or max(map(len, parts[4:])) < 16 or _PATH_SECRET.search(address) is None
+    if len(parts) < 5 or max(map(len, parts[4:])) < 16:
+        return True
+    return _PATH_SECRET.search(address) is None and _PATH_LATER.search(address) is None
 
 
 def _clean(address: str, depth: int) -> str:
@@ -201,7 +206,7 @@ def _path(path: str) -> str:
     if ";" in path:
         path = _SESSION_PATH.sub("", path)
     if len(path) > _SHORT:
-        path = _PATH_SECRET.sub(_hide, path)
+        path = _PATH_LATER.sub(_hide_made, _PATH_SECRET.sub(_hide, path))
         if "eyJ" in path:
             path = _JWT.sub("-", path)
     return path
@@ -209,6 +214,14 @@ def _path(path: str) -> str:
 
 def _hide(match: re.Match[str]) -> str:
     return match[1] + "-" if _mixed(match[2]) else match[0]
+
+
+def _hide_made(match: re.Match[str]) -> str:
+    return match[1] + "-" if _is_made(match[2]) else match[0]
+
+
+def _is_made(value: str) -> bool:
+    return any(len(run) >= 16 and _mixed(run) for run in re.split(r"[-_./+~%=]", value))
 
 
 def _mixed(value: str) -> bool:
@@ -230,7 +243,7 @@ def _looks_random(value: str) -> bool:
     if not _RANDOM.fullmatch(value):
         return False
     # Words joined by signs are a name; long runs that mix letters and digits, or cases without order, are none.
-    return any(len(run) >= 16 and (_mixed(run) or _shuffled(run)) for run in re.split(r"[-_./+~%=]", value))
+    return _is_made(value) or any(len(run) >= 16 and _shuffled(run) for run in re.split(r"[-_./+~%=]", value))
 
 
 def _shuffled(run: str) -> bool:

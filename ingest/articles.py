@@ -72,6 +72,15 @@ def files(folder: str) -> Iterator[str]:
                 yield join(place, name)
 
 
+def of_file(path: str) -> str:
+    """The identity of what is added from a place on disk without an address."""
+    return _identity(f"file\0{abspath(path)}")
+
+
+def _identity(named: str) -> str:
+    return f"article-{hashlib.sha256(named.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+
+
 class Shelf:
     """One collection's folder, to which files are added. ``with`` ends the process that reads them."""
 
@@ -103,8 +112,7 @@ class Shelf:
         url = addresses.clean(url) if url else ""
         name = called or basename(path)
         # What was piped in has no place of its own: its bytes are all it is.
-        identity = f"url\0{url}" if url else f"text\0{digest}" if called else f"file\0{path}"
-        session = f"article-{hashlib.sha256(identity.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+        session = _identity(f"url\0{url}") if url else _identity(f"text\0{digest}") if called else of_file(path)
         known = self._by_id.get(session) or self._by_digest.get(digest)
         if known is not None and not url:
             session = self._session(known) or session

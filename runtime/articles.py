@@ -9,7 +9,7 @@ import apsw
 
 from core.errors import BadInput
 from ingest._article_read import Unreadable
-from ingest.articles import MAX_BYTES, Added, Shelf, files
+from ingest.articles import MAX_BYTES, NAME, Added, Shelf, files, of_file
 from qmd.store import open_index, translate
 from qmd.update import register
 from qmd.writer import put
@@ -44,22 +44,27 @@ def add(
     """Add files, folders of them, and (``-``) what ``stream`` holds; returns the envelope of ``brain add --json``.
 
     Raises BadInput for a place or collection that cannot be, and where nothing at all could be read; LockContention and
-    EngineMissing of the index. In a folder, what cannot be read is counted and listed, and the rest is added.
+    EngineMissing of the index. In a folder, what cannot be read is counted and listed, and the rest is added; what was
+    forgotten is left out, and comes back only where it is named.
     """
     folder = _folder(home, config, collection)
     chosen = list(_chosen(places))
+    forgotten = _forgotten(home)
     if (title or url) and len(chosen) != 1:
         raise BadInput("--title and --url are of one file", "add that file alone")
     home.make()
     report: dict[str, Any] = {"schema": 1, "ok": True, "collection": collection}
-    counts = {"added": 0, "updated": 0, "unchanged": 0, "failed": 0}
+    counts = {"added": 0, "updated": 0, "unchanged": 0, "failed": 0, "forgotten": 0}
     documents: list[dict[str, str]] = []
     failures: list[dict[str, str]] = []
     connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
     try:
         register(connection, config.collections.values())
         with Shelf(folder) as shelf:
-            for number, place in enumerate(chosen, 1):
+            for number, (place, named) in enumerate(chosen, 1):
+                if not named and of_file(place) in forgotten:
+                    counts["forgotten"] += 1
+                    continue
                 try:
                     done = (
                         _piped(home, shelf, stream, title, url)
@@ -104,15 +109,22 @@ def _folder(home: Home, config: Config, collection: str) -> str:
     return found.path
 
 
-def _chosen(places: Sequence[str]) -> Iterator[str]:
+def _chosen(places: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """(file, whether it was named itself) of files and folders."""
     for place in places:
         if place != "-" and isdir(place):
             several = list(files(place))
             if not several:
                 raise BadInput(f"nothing to add in {place}", "markdown, text, HTML, PDF, EPUB, DOCX, SRT or VTT")
-            yield from several
+            yield from ((file, False) for file in several)
         else:
-            yield place
+            yield place, True
+
+
+def _forgotten(home: Home) -> set[str]:
+    from core.tombstones import Tombstones
+
+    return Tombstones(home).of(NAME)
 
 
 def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: str) -> Added:

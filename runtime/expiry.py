@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 DEFAULT_DAYS = 30
 WITHIN_DAYS = 7
 _DAY_S = 86_400
+_MOST_DAYS = 1_000_000
+# What an administrator has set for all of a machine goes before a user's own.
+MANAGED = (
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+)
 
 
 def expiring(
@@ -65,15 +71,15 @@ def expiring(
 
 def period(config: str) -> int:
     """``cleanupPeriodDays`` of the settings in a folder such as ``~/.claude``, days; the default where it has none."""
-    for name in ("settings.local.json", "settings.json"):
+    for path in (*MANAGED, join(config, "settings.local.json"), join(config, "settings.json")):
         try:
-            with open(join(config, name), encoding="utf-8") as stream:
+            with open(path, encoding="utf-8") as stream:
                 settings = json.load(stream)
         except (OSError, ValueError):
             continue
         days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
         if isinstance(days, int | float) and not isinstance(days, bool) and days >= 0:
-            return int(days)
+            return int(min(days, _MOST_DAYS))
     return DEFAULT_DAYS
 
 

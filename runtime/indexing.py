@@ -90,6 +90,7 @@ def index(
             _clear_unreadable(home.index)
         connection = _open(home, None if wait_s is None else int(wait_s * 1000))
         try:
+            older = not withhold.is_current(connection)
             if source == _COMMITS and not roots:
                 roots = _projects(connection)
             if rebuild:
@@ -108,9 +109,16 @@ def index(
             ledgers, queued = _ingest(home, connection, names, reading, enqueue)
             changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
             freshness.mark(connection, config)
-            withhold.mark(connection)
+            if not older:
+                withhold.mark(connection)
             if rebuild:
                 connection.execute("COMMIT")
+            if older:
+                # What an older policy let pass is in no document any more, but in pages and segments that are free.
+                from qmd.erase import erase
+
+                erase(connection, ())
+                withhold.mark(connection)
             connection.execute("PRAGMA optimize")
         except apsw.Error as error:
             raise translate(error, home.index) from error

@@ -85,11 +85,12 @@ def expiry(patient: Patient) -> Iterator[Finding]:
         return
     if "error" in found:
         yield Finding("expiry", "warning", str(found["error"]), str(found.get("fix") or "brain index"))
-    elif found.get("expiring"):
+    elif number := found.get("unarchived"):
         yield Finding(
             "expiry",
             "warning",
-            f"{found['expiring']} transcripts are not archived and will be deleted within {found.get('days')} days",
+            f"{number} transcript{' is' if number == 1 else 's are'} not archived and will be deleted within"
+            f" {found.get('within_days')} days",
             "brain index --new",
         )
 

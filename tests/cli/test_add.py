@@ -55,6 +55,22 @@ def test_what_was_forgotten_and_is_added_again_is_not_forgotten_any_more(
     assert Tombstones(home).marks() == []
 
 
+def test_what_was_forgotten_does_not_come_back_with_its_folder(brain: Brain, home: Home, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Walrus\n\nOn ice.\n")
+    (notes / "b.md").write_text("# Otter\n\nIn kelp.\n")
+    documents = json.loads(brain("add", str(notes), "--json").stdout)["documents"]
+    gone = next(one["uri"] for one in documents if one["title"] == "Walrus")
+    assert brain("forget", gone, "--yes").returncode == 0
+    again = json.loads(brain("add", str(notes), "--json").stdout)
+    assert (again["added"], again["unchanged"], again["forgotten"]) == (0, 1, 1)
+    assert brain("add", str(notes)).stdout.endswith("1 unchanged, 1 forgotten\n")
+    assert len(Tombstones(home).marks()) == 1
+    assert json.loads(brain("add", str(notes / "a.md"), "--json").stdout)["added"] == 1
+    assert Tombstones(home).marks() == []
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -15,10 +15,12 @@ from core.config_yaml import _DOCTOR
 from core.errors import BadInput
 from core.home import Home
 from ops import backup, restore, sync
-from ops.checks import index, machine, recovery
+from ops.checks import index, machine, recovery, sources
 from ops.finding import Finding, Patient
 from runtime import inbox
+from runtime.indexing import index as index_run
 from tests.conftest import Brain
+from tests.ingest.transcripts import OTHER, SESSION, Script, save
 
 
 def findings(home: Home, later_days: float = 0.0) -> list[Finding]:
@@ -104,3 +106,16 @@ def test_every_threshold_that_is_documented_may_be_set(home: Home, key: str) -> 
     Path(home.path("collections.yml")).write_text("collections: {inbox: {path: inbox}}\ndoctor: {nonsense: 3}\n")
     with pytest.raises(BadInput):
         config.load(home)
+
+
+def test_transcripts_that_go_soon_are_counted_and_dated(home: Home, claude_root: Path) -> None:
+    place = claude_root / "projects" / "-home-me-api"
+    save(place / f"{SESSION}.jsonl", Script().user("an old one"))
+    save(place / f"{OTHER}.jsonl", Script(OTHER).user("another"))
+    for name, days in ((SESSION, 26), (OTHER, 1)):
+        old = time.time() - days * 86_400
+        os.utime(place / f"{name}.jsonl", (old, old))
+    (finding,) = sources.expiry(Patient(home, os.environ, time.time()))
+    assert finding.evidence == "1 transcript is not archived and will be deleted within 7 days"
+    index_run(home, config.load(home))
+    assert list(sources.expiry(Patient(home, os.environ, time.time()))) == []

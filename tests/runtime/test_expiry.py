@@ -12,6 +12,7 @@ import pytest
 
 from core import config
 from core.home import Home
+from runtime import expiry
 from runtime.expiry import expiring, period
 from runtime.explain import report
 from runtime.indexing import index
@@ -60,6 +61,7 @@ def test_what_is_archived_as_it_is_is_safe(home: Home, transcripts: Path) -> Non
         ({"cleanupPeriodDays": "x"}, 30),
         ({"cleanupPeriodDays": -1}, 30),
         ({"cleanupPeriodDays": True}, 30),
+        ({"cleanupPeriodDays": float("inf")}, 1_000_000),
         ([], 30),
         ({}, 30),
     ],
@@ -69,6 +71,17 @@ def test_the_period_is_the_machines_own(claude_root: Path, settings: Any, days: 
     assert period(str(claude_root)) == days
     (claude_root / "settings.json").write_text("{broken", encoding="utf-8")
     assert period(str(claude_root)) == 30
+
+
+def test_what_an_administrator_has_set_goes_first(
+    claude_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (claude_root / "settings.json").write_text('{"cleanupPeriodDays": 90}', encoding="utf-8")
+    managed = tmp_path / "managed-settings.json"
+    monkeypatch.setattr(expiry, "MANAGED", (str(managed),))
+    assert period(str(claude_root)) == 90
+    managed.write_text('{"cleanupPeriodDays": 9}', encoding="utf-8")
+    assert period(str(claude_root)) == 9
 
 
 def test_the_report_warns(home: Home, transcripts: Path) -> None:

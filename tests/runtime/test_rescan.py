@@ -57,7 +57,7 @@ def held(home: Home) -> bytes:
 
     found: list[bytes] = []
     for path in Path(home.root).rglob("*"):
-        if path.is_file() and "index.sqlite" not in path.name:
+        if path.is_file():
             data = path.read_bytes()
             found.append(zstandard.ZstdDecompressor().decompress(data) if path.suffix == ".zst" else data)
     return b"\0".join(found)
