@@ -53,6 +53,7 @@ class Reader(Written):
             or self.last(index, before, the)
             or self.named_weekday(index, before)
             or self.spoken(index, the)
+            or self.bare_day(index, before, the)
         )
 
     def part(self, index: int, before: str, depth: int) -> Read:
@@ -66,7 +67,7 @@ class Reader(Written):
             return _narrow(whole, share, 3) if whole else None
         if self.word(index + 1) == "of" and word in ("beginning", "start", "middle", "end"):
             share = {"middle": (1, 2), "end": (2, 3)}.get(word, (0, 1))
-            whole = self._period(self.the(index + 2))
+            whole = self._period(self.the(index + 2)) or self._running(index + 2)
             return _narrow(whole, share, 3) if whole else None
         nth = words.ORDINALS.get(word, 0) or (-1 if word == "last" else 0)
         if following in ("half", "week") and self.word(index + 2) == "of" and nth:
@@ -87,6 +88,13 @@ class Reader(Written):
 
     def _period(self, index: int) -> Read:
         return self.named_month(index, "of") or self.named_year(index, "of") or self.quarter(index, "of")
+
+    def _running(self, index: int) -> Read:
+        """Last month, this year, the week: of which something is the beginning or the end."""
+        word, unit = self.word(index), words.UNITS.get(self.word(index + 1), "")
+        if not unit or self.word(index + 1).endswith("s") or word not in ("last", "this", "the", "previous", "current"):
+            return None
+        return self._calendar(unit, word in ("this", "the", "current"), index + 2)
 
     def ago(self, index: int) -> Read:
         """Three weeks ago, a couple of days ago, an hour ago, 2 years back."""
@@ -302,6 +310,19 @@ class Reader(Written):
         if word == "other" and self.word(index + 1) == "day" and the:
             return Days(self.today - 14, self.today, 1, VAGUE), index + 2
         return None
+
+    def bare_day(self, index: int, before: str, the: bool) -> Read:
+        """On the 14th: the last one that there was."""
+        day, ordinal = self.day_number(index)
+        if not (before == "on" and the and ordinal) or self.word(index + 1) not in ("", "about", "with"):
+            return None
+        first = months(self.year, self.month, 1, 2).first + day - 1
+        if first > self.today:
+            whole = months(self.year, self.month - 1, 1, 2)
+            first = whole.first + day - 1
+            if first >= whole.last:
+                return None
+        return Days(first, first + 1, 2), index + 1
 
     # Words
 

@@ -146,6 +146,10 @@ MEANINGS = [
     ("in late March to early April 2025", "in late March to early April 2025", "2025-03-18..2025-04-13", "boost"),
     ("what moved in March to 5 servers", "in March", "2026-03-01..2026-03-31", "boost"),
     ("moved on Monday to Tuesday", "on Monday", "2026-11-16", "boost"),
+    ("at the beginning of this month", "at the beginning of this month", "2026-10-29..2026-11-13", "boost"),
+    ("what did I do at the end of last month", "at the end of last month", "2026-10-18..2026-11-03", "boost"),
+    ("what did I do on the 14th", "on the 14th", "2026-11-14", "boost"),
+    ("what did I do on the 30th?", "on the 30th", "2026-10-30", "boost"),
     # A prompt that a day occurs in asks for no record of it
     ("the other branch just got merged today, so nobody will be using it - can we create a new patch which renames it",
      "today", "2026-11-21", "boost"),
@@ -174,7 +178,8 @@ NO_DATES = [
     "monday.com integration", 'grep for "yesterday" please', "grep for `last week`", "next Tuesday", "every Monday",
     "tomorrow", "in December 2030", "since 2031-01-01", "spring boot in spring", "does this spring bean work",
     "this fall under the rule", "2024-13-01", "2024-02-30", "31.02.2024", "CVE-2024-03", "24-7",
-    "steps 3-5", "from 1 to 5", "ISO-8601", "10.0.2024.1", "the day before the release", "days ago", "",
+    "steps 3-5", "from 1 to 5", "ISO-8601", "10.0.2024.1", "on the 14th floor", "the 14th", "the end of the day",
+    "the start of weeks", "the day before the release", "days ago", "",
     "what does before mean", "since when", "x after y", "q5 2024", "the may, march and august brothers", "²⁴ 2024",
     "the year 3000 problem", "room 101", "sept", "on mon nodes", "wed lock",
 ]  # fmt: skip
