@@ -155,7 +155,8 @@ _RECORD = frozenset(
     recently project projects thing things stuff task tasks today day days week accomplish accomplished achieve
     achieved finish finished complete completed get got gotten start started touch touched handle handled spend
     spent spending keep kept keeping busy progress update updates new earlier leave left look looked looking
-    summarize summarise summary recap rundown overview timeline catch give let us please brief briefing""".split()
+    summarize summarise summary recap rundown overview timeline catch give let us please brief briefing ship
+    shipped coding coded commit commits committed asked plate interesting two three four five ten""".split()
 )
 # What asks for the newest of it, without a date.
 _NEWEST = frozenset("last latest newest recent previous".split())
@@ -171,7 +172,11 @@ def _asks_for_newest(question: str) -> bool:
     """Whether a question without a date asks for nothing but what came last ("what was the last thing I did?")."""
     words = _words(question)
     newest = not _NEWEST.isdisjoint(words) or any(phrase in " ".join(words) for phrase in _NEWEST_PHRASES)
-    return newest and not _RECORD.isdisjoint(words) and all(word in _NEWEST or _says_nothing(word) for word in words)
+    return (
+        newest
+        and not _RECORD.isdisjoint(words)
+        and all(word in _NEWEST or word.isdigit() or _says_nothing(word) for word in words)
+    )
 
 
 def _words(text: str) -> list[str]:

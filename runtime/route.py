@@ -50,9 +50,10 @@ _QUALIFIERS = frozenset("agent ai claude codex cursor exact first gemini last ol
 # What a person begins with who does not ask at once: "do you remember when", "can you tell me who".
 _FRAMES = frozenset(
     """and but by can could do during find from give i in know look me need okay on out please pull recall remember
-    remind show since so tell then to until up us want would you at hey ok""".split()
+    remind show since so tell then to until up us want would you at hey ok let see""".split()
 )
-_SEEKS = frozenset("find give look open pull show".split())
+_SEEKS = frozenset("find give look open pull see show".split())
+_OURS = frozenset("my our that the these those".split())
 _OF = frozenset("about for from in of on that we where when which with i you".split())
 _IS = frozenset("is was are were the exact".split())
 _ERRNO = frozenset(
@@ -98,7 +99,7 @@ def _provenance(question: str) -> str:
     while at < len(words) and words[at] in _FRAMES:
         at += 1
     framed = words[:at]
-    first, second, third = (*words[at : at + 3], "", "", "")[:3]
+    first, second, third, fourth = (*words[at : at + 4], "", "", "", "")[:4]
     if first in _PROVENANCE_FIRST:
         return first
     if (first, second, third) == ("how", "long", "ago"):
@@ -108,12 +109,14 @@ def _provenance(question: str) -> str:
             return f"{first} {second}"
         if second in _QUALIFIERS and third in _PROVENANCE_AFTER:
             return f"{first} {second} {third}"
+        if second == "of" and third in _OURS and fourth.removesuffix("s") in _PLACES:
+            return f"{first} of {third} {fourth}"
         # "what was the date of", "what's the path of"; not "what is the time complexity".
         rest = [word for word in words[at + 1 :] if word not in _IS]
         if second in _IS and rest and (rest[0] in _PLACES or rest[0] in ("date", "day")) and (*rest, "")[1] in _OF:
             return f"{first} {rest[0]}"
     # "find the session where", "show me the note on".
-    if first in ("the", "that", "my", "our") and second in _PLACES and third in _OF and _SEEKS.intersection(framed):
+    if first in _OURS and second in _PLACES and third in _OF and _SEEKS.intersection(framed):
         return f"{first} {second}"
     return ""
 

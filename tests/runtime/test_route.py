@@ -103,6 +103,8 @@ show me the note on telescopes
 how long ago did we replace the queue
 which meeting was the invoice discussed in
 which commit introduced the cache
+which of my notes mention yeast
+let me see the commit that broke the build
 which agent session touched the index
 what website explained the tuning
 """
