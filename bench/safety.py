@@ -13,6 +13,11 @@ from bench.report import Report, Row, megabytes
 
 _SHARE_BAR = 0.25
 _ARCHIVE_BAR = 0.2
+_SAMPLED = ("claude", "codex", "gemini", "cursor", "opencode", "pi", "chrome")
+_EVERYTHING = """
+collections: {brain: {path: brain}, chrome-history: {path: chrome-history}}
+sources: {chrome: {mode: all}}
+"""
 # In a process of its own, so that loading the automaton and making its states count; decoding does not.
 _REDACTION = """
 import json, sys, time
@@ -88,6 +93,48 @@ def measure_archive(report: Report, *, quick: bool) -> None:
     )
     again = run([*program(), "index", "--from-archive", "--json"], environment(home))
     report.add(Row("index --from-archive", f"{raw / 1e6 / again.wall_s:.1f} MB/s"))
+    _measure_all(report)
+
+
+def _measure_all(report: Report) -> None:
+    """The samples of every source in one archive, and what differs of the corpus once nothing else is left."""
+    home = DATA / "home-archive"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    (home / "collections.yml").write_text(_EVERYTHING, encoding="utf-8")
+    raw = 0
+    for source in _SAMPLED:
+        places = [place for place in sorted(SAMPLES.parent.iterdir()) if place.name.split("-")[0] == source]
+        raw += sum(path.stat().st_size for place in places for path in place.rglob("*") if path.is_file())
+        words = [word for place in places for word in ("--from", str(place))]
+        run([*program(), "index", "--source", source, *words, "--json"], environment(home))
+    kept = sum(path.stat().st_size for path in (home / "raw").rglob("*") if path.is_file())
+    share = kept / raw
+    name = "archive of every source's samples"
+    report.add(
+        Row(
+            f"{name}, bytes beside raw",
+            megabytes(kept),
+            f"raw {megabytes(raw)}",
+            share,
+            f"≤ {_ARCHIVE_BAR:.0%}",
+            share <= _ARCHIVE_BAR,
+        )
+    )
+    before = _documents(home)
+    for gone in ("brain", "chrome-history", "state"):
+        shutil.rmtree(home / gone)
+    (home / "index.sqlite").unlink()
+    run([*program(), "index", "--from-archive", "--json"], environment(home))
+    after = _documents(home)
+    differ = sum(before.get(path) != after.get(path) for path in {*before, *after})
+    report.add(
+        Row(f"{name}: documents that a rebuild makes otherwise", f"{differ} of {len(before)}", bar="0", met=not differ)
+    )
+
+
+def _documents(home: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for name in ("brain", "chrome-history") for path in (home / name).glob("*.md")}
 
 
 def _index(home: Path) -> Run:
