@@ -15,6 +15,7 @@ from core.locks import FileLock
 from qmd import coarse, syntax, vectors
 from qmd.embedding import strategies
 from qmd.embedding.provider import TextRefused, quantise
+from qmd.embedding.wire import Faulty, Nonsense
 from qmd.store import Transaction
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _GROUP = 64
 # After so many seconds what has come in meanwhile takes its turn: the newest comes first in a run of hours, too.
 _REFRESH_S = 60.0
-# So many texts refused before one was taken: it is not the texts.
+# So many texts refused before one was taken, or that break the provider one after the other: it is not the texts.
 _REFUSALS = 5
 
 
@@ -58,12 +59,14 @@ def alone(path: str) -> FileLock:
 class Report:
     """What a run did: texts finished, chunks embedded, documents that still wait, and texts that were refused."""
 
-    __slots__ = ("chunks", "failed", "pending", "space", "texts")
+    __slots__ = ("broken", "chunks", "failed", "pending", "space", "texts")
 
     def __init__(self, space: Space) -> None:
         self.space = space
         self.texts = 0
         self.chunks = 0
+        # How many texts in a row broke the provider.
+        self.broken = 0
         self.failed: dict[str, str] = {}
         self.pending: dict[str, int] = {}
 
@@ -218,16 +221,19 @@ def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:
 def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Sequence[_Part], report: Report) -> None:
     try:
         embedded = _vectors(provider, space.dimensions, group)
-    except TextRefused as refusal:
+    except (TextRefused, Nonsense, Faulty) as refusal:
+        # Some models have no vector for some text: NaN, zeros or HTTP 500. What is behind it must not wait for ever.
         if len(group) > 1:
             for part in group:
                 _do(connection, provider, space, [part], report)
             return
         group[0].text.gone = True
         report.failed[group[0].text.hash] = refusal.message
-        if not report.chunks and len(report.failed) >= _REFUSALS:
+        report.broken += not isinstance(refusal, TextRefused)
+        if (not report.chunks and len(report.failed) >= _REFUSALS) or report.broken >= _REFUSALS:
             raise
         return
+    report.broken = 0
     finished = 0
     with Transaction(connection):
         for part, found in zip(group, embedded, strict=True):

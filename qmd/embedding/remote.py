@@ -90,12 +90,21 @@ class Remote(ABC):
 
         if not texts:
             return np.zeros((0, self._known), dtype=np.float32)
-        rows = [
-            row
-            for start in range(0, len(texts), self.batch)
-            for row in self._rows(texts[start : start + self.batch], question)
-        ]
-        return unit(rows, self._known, f"{self.name}/{self.model}")
+        size = min(self.batch, len(texts))
+        while True:
+            try:
+                rows = [
+                    row
+                    for start in range(0, len(texts), size)
+                    for row in self._rows(texts[start : start + size], question)
+                ]
+            except TextRefused as refusal:
+                # Endpoints differ in how many texts they take at once; all of them say "batch" where it is that.
+                if size == 1 or "batch" not in refusal.message.lower():
+                    raise
+                self.batch = size = size // 2
+            else:
+                return unit(rows, self._known, f"{self.name}/{self.model}")
 
     def patient_until(self, moment: float) -> None:  # noqa: B027  # only an endpoint is asked again
         """Ask nobody a second time after ``moment`` (``time.monotonic()``)."""

@@ -48,6 +48,10 @@ class Nonsense(EngineMissing):
     """What answers at this address is not what it should be."""
 
 
+class Faulty(EngineMissing):
+    """The endpoint fails at what it was sent (HTTP 500); at something else it may not."""
+
+
 class Busy(EngineTimeout):
     """The endpoint asks for patience (HTTP 429)."""
 
@@ -170,7 +174,7 @@ class Endpoint:
             raise BadInput(f"{self.host} does not take the key (HTTP {status})", self._fix)
         if status == 429 or status >= 500:
             wait_s = _retry_after(headers)
-            kind = Busy if status == 429 else Overloaded if status in _OVERLOADED else EngineMissing
+            kind = Busy if status == 429 else Overloaded if status in _OVERLOADED else Faulty
             failure = kind(f"{self.host} is overloaded or out of order (HTTP {status}){said}", "try again later")
             if wait_s > LONGEST_WAIT_S:
                 raise failure

@@ -234,6 +234,7 @@ def test_a_question_for_a_day_walks_through_it_newest_first(shelf: Shelf, questi
 @pytest.mark.parametrize(
     "question",
     [
+        "what were my last 3 sessions",
         "what was the last thing I worked on",
         "recent work",
         "where did I leave off?",

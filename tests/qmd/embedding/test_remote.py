@@ -372,6 +372,47 @@ def test_a_refused_text_leaves_the_others_alone(endpoint: Endpoint, tmp_path: Pa
     assert report.pending == {"notes": 1}
 
 
+@pytest.mark.parametrize(
+    "poison",
+    [
+        says({"error": "json: unsupported value: NaN"}, 500),
+        says(b'{"data": [{"index": 0, "embedding": [NaN, 1, 1, 1, 1, 1]}]}'),
+        says({"data": [{"index": 0, "embedding": [0] * DIMENSIONS}]}),
+    ],
+)
+def test_a_text_that_breaks_the_model_is_named_and_stops_no_other(
+    endpoint: Endpoint, tmp_path: Path, poison: Any
+) -> None:
+    endpoint.always = lambda handler, body: any("poison" in t for t in body["input"]) and poison(handler, body)
+    texts = {f"{n}.md": f"text {n}" for n in range(9)}
+    connection, _ = indexed(tmp_path, {**texts, "bad.md": "poison"})
+    report = embed(connection, openai(endpoint))
+    assert (report.texts, report.pending, len(report.failed)) == (9, {"notes": 1}, 1)
+    assert embed(connection, openai(endpoint)).texts == 0, "and nothing is done twice"
+
+
+def test_an_endpoint_that_breaks_down_in_the_middle_ends_the_run(endpoint: Endpoint, tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, {f"{n:03}.md": f"text {n}" for n in range(300)})
+    endpoint.behaviours = [lambda *_: False] * 3
+    endpoint.always = says({"error": "out of memory"}, 500)
+    with pytest.raises(wire.Faulty, match="out of memory"):
+        embed(connection, openai(endpoint, attempts=1))
+    assert len(endpoint.requests) < 15
+    space = vectors.find(connection, "openai", "m")
+    assert space is not None
+    assert vectors.count(connection, space) == 128, "what was made before stays"
+
+
+def test_an_endpoint_that_takes_fewer_texts_at_once_is_given_fewer(endpoint: Endpoint) -> None:
+    said = says({"error": {"message": "batch size is invalid, it should not be larger than 10"}}, 400)
+    endpoint.always = lambda handler, body: len(body["input"]) > 10 and said(handler, body)
+    provider = openai(endpoint)
+    assert provider.embed([f"text {n}" for n in range(70)]).shape == (70, DIMENSIONS)
+    endpoint.requests.clear()
+    provider.embed([f"text {n}" for n in range(20)])
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [8, 8, 4]
+
+
 def test_an_endpoint_that_refuses_every_text_ends_the_run(endpoint: Endpoint, tmp_path: Path) -> None:
     endpoint.behaviours = [says(good({"input": ["dimensions"], "model": "m"}))]
     endpoint.always = says({"error": "no such model"}, 400)
