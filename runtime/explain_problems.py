@@ -153,7 +153,7 @@ def _kept(found: dict[str, Any]) -> Iterator[dict[str, str]]:
     if archive.get("over"):
         size, most = archive["bytes"] / 1e9, archive["max_bytes"] / 1e9
         message = (
-            f"the archive takes {size:.1f} GB, more than the {most:g} GB of archive: {{max_gb}}; nothing is deleted"
+            f"the archive takes {size:.3g} GB, more than the {most:g} GB of archive: {{max_gb}}; nothing is deleted"
         )
         yield _problem("warning", "archive", message, "raise max_gb in collections.yml, or: brain forget --until WHEN")
 

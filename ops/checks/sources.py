@@ -1,4 +1,4 @@
-"""What comes in: no source gone silent, nothing unknown, nothing about to be deleted unread."""
+"""What comes in: no source gone silent, nothing unknown, nothing about to be deleted unread, no archive without end."""
 
 from __future__ import annotations
 
@@ -95,6 +95,19 @@ def expiry(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def size(patient: Patient) -> Iterator[Finding]:
+    """The archive is no larger than it is meant to become."""
+    found = patient.report.get("archive")
+    if isinstance(found, dict) and found.get("over"):
+        yield Finding(
+            "archive-size",
+            "warning",
+            f"the archive takes {found['bytes'] / 1e9:.3g} GB, more than the {found['max_bytes'] / 1e9:g} GB of"
+            " archive: {max_gb}; nothing is deleted",
+            "raise max_gb in collections.yml, or: brain forget --until WHEN",
+        )
+
+
 def queue(patient: Patient) -> Iterator[Finding]:
     """Distillation is not far behind."""
     from core.clock import parse_iso
@@ -137,4 +150,4 @@ def _ledgers(patient: Patient) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, ledger
 
 
-CHECKS = (failures, drift, silence, expiry, queue, missed)
+CHECKS = (failures, drift, silence, expiry, size, queue, missed)

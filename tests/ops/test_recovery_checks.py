@@ -119,3 +119,16 @@ def test_transcripts_that_go_soon_are_counted_and_dated(home: Home, claude_root:
     assert finding.evidence == "1 transcript is not archived and will be deleted within 7 days"
     index_run(home, config.load(home))
     assert list(sources.expiry(Patient(home, os.environ, time.time()))) == []
+
+
+def test_an_archive_that_outgrew_its_bound_is_a_finding_and_loses_nothing(home: Home, claude_root: Path) -> None:
+    save(claude_root / "projects" / "-p" / "one.jsonl", Script("one").user("the walrus"))
+    index_run(home, config.load(home))
+    assert list(sources.size(Patient(home, os.environ, time.time()))) == []
+    before = {path: path.read_bytes() for path in Path(home.path("raw")).rglob("*.zst")}
+    settings = "collections: {brain: {path: brain}}\narchive: {max_gb: 0.000001}\n"
+    Path(home.path("collections.yml")).write_text(settings, encoding="utf-8")
+    index_run(home, config.load(home))
+    (finding,) = sources.size(Patient(home, os.environ, time.time()))
+    assert (finding.id, finding.severity) == ("archive-size", "warning")
+    assert {path: path.read_bytes() for path in Path(home.path("raw")).rglob("*.zst")} == before
