@@ -28,7 +28,7 @@ from ops import backup, packing, questions, rebuild, restore, snapshot
 from runtime import forget, inbox, leftovers
 from runtime.export import Selection
 from runtime.indexing import index
-from tests.ingest.history import History
+from tests.ingest.history import MORNING, History
 from tests.ingest.test_chrome import configure, days
 from tests.ingest.transcripts import Script, save, text
 
@@ -312,6 +312,29 @@ def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: H
     copy = Home(str(tmp_path / "copy"))
     assert restore.restore(inside, copy)["documents"] == 22
     assert Tombstones(copy).covers("claude", session(3))
+
+
+@pytest.mark.parametrize("former", [False, True])
+def test_a_day_of_browsing_leaves_a_backup_wherever_its_visits_lie_in_that(
+    home: Home, tmp_path: Path, former: bool
+) -> None:
+    configure(home, "    {mode: all}\n")
+    history = History(tmp_path / "browser" / "History")
+    history.visit("https://walrus.test/", "On walruses")
+    history.visit("https://heron.test/", "On herons", MORNING + 86_400)
+    index(home, config.load(home), source="chrome", roots=[history.save()])
+    if former:
+        shutil.move(home.path("raw", "chrome.sqlite"), home.path("state", "chrome.sqlite"))
+    path = make(home)["path"]
+    assert b"walrus" in unpacked(path, tmp_path / "before")
+    found = forget.plan(home, config.load(home), Selection(), "on walruses")
+    outcome = forget.carry_out(
+        home, found, lambda documents, marks, probes: (backup.forget(home, documents, marks, probes), [])
+    )
+    assert (outcome.documents, outcome.left) == (1, [])
+    held = unpacked(path, tmp_path / "after")
+    assert b"walrus" not in held
+    assert b"On herons" in held
 
 
 def test_a_text_that_only_a_backup_holds_by_now_leaves_it(filled: Home, tmp_path: Path) -> None:
