@@ -18,6 +18,7 @@ _WORDS = frozenset(("yes", "no", "true", "false", "on", "off", "null"))
 # binary and e of exponents among them), x and o; dates have T, t and Z. Infinities and NaN begin with a dot.
 _LETTER = re.compile("[g-np-su-wyzG-NP-SU-WY]")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER = re.compile("0|[1-9][0-9]{0,17}", re.ASCII)
 # The last character of YAML's basic plane: libyaml escapes those beyond.
 _LAST = "\ufffd"
@@ -84,11 +85,12 @@ def _written(value: Any) -> str | None:
         return str(value)
     if type(value) is Timestamp and _INSTANT.fullmatch(value):
         return str(value)
-    if type(value) is not str or not _is_text(value):
+    if type(value) is not str:
         return None
-    if _is_plain(value):
-        return value
-    return "'" + value.replace("'", "''") + "'"
+    if _is_text(value):
+        return value if _is_plain(value) else "'" + value.replace("'", "''") + "'"
+    # The name of a day's document: a date, if it stood without quotes.
+    return f"'{value}'" if _DAY.fullmatch(value) else None
 
 
 def _value(written: str) -> str | int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from itertools import islice
+from itertools import groupby, islice, repeat
 from operator import itemgetter
 from os.path import basename, dirname
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,9 @@ _MAX_COMMAND = 20_000
 # Commands that are told harmless at once: enough that the test costs little each.
 _BATCH = 256
 _DAY_S = 86_400
+# A text of these bytes alone is clean (``core.text``): no controls, of which some have two bytes, no surrogates.
+_LATIN, _CONTROLS = b"\xc2", re.compile(rb"\xc2[\x80-\x9f]")
+_PLAIN = bytes(byte for byte in range(256) if byte in (9, 10) or (byte >= 32 and byte not in (0x7F, 0xC2, 0xED)))
 # So many bytes tell where in a history that was longer this one begins.
 _SAME = 512
 # HH:MM and SS, looked up: formatting them for each command took as long as all the rest of a document.
@@ -51,7 +54,7 @@ _PIECES = {
     "fish": re.compile(rb"^- cmd: [^\n]*(?:\n(?!- cmd: )[^\n]*)*", re.MULTILINE),
 }
 _WHEN = re.compile(rb"^  when: (?P<at>[0-9]{1,20})", re.MULTILINE)
-_FIRST, _LAST = 631_152_000, 4_102_444_800  # 1990 to 2100: other numbers are no times
+_FIRST, _LAST = 631_152_000, 4_102_444_800  # the years 1990 to 2099: other numbers are no times
 
 # Epoch seconds (0: unknown), command without white space around it, directory, exit code.
 Entry = tuple[int, str, str, int]
@@ -102,43 +105,77 @@ def _history(data: bytes, reading: Reading) -> None:
 def _take(reading: Reading, entries: Iterable[Entry], kind: str) -> None:
     left = iter(entries)
     days: dict[int, Day] = {}
+    seen: set[str] = set()
+    others: dict[str, tuple[str, dict[str, int]]] = {}
     while batch := list(islice(left, _BATCH)):
-        _batch(reading, batch, kind, days)
-
-
-def _batch(reading: Reading, batch: list[Entry], kind: str, days: dict[int, Day]) -> None:
-    """Take commands in; those among which something may be secret or unprintable are looked at by halves."""
-    commands = [entry[1] for entry in batch]
-    text = "\n".join(commands)
-    # What is printable is clean: a look at each command costs less than cleaning all of them.
-    printable = all(map(str.isprintable, commands)) or clean(text) == text
-    if printable and not suspects(text.encode("utf-8", "surrogatepass")):
+        commands = [entry[1] for entry in batch]
+        # People repeat themselves: a command is looked at once.
+        fresh = set(commands).difference(seen)
+        seen |= fresh
+        _look(list(fresh), others)
+        if not others.keys().isdisjoint(commands):
+            replaced = [_replaced(entry, others, reading.redacted) for entry in batch]
+            batch = [entry for entry in replaced if entry[1]]
         _add(reading, batch, kind, days)
-    elif len(batch) > 1:
-        half = len(batch) // 2
-        _batch(reading, batch[:half], kind, days)
-        _batch(reading, batch[half:], kind, days)
+
+
+def _look(commands: list[str], others: dict[str, tuple[str, dict[str, int]]]) -> None:
+    """Note in ``others`` those of ``commands`` that do not stay as they are, or might not; they are found by halves."""
+    if not commands:
+        return
+    text = "\n".join(commands)
+    data = text.encode("utf-8", "surrogatepass")
+    if all(commands) and _is_clean(text, data) and max(map(len, commands)) <= _MAX_COMMAND and not suspects(data):
+        return
+    if len(commands) > 1:
+        half = len(commands) // 2
+        _look(commands[:half], others)
+        _look(commands[half:], others)
     else:
-        ((at, command, folder, code),) = batch
-        _add(reading, [(at, redacted(clean(command).strip(), reading.redacted), folder, code)], kind, days)
+        counts: dict[str, int] = {}
+        others[text] = redacted(clean(text).strip(), counts)[:_MAX_COMMAND], counts
+
+
+def _is_clean(text: str, data: bytes) -> bool:
+    """Whether ``core.text.clean`` leaves ``text``, ``data`` in UTF-8, as it is: a look at the bytes costs less."""
+    odd = data.translate(None, _PLAIN)
+    if odd.strip(_LATIN):
+        return clean(text) == text
+    return not odd or _CONTROLS.search(data) is None
+
+
+def _replaced(entry: Entry, others: dict[str, tuple[str, dict[str, int]]], redacted: dict[str, int]) -> Entry:
+    at, command, folder, code = entry
+    other = others.get(command)
+    if other is not None:
+        command, counts = other
+        for kind, count in counts.items():
+            redacted[kind] = redacted.get(kind, 0) + count
+    return at, command, folder, code
 
 
 def _add(reading: Reading, entries: list[Entry], kind: str, days: dict[int, Day]) -> None:
-    for at, command, folder, code in entries:
-        if not command:
-            continue
-        if not _FIRST < at < _LAST:
-            at = 0
-        day = days.get(at // _DAY_S)
+    for number, run in groupby(entries, _day):
+        found = list(run)
+        if not _is_dated(found[0][0]):
+            number, found = 0, [(0, *entry[1:]) for entry in found]
+        day = days.get(number)
         if day is None:
-            unit = _unit(at, kind)
-            day = days[at // _DAY_S] = reading.parts.setdefault(unit, Day(unit))
-        where = one_line(redacted(folder, reading.redacted), 1000) if folder else ""
-        day.commands.append((at, command[:_MAX_COMMAND], where, code))
+            unit = _unit(found[0][0], kind)
+            day = days[number] = reading.parts.setdefault(unit, Day(unit))
+        day.commands += found
+
+
+def _day(entry: Entry) -> int:
+    return entry[0] // _DAY_S
+
+
+def _is_dated(at: int) -> bool:
+    return _FIRST <= at < _LAST
 
 
 def _unit(at: int, kind: str) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at)) if _FIRST < at < _LAST else f"{UNDATED}-{kind}"
+    return time.strftime("%Y-%m-%d", time.gmtime(at)) if _is_dated(at) else f"{UNDATED}-{kind}"
 
 
 def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -212,8 +249,10 @@ def _zsh(text: str) -> Iterator[Entry]:
     text = _GOES_ON.sub("\0", text.replace("\0", "")) if "\\\n" in text else text
     found = _ZSH.findall(text)
     if "\0" in text:
-        found = [(stamp, command.replace("\0", "\n")) for stamp, command in found]
-    return ((int(stamp or 0), command.strip(), "", 0) for stamp, command in found)
+        found = [(stamp, command.replace("\0", "\n") if "\0" in command else command) for stamp, command in found]
+    stamps, commands = zip(*found, strict=True)
+    times = map(int, [stamp or 0 for stamp in stamps] if "" in stamps else stamps)
+    return zip(times, map(str.strip, commands), repeat(""), repeat(0), strict=False)
 
 
 def _bash(text: str) -> Iterator[Entry]:
@@ -252,7 +291,12 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
         reading.skipped = FOREIGN
         return
     found = (
-        (at // 1_000_000_000, command.strip(), cwd if type(cwd) is str else "", ended if type(ended) is int else 0)
+        (
+            at // 1_000_000_000,
+            command.strip(),
+            one_line(redacted(cwd, reading.redacted), 1000) if cwd and type(cwd) is str else "",
+            ended if type(ended) is int else 0,
+        )
         for at, command, cwd, ended, _ in _commands(connection, columns)
         if type(at) is int and type(command) is str
     )
@@ -348,18 +392,20 @@ class _Section:
 
 def _sections(commands: list[Entry]) -> Iterator[Any]:
     section: _Section | None = None
-    before, folder = 0, ""
+    before, folder = -_PAUSE_S - 1, ""
     for at, command, cwd, code in commands:
-        if section is None or at - before > _PAUSE_S:
+        if at - before > _PAUSE_S:
             if section is not None:
                 yield section
             section, folder = _Section(at), ""
+            add = section.lines.append
         if cwd and cwd != folder:
-            section.lines.append(f"- in {cwd}")
+            add(f"- in {cwd}")
             folder = cwd
-        when = f"{_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} " if at else ""
-        said = f"$\n{toolcalls.fenced(command, 'sh')}" if "\n" in command else f"$ {command}"
-        section.lines.append(f"- {when}{said}\n  ! Exit code {code}" if code else f"- {when}{said}")
+        when = f"- {_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} $" if at else "- $"
+        add(f"{when} {command}" if "\n" not in command else f"{when}\n{toolcalls.fenced(command, 'sh')}")
+        if code:
+            add(f"  ! Exit code {code}")
         before = at
     if section is not None:
         yield section

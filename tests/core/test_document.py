@@ -189,7 +189,16 @@ def test_nor_do_words_that_mean_something_to_yaml_differ(word: str, more: str) -
 
 @pytest.mark.parametrize(
     "value",
-    ["5f0c1c2e-0000-4000-8000-000000000000", "2.1.98", "/home/me/a b", "Fix: the gate", "Wie geht’s?", "3 things", 7],
+    [
+        "5f0c1c2e-0000-4000-8000-000000000000",
+        "2.1.98",
+        "2026-04-28",
+        "/home/me/a b",
+        "Fix: the gate",
+        "Wie geht’s?",
+        "3 things",
+        7,
+    ],
 )
 def test_common_fields_need_no_yaml_library(value: object) -> None:
     written = plain_yaml.block({"field": value, "list": [value]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import apsw
@@ -160,3 +161,32 @@ def test_a_plain_history_is_its_folders_shells(home: Home, tmp_path: Path, monke
     path.write_text("echo x \\\\\n  y\n")
     run(home, "shell", trust_stat=False)
     assert "  echo x \\\n    y\n" in body(home, "undated-zsh")
+
+
+def test_commands_that_do_not_stay_as_they_are_are_told_from_the_others_each_time(home: Home, tmp_path: Path) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    odd = {
+        f"push {token}": "push [redacted:github]",
+        "echo \x1b[31mred": "echo red",
+        "bell\x07": "bell",
+        "next\x85line": "nextline",
+        "\ufeff한국어 ©": "\ufeff한국어 ©",
+        "x" * 20_001: "x" * 20_000,
+        "\x7f": None,
+    }
+    said = [command for command in odd for _ in range(3)] + ["ls"] * 300
+    random.Random(1).shuffle(said)
+    history = "".join(f": {1_777_366_440 + number}:0;{command}\n" for number, command in enumerate(said))
+    (tmp_path / ".zsh_history").write_text(history, encoding="utf-8", newline="")
+    ledger = ingest(home, tmp_path)
+    shown = [line.partition("$ ")[2] for line in body(home).splitlines() if "$ " in line]
+    assert shown == [odd.get(command, command) for command in said if odd.get(command, command) is not None]
+    assert sum(ledger.redacted.values()) == 3
+
+
+@pytest.mark.parametrize("at", ["", ": 0:0;", ": 86399:0;", ": 99999999999:0;"])
+def test_what_is_no_time_dates_nothing(home: Home, tmp_path: Path, at: str) -> None:
+    (tmp_path / ".zsh_history").write_text(f": {AT}:0;one\n{at}two\n: {AT + 60}:0;three\n")
+    ingest(home, tmp_path)
+    assert [line.split("$ ")[1] for line in body(home).split("\n") if "$ " in line] == ["one", "three"]
+    assert "\n- $ two\n" in body(home, "undated-zsh")
