@@ -52,7 +52,11 @@ _FOLLOW_UPS = (
     "The beginning of the above subagent result is already visible to the user. Perform any follow-up actions",
 )
 _SUMMARY = "[Previous conversation summary]:"
-_DROPPED = ("image", "file", "redacted_reasoning", "redacted-reasoning", "tool-result", "source")
+# The last two as tenequm/pond issue 207 has them.
+_DROPPED = (
+    *("image", "file", "redacted_reasoning", "redacted-reasoning", "tool-result", "source"),
+    *("redacted", "command_output"),
+)
 
 
 def typed(text: str) -> str:

@@ -60,7 +60,7 @@ def _records(source: records.Records, reading: Reading) -> None:
             record = {**record, "role": role}
         if type(role) is not str:
             kind = record.get("type")
-            if kind not in _DROPPED:
+            if type(kind) is not str or kind not in _DROPPED:
                 reading.count(f"record {one_line(kind, 60)}" if type(kind) is str else "record without role", line)
             continue
         recognised = recognised or type(inner) is dict or "content" in record

@@ -33,6 +33,9 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("XDG_CONFIG_HOME", "~/.config", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
         ("APPDATA", "", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
         ("", "~/.cursor", ("projects", "chats")),
+        # The agent in the terminal keeps its chats, and they alone, with its settings (rimio-ai/rimz pull request 399).
+        ("CURSOR_CONFIG_DIR", "", ("chats",)),
+        ("XDG_CONFIG_HOME", "~/.config", ("cursor/chats",)),
     ),
     "opencode": (
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),

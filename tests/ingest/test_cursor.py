@@ -263,3 +263,22 @@ def test_a_transcript_of_other_forms_is_read(home: Home, tmp_path: Path) -> None
     body = document(home, "c2")[1]
     assert "Why nested?" in body
     assert "Flat it is." in body
+
+
+def test_records_whose_kind_is_no_text_cost_nothing_else(home: Home, tmp_path: Path) -> None:
+    asked = {
+        "role": "user",
+        "message": {"content": [{"type": ["text"], "text": 5}, {"type": "text", "text": "Which?"}]},
+    }
+    transcript(tmp_path, "c3", {"type": {}}, {"type": ["x"]}, asked, {"role": [], "type": None})
+    assert ingest(home, tmp_path).unknown["record without role"]["count"] == 3
+    assert "Which?" in document(home, "c3")[1]
+
+
+def test_chats_of_the_agent_are_looked_for_where_its_settings_are(home: Home, tmp_path: Path) -> None:
+    places = (tmp_path / "config" / "chats", tmp_path / "xdg" / "cursor" / "chats")
+    for place in places:
+        place.mkdir(parents=True)
+    moved = {"CURSOR_CONFIG_DIR": str(tmp_path / "config"), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
+    found = cursor.default_roots(home, moved)
+    assert set(map(str, places)) <= set(found)
