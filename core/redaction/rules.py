@@ -14,6 +14,7 @@ from core.redaction.values import (
     is_chosen,
     is_filler,
     is_key,
+    is_listed,
     is_name,
     is_password,
     is_placeholder,
@@ -221,7 +222,7 @@ class _Lines:
 
     def _url(self, match: re.Match[str]) -> str:
         value = match["value"]
-        return match[0] if is_filler(value) else self._kept(match, "value", len(value), "url")
+        return match[0] if len(value) < 3 or is_filler(value) else self._kept(match, "value", len(value), "url")
 
     def _header(self, match: re.Match[str]) -> str:
         value, bare = match["value"], match["bare"]
@@ -254,6 +255,8 @@ class _Lines:
         quoted = group == "quoted"
         value, separator = match[group], match["sep"].strip()
         if (match["next"] and not quoted) or (separator == "," and not (quoted and match["shut"])):
+            return match[0]
+        if separator == "," and is_listed(value):
             return match[0]
         if not quoted and separator == ":":
             value = value.rstrip(".:?")

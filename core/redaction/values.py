@@ -31,7 +31,8 @@ _WORDS = frozenset(
     off abc abc123 123456 12345678 1234 12345 password1 password123 mypassword letmein postgres mysql redis
     guest demo local localhost secretstr optional[str] type const let var return await async function field
     label name description error warning info debug reset forgot login logout confirm confirmation strength
-    policy manager sensitive never always and or not is are was the for with
+    policy manager sensitive never always and or not is are was the for with option options flag flags argument
+    arguments parameter parameters switch switches requires
     """.split()
 )
 # Words that stand for a secret: in a password only where there is nothing else to it.
@@ -82,7 +83,7 @@ _ABOUT = re.compile(
     r"|(?:Name|File|Path|Url|Uri|Type|Kind|Id|Length|Count|Limit|Policy|Field|Label|Hint|Placeholder|Ttl|Expiry|Expires|"
     r"ExpiresIn|ExpiresAt|Ref|Arn|Version|Prefix|Suffix|Format|Pattern|Regex|Env|Var|Provider|Manager|Store|Class|Input|"
     r"Prompt|Usage|Budget|Index|Error|Status|Schema|Message|Required|Enabled|Template|Scopes?|Endpoint|Model|Size)$"
-    r"|(?:tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
+    r"|(?:publicKeyToken|tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
     r"|(?:^|[_.-])(?:public|next|prev|previous|page|continue|continuation|sync|cancel|cancellation|design|"
     r"color|colour|max|min|num|total|input|output|cache|cached|stop|bos|eos|pad|unk|sep|cls|mask)[_-]?token$"
     r"|(?:next|prev|page|continuation|cancellation|nextPage)Token$",
@@ -182,6 +183,22 @@ def is_key(name: str, value: str) -> bool:
     return all(sum(map(sign, value)) > 2 for sign in signs) and entropy(value) >= 3.7 and not _PATH.search(value)
 
 
+def is_listed(value: str) -> bool:
+    """Whether a quoted value behind a quoted name and a comma is rather the next name of a list than what is given."""
+    if not any(map(str.isdigit, value)) or value.lower() in _TERMS or value.startswith(("urllib", "python")):
+        return True
+    named = r"[A-Za-z]+(?:_[A-Za-z0-9]+){2,}|[A-Z]+(?:_[A-Z0-9]+)+|[A-Z]\w*(?:Key|Token|Type|Class|Error)s?"
+    return bool(re.fullmatch(named, value)) or _is_camel(value)
+
+
+def _is_camel(value: str) -> bool:
+    """Whether ``value`` is a type's name: words with capitals, and no more than one number among them."""
+    if not re.fullmatch(r"[A-Z][A-Za-z]*\d{1,5}[A-Za-z]+", value):
+        return False
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", value)
+    return len(words) > 1 and all(len(word) > 2 for word in words[1:]) and any(map(str.islower, value))
+
+
 def is_about(name: str) -> bool:
     """Whether a name speaks of a secret (its length, file, kind) without holding it."""
     return bool(_ABOUT.search(name))
@@ -192,6 +209,8 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if len(value) < 4 or is_filler(value) or _is_code(value, quoted=quoted):
         return False
     digit = any(character.isdigit() for character in value)
+    if re.fullmatch(r"-\d+|0x[0-9A-Fa-f]{1,8}", value) or value.lower() in _TERMS:
+        return False  # a constant, a term
     if digit and not (quoted or tight) and _is_variable(value):
         return False
     if " " in value or "\t" in value:
@@ -233,6 +252,8 @@ def is_secret(value: str, *, quoted: bool) -> bool:
         return False
     if " " in value or "\t" in value or not value.isascii():
         return False
+    if not quoted and _is_camel(value):
+        return False
     if _KEBAB.match(value) or _DATE.match(value) or _SCALE.match(value) or _REGION.match(value):
         return False
     digits = sum(character.isdigit() for character in value)
@@ -251,11 +272,12 @@ def _is_code(value: str, *, quoted: bool) -> bool:
     if quoted:
         return value.startswith(("process.env", "os.environ", "env.", "secrets.", "vars.", "env:", "vault:", "file:"))
     return bool((_DOTTED.match(value) and not _is_random(value)) or _CALL.match(value)) or value.startswith(
-        ("&", "*", "!", "(", "function")
+        ("&", "*", "!", "(", ":", "function")
     )
 
 
 def _is_random(value: str) -> bool:
-    """Whether a part of a dotted value is what no one names a field."""
+    """Whether behind a short head and a dot stands what no one names a field, as in Vault's ``s.…``."""
     signs = (str.isdigit, str.isupper, str.islower)
-    return any(len(part) >= 20 and all(sum(map(sign, part)) > 2 for sign in signs) for part in value.split("."))
+    head, _, tail = value.partition(".")
+    return len(head) < 4 and len(tail) >= 20 and all(sum(map(sign, tail)) > 2 for sign in signs)

@@ -488,24 +488,24 @@ def negatives(seed: int = 6) -> list[Case]:
             f'"signature":"{make.b64(90)}"',
         ]
     texts += _BENIGN
+    texts += _NEAR
     texts += [form.format(name) for form in _NAMING for name in _NAMES]
     return [Case(text, "", text[:60]) for text in texts]
 
 
-# Variables and fields that hold a password, and the forms in which code hands them on.
-_NAMES = (
-    "token2 secret_key_1 passwordField1 new_password2 password_v2 PASSWORD_2 confirmPassword2 password_sha256 secret1"
-).split()
-_NAMING = (
-    "password={}",
-    "    password={},",
-    "login(user=user1, password={})",
-    "password = {}",
-    "password: {},",
-    "if password == {}:",
-    'password: "{}"',
-)
-_BENIGN = [
+# What the automaton may take for a secret, and the rules must not.
+_NEAR = [
+    "NTE_INCORRECT_PASSWORD: Final = -2146893773",
+    "ERROR_WRONG_PASSWORD = 0x0000052B",
+    "FIELDS = [\n    'password',\n    'fullname',\n    'curl_ftp_weird_227_format',\n]",
+    '__all__ = ["GrantToken", "OAuth2Request"]',
+    'MovedAttribute("HTTPPasswordMgr", "urllib2", "urllib.request")',
+    "readFile('/etc/passwd', 'utf8', callback1)",
+    "The --username and --password options can't be used for 1 of them",
+    ":type passphrase: :py:data:`bytes1`",
+    "private_key: PKCS7PrivateKeyTypes,",
+    'processorArchitecture="*" publicKeyToken="1fc8b3b9a1e18e3b"',
+    "new URL('https://a:b@host1/')",
     "/etc/passwd:root:x:0:0:root:/root:/bin/bash",
     "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC123",
     "design token: color.blue.500",
@@ -532,6 +532,24 @@ _BENIGN = [
     "the token is 3600 seconds old",
     "the secret is in vault/prod/app1",
     "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUREekNDQWZlZ0F3SUJBZ0lVQTNiQ2RFZkdoSWo=",
+    "class MLKEM768X25519PrivateKey:",
+    '__all__ = ["DHKey", "MLKEM768X25519PublicKey", "AI_V4MAPPED"]',
+    "private_key: Ed25519PrivateKey | Ed448PrivateKey",
+]
+# Variables and fields that hold a password, and the forms in which code hands them on.
+_NAMES = (
+    "token2 secret_key_1 passwordField1 new_password2 password_v2 PASSWORD_2 confirmPassword2 password_sha256 secret1"
+).split()
+_NAMING = (
+    "password={}",
+    "    password={},",
+    "login(user=user1, password={})",
+    "password = {}",
+    "password: {},",
+    "if password == {}:",
+    'password: "{}"',
+)
+_BENIGN = [
     "pass = true",
     "pass = 100",
     "pass: 12",
