@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput
+from core.errors import BadInput, EngineTimeout
 from qmd.embedding import cutting
 from qmd.embedding.keys import OPENAI, header, openai_key
 from qmd.embedding.provider import TextRefused
-from qmd.embedding.wire import Endpoint, Nonsense, check_url
+from qmd.embedding.wire import Busy, Endpoint, Nonsense, check_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +33,8 @@ _WINDOWS = {"openai": 8191, "gemini": 2048, "llm": 512}
 _CHUNK = 800
 _PIECE = re.compile(r"[A-Za-z0-9_]+|[^\sA-Za-z0-9_]")
 _LETTERS = 4
+# Fewer texts at once than that are not tried where an endpoint does not answer in time.
+_LEAST_BATCH = 8
 
 
 class Layout:
@@ -72,6 +75,7 @@ class Remote(ABC):
         self.layout = Layout(self.window)
         self.fingerprint = hashlib.sha256(f"{self.name}:{identity}:{model}:{dimensions}".encode()).hexdigest()[:16]
         self._asked_for = dimensions
+        self._until: float | None = None
         self._known = dimensions or _DIMENSIONS.get(model, 0)
 
     @property
@@ -103,11 +107,19 @@ class Remote(ABC):
                 if size == 1 or "batch" not in refusal.message.lower():
                     raise
                 self.batch = size = size // 2
+            except Busy:
+                raise
+            except EngineTimeout:
+                # A model on a slow machine takes minutes for what another does in a second.
+                if size <= _LEAST_BATCH or (self._until is not None and time.monotonic() > self._until):
+                    raise
+                self.batch = size = size // 2
             else:
                 return unit(rows, self._known, f"{self.name}/{self.model}")
 
-    def patient_until(self, moment: float) -> None:  # noqa: B027  # only an endpoint is asked again
+    def patient_until(self, moment: float) -> None:
         """Ask nobody a second time after ``moment`` (``time.monotonic()``)."""
+        self._until = moment
 
     def close(self) -> None:  # noqa: B027  # most have nothing to close
         """Nothing is held open by default."""
@@ -136,6 +148,7 @@ class OpenAI(Remote):
 
     def patient_until(self, moment: float) -> None:
         """See ``Remote``."""
+        super().patient_until(moment)
         self._endpoint.patience_until = moment
 
     def close(self) -> None:
@@ -178,6 +191,7 @@ class Gemini(Remote):
 
     def patient_until(self, moment: float) -> None:
         """See ``Remote``."""
+        super().patient_until(moment)
         self._endpoint.patience_until = moment
 
     def close(self) -> None:

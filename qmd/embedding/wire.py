@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import tenacity
 
 ATTEMPTS = 6
+# What takes too long once is asked for once more: each time takes as long.
+_LATE_ATTEMPTS = 2
 # Seconds: for a connection, between two pieces of an answer, for the whole of it, and between two attempts at most.
 CONNECT_S = 10.0
 READ_S = 60.0
@@ -38,6 +40,10 @@ class _Again(Exception):
         super().__init__(failure.message)
         self.failure = failure
         self.wait_s = wait_s
+
+
+class _Late(_Again):
+    """It did not answer in time: it may be at work, at more than it can do in that."""
 
 
 class Unreachable(EngineMissing):
@@ -102,7 +108,8 @@ class Endpoint:
         """
         import tenacity
 
-        stop: Any = tenacity.stop_after_attempt(self._attempts)
+        after_all: Any = tenacity.stop_after_attempt(self._attempts)
+        stop: Any = after_all | _is_late
         for moment in (until, self.patience_until):
             if moment is not None:
                 # No attempt is waited for that could not begin in time.
@@ -136,7 +143,7 @@ class Endpoint:
                 data = self._whole(response, left)
                 status, headers = response.status_code, dict(response.headers)
         except httpx2.TimeoutException:
-            raise _Again(EngineTimeout(f"{self.host} did not answer in time", self._fix)) from None
+            raise _Late(EngineTimeout(f"{self.host} did not answer in time", self._fix)) from None
         except httpx2.TransportError as error:
             # Refused, reset, closed in the middle of an answer.
             reason = self._safe(str(error)) or type(error).__name__
@@ -163,7 +170,7 @@ class Endpoint:
             if size > self._largest:
                 raise Nonsense(f"{self.host} does not stop answering", self._fix)
             if time.monotonic() > deadline:
-                raise _Again(EngineTimeout(f"{self.host} did not finish its answer in time", self._fix))
+                raise _Late(EngineTimeout(f"{self.host} did not finish its answer in time", self._fix))
         return b"".join(pieces)
 
     def _refuse(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
@@ -239,6 +246,11 @@ def _origin(url: str) -> str:
     except ValueError:
         return ""
     return printable(f"{parts.scheme}://{host}")[:_SAID] if parts.scheme and parts.hostname else ""
+
+
+def _is_late(state: tenacity.RetryCallState) -> bool:
+    error = state.outcome.exception() if state.outcome is not None else None
+    return isinstance(error, _Late) and state.attempt_number >= _LATE_ATTEMPTS
 
 
 def _wait(state: tenacity.RetryCallState) -> float:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, Internal
+from core.errors import BadInput
 from core.text import one_line
 from core.within import within
 from qmd.embedding.keys import OPENAI, openai_key
 from qmd.embedding.provider import TextRefused
-from qmd.embedding.wire import Endpoint, check_url
+from qmd.embedding.wire import Endpoint, Nonsense, check_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,7 +83,7 @@ class OpenAI:
         try:
             return message(answer)[0]
         except Unusable as reason:
-            raise Internal(f"{endpoint.host}: {reason}", _FIX) from None
+            raise Nonsense(f"{endpoint.host}: {reason}", _FIX) from None
 
     def _post(self, endpoint: Endpoint, system: str, prompt: str, until: float) -> Any:
         asked = {

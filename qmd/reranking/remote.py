@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, Internal
+from core.errors import BadInput
 from qmd.embedding.keys import header, openai_key
 from qmd.embedding.provider import TextRefused
-from qmd.embedding.wire import Endpoint, check_url
+from qmd.embedding.wire import Endpoint, Nonsense, check_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,15 +91,15 @@ class Remote:
             if self._field == "documents" and "texts" in refusal.message:
                 self._field = "texts"
                 return self._ask(query, texts, until)
-            raise Internal(refusal.message, "rerank: {window: …} makes texts shorter; check rerank: model") from None
+            raise Nonsense(refusal.message, "rerank: {window: …} makes texts shorter; check rerank: model") from None
 
 
 def scores_of(answer: Any, count: int, host: str) -> list[float]:
-    """The scores of ``count`` texts by their index: all of them, each once, finite. Raises Internal otherwise."""
+    """The scores of ``count`` texts by their index: all of them, each once, finite. Raises Nonsense otherwise."""
     rows = answer
     if isinstance(answer, dict):
         rows = answer.get("results", answer.get("data"))
-    wrong = Internal(f"{host} answered without one score for each text", _FIX)
+    wrong = Nonsense(f"{host} answered without one score for each text", _FIX)
     if not isinstance(rows, list) or len(rows) != count:
         raise wrong
     found: dict[int, float] = {}

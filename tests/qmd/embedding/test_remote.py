@@ -403,6 +403,28 @@ def test_an_endpoint_that_breaks_down_in_the_middle_ends_the_run(endpoint: Endpo
     assert vectors.count(connection, space) == 128, "what was made before stays"
 
 
+def test_an_endpoint_that_is_slow_at_many_texts_is_given_fewer(endpoint: Endpoint) -> None:
+    endpoint.always = lambda handler, body: len(body["input"]) > 16 and hangs(endpoint.stopped)(handler, body)
+    provider = openai(endpoint, read_s=0.1)
+    assert provider.embed([f"text {n}" for n in range(40)]).shape == (40, DIMENSIONS)
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [40, 40, 20, 20, 10, 10, 10, 10]
+    assert provider.batch == 10
+
+
+def test_a_silent_endpoint_is_given_up_before_its_time_and_after(endpoint: Endpoint) -> None:
+    endpoint.always = hangs(endpoint.stopped)
+    provider = openai(endpoint, read_s=0.05)
+    with pytest.raises(EngineTimeout):
+        provider.embed([f"text {n}" for n in range(64)])
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [64, 64, 32, 32, 16, 16, 8, 8]
+    endpoint.requests.clear()
+    late = openai(endpoint, read_s=0.05)
+    late.patient_until(time.monotonic() - 1)
+    with pytest.raises(EngineTimeout):
+        late.embed([f"text {n}" for n in range(64)])
+    assert len(endpoint.requests) == 1
+
+
 def test_an_endpoint_that_takes_fewer_texts_at_once_is_given_fewer(endpoint: Endpoint) -> None:
     said = says({"error": {"message": "batch size is invalid, it should not be larger than 10"}}, 400)
     endpoint.always = lambda handler, body: len(body["input"]) > 10 and said(handler, body)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
+from qmd.embedding.wire import Nonsense
 from qmd.generation.of_openai import OpenAI, message
 from tests.qmd.embedding.endpoint import Endpoint, closes, half, hangs, says
 
@@ -143,7 +144,7 @@ def test_an_endpoint_whose_headers_never_end_is_given_up_at_the_deadline(endpoin
 )
 def test_an_answer_that_is_none_is_a_failure(endpoint: Endpoint, value: Any, said: str) -> None:
     endpoint.always = says(value)
-    with pytest.raises(Internal, match=said) as failure:
+    with pytest.raises(Nonsense, match=said) as failure:
         generator(endpoint).ask("", "", 30)
     assert len(failure.value.message) < 400
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
+from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
+from qmd.embedding.wire import Nonsense
 from qmd.reranking.remote import BATCH, Remote, scores_of
 from qmd.reranking.reranker import configured, make
 from tests.qmd.embedding.endpoint import Endpoint, answer, closes, good, half_closes, hangs, says
@@ -107,13 +108,13 @@ def test_what_may_pass_is_tried_again(endpoint: Endpoint, behaviour: Any) -> Non
 def test_a_score_for_each_text_or_none_at_all(endpoint: Endpoint, rows: list[Any], what: str) -> None:
     results = [{"index": index, "relevance_score": score} for index, score in rows]
     endpoint.always = says(json.dumps({"results": results}).encode())
-    with pytest.raises(Internal, match="without one score for each text"):
+    with pytest.raises(Nonsense, match="without one score for each text"):
         reranker(endpoint).score("x", TEXTS, soon())
 
 
 @pytest.mark.parametrize("value", [[], {}, {"results": None}, {"results": {}}, "x", 7, None, {"results": [1, 2, 3]}])
 def test_an_answer_of_another_form_is_none(value: Any) -> None:
-    with pytest.raises(Internal):
+    with pytest.raises(Nonsense):
         scores_of(value, 3, "host")
 
 
@@ -138,7 +139,7 @@ ROWS = st.lists(
 def test_whatever_an_endpoint_says_is_scores_or_an_error_of_ours(value: Any, count: int) -> None:
     try:
         found = scores_of(value, count, "host")
-    except Internal:
+    except Nonsense:
         return
     assert len(found) == count
     assert all(isinstance(score, float) and abs(score) < float("inf") for score in found)
@@ -153,7 +154,7 @@ def test_the_order_of_an_answer_does_not_matter(order: list[int], scores: list[f
 
 def test_a_huge_answer_is_not_read_to_its_end(endpoint: Endpoint) -> None:
     endpoint.always = says(b" " * (9 << 20))
-    with pytest.raises(Internal, match="does not stop answering"):
+    with pytest.raises(Nonsense, match="does not stop answering"):
         reranker(endpoint).score("x", TEXTS, soon())
 
 
