@@ -22,7 +22,7 @@ from ingest import databases, rawfiles, records
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.rows import Json, decoded
 from ingest.sessions import Session
-from ingest.values import mapping, moment, plain, string
+from ingest.values import blocks, mapping, moment, plain, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -255,6 +255,12 @@ class _Talk:
 
     def row(self, kind: str, name: str, data: dict[str, Any], at: str) -> None:
         """A row of the second projection (2.0 and later), which has no parts of its own."""
+        try:
+            self._row(kind, name, data, at)
+        except BROKEN as error:
+            self._reading.broken(error)
+
+    def _row(self, kind: str, name: str, data: dict[str, Any], at: str) -> None:
         session = self.session
         at = moment(mapping(data.get("time")).get("created")) or at
         session.uuids.add(name)
@@ -269,8 +275,7 @@ class _Talk:
             if type(tokens) is int and tokens:
                 session.tokens[name] = tokens
             session.seen(moment(mapping(data.get("time")).get("completed")))
-            for number, entry in enumerate(data.get("content") or ()):
-                block = mapping(entry)
+            for number, block in enumerate(blocks(data.get("content"))):
                 inner = block.get("type")
                 if inner == "text":
                     session.say(string(block.get("text")), at, name)

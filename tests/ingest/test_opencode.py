@@ -307,6 +307,19 @@ def test_what_waited_stands_once_when_it_was_taken(home: Home, tmp_path: Path) -
     assert document(home, "opencode__ses_2.md")[1].count("And then release it") == 1
 
 
+@pytest.mark.parametrize("odd", [5, 0.5, True, {"text": "x"}, [None, 5], [{"type": "tool", "state": {"content": 5}}]])
+def test_a_row_of_an_odd_shape_costs_nothing_else(home: Home, tmp_path: Path, odd: Any) -> None:
+    path = later(tmp_path / "opencode.db")
+    connection = apsw.Connection(str(path))
+    row = ("msg_odd", "ses_2", "assistant", 3, AT, AT, json.dumps({"content": odd, "model": odd, "time": odd}))
+    connection.execute("insert into session_message values(?1, ?2, ?3, ?4, ?5, ?6, ?7)", row)
+    connection.close()
+    assert ingest(home, tmp_path).ingested == 1
+    body = document(home, "opencode__ses_2.md")[1]
+    assert "Who holds the lock?" in body
+    assert "Nobody does." in body
+
+
 def test_a_session_that_goes_on_in_the_later_tables_is_one(home: Home, tmp_path: Path) -> None:
     path = database(tmp_path / "opencode.db")
     apsw.Connection(str(path)).execute("drop table session_message").fetchall()
