@@ -99,6 +99,8 @@ def roots(name: str, home: Home | None = None, environ: Mapping[str, str] | None
             continue
         base = abspath(expanduser(given))
         found += [path for part in below for path in _below(base, part)] if below else [base]
+    if name == "pi":
+        found += _pi_setting(abspath(expanduser(env.get("PI_CODING_AGENT_DIR") or "~/.pi/agent")))
     if home is not None:
         found += configured(name, home)
     return [root for root in dict.fromkeys(found) if os.path.exists(root)]
@@ -122,6 +124,27 @@ def _names(folder: str, begins: str, ends: str) -> list[str]:
     except OSError:
         return []
     return [name for name in names if name.startswith(begins) and name[len(begins) :].endswith(ends)]
+
+
+def _pi_setting(agent: str) -> list[str]:
+    """The folder that Pi's own settings name for its sessions, ``sessionDir``; a relative one lies below the agent's.
+
+    None where that holds all of the home folder.
+    """
+    path = join(agent, "settings.json")
+    if not os.path.isfile(path):
+        return []
+    import json
+
+    try:
+        with open(path, "rb") as stream:
+            named = json.loads(stream.read(1_000_000)).get("sessionDir")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return []
+    if type(named) is not str or not named or "\0" in named:
+        return []
+    folder = abspath(join(agent, expanduser(named)))
+    return [] if join(expanduser("~"), "").startswith(join(folder, "")) else [folder]
 
 
 def configured(name: str, home: Home) -> list[str]:

@@ -37,3 +37,27 @@ def test_a_star_in_a_folders_real_name_is_that_folder(tmp_path: Path) -> None:
     (tmp_path / "a*b/sessions").mkdir(parents=True)
     (tmp_path / "axb/sessions").mkdir(parents=True)
     assert sources.roots("codex", environ={"CODEX_HOME": f"{tmp_path}/a*b"}) == [f"{tmp_path}/a*b/sessions"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ('{"sessionDir": "kept"}', [".pi/agent/kept"]),
+        ('{"sessionDir": "~/talks"}', ["talks"]),
+        ('{"sessionDir": "~"}', []),
+        ('{"sessionDir": "/"}', []),
+        ('{"sessionDir": ["talks"]}', []),
+        ('{"sessionDir": "a\\u0000b"}', []),
+        ("[]", []),
+        ("{", []),
+    ],
+)
+def test_pis_settings_may_name_the_folder_of_its_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, found: list[str]
+) -> None:
+    """earendil-works/pi, pull request 2552."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".pi/agent/sessions", ".pi/agent/kept", "talks"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / ".pi/agent/settings.json").write_text(settings)
+    assert sources.roots("pi", environ={}) == [str(tmp_path / name) for name in (".pi/agent/sessions", *found)]
