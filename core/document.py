@@ -54,7 +54,11 @@ def render(meta: dict[str, Any], body: str) -> bytes:
         from core import document_yaml
 
         head = document_yaml.dump(kept)
-    return f"---\n{head}---\n\n{encodable(body).rstrip()}\n".encode()
+    text = f"---\n{head}---\n\n{body.rstrip()}\n"
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return encodable(text).encode()
 
 
 def split(text: str) -> tuple[dict[str, Any], str]:

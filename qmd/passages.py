@@ -31,16 +31,16 @@ _KINDS = b" " * 48 + b"0" * 10 + b" " * 7 + b"A" * 26 + b" " * 6 + b"a" * 26 + b
 _HUMPS = ((b"aA", 1), (b"0A", 1), (b"AAaa", 0))
 
 
-def cut(text: str) -> array[int]:
+def cut(text: str, spaced: bool | None = None) -> array[int]:
     """The passages' boundaries in ``text``, in characters: passage i is ``text[b[i]:b[i + 1]]``.
 
-    Frontmatter belongs to no passage; a text of nothing else has none.
+    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced``: what ``cjk.has_cjk`` says of it.
     """
     found = frontmatter.bounds(text)
     position = found[2] if found else 0
     bounds = array("I", [position])
     held = 0
-    plain = not cjk.has_cjk(text)
+    plain = not (cjk.has_cjk(text) if spaced is None else spaced)
     for line in text[position:].splitlines(keepends=True):
         length = len(line)
         dense = _CHARACTERS_A_WORD if plain else _characters_a_word(line)
@@ -68,23 +68,22 @@ def bodies(text: str, bounds: array[int]) -> list[str]:
 
 
 class Cut:
-    """A text, its passages' ``bounds``, and ``rows``: each passage as indexed, and the words inside its identifiers."""
+    """A text as it is indexed.
 
-    __slots__ = ("bounds", "rows", "text")
+    ``text`` itself; ``body``, what is searched of it; its passages' ``bounds``; and ``rows``, what is searched of each
+    passage and the words inside its identifiers.
+    """
 
-    def __init__(self, text: str, bounds: array[int], rows: list[tuple[str, str]]) -> None:
+    __slots__ = ("body", "bounds", "rows", "text")
+
+    def __init__(self, text: str) -> None:
+        spaced = cjk.has_cjk(text)
         self.text = text
-        self.bounds = bounds
-        self.rows = rows
-
-
-def of(text: str) -> Cut:
-    """The passages of a text, ready to be indexed."""
-    bounds = cut(text)
-    found = bodies(text, bounds)
-    words = map(inner_words, found)
-    spaced = map(cjk.normalize, found) if cjk.has_cjk(text) else found
-    return Cut(text, bounds, list(zip(spaced, words, strict=True)))
+        self.body = cjk.normalize(text) if spaced else text
+        self.bounds = cut(text, spaced)
+        found = bodies(text, self.bounds)
+        words = map(inner_words, found)
+        self.rows = list(zip(map(cjk.normalize, found) if spaced else found, words, strict=True))
 
 
 def inner_words(text: str) -> str:

@@ -117,7 +117,7 @@ def put(
 
     For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
     cost later is left to ``qmd.segments.merge``. With a ``batch``, its full text is searchable once that has ended.
-    ``cut``: what ``passages.of`` makes of its text, where that is at hand.
+    ``cut``: what is made of its text, where that is at hand.
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
     text = cut.text if cut else data.decode("utf-8", "replace")
@@ -193,7 +193,7 @@ def index(
     """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
 
     ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path. With a ``batch``, its
-    full text is searchable once that has ended. ``cut``: what ``passages.of`` makes of it, where that is at hand.
+    full text is searchable once that has ended. ``cut``: what is made of it, where that is at hand.
     """
     rows = batch.rows if batch else Rows(connection)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -216,7 +216,8 @@ def index(
                 (title, digest, modified, identity),
             )
             connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
-        rows.document(identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), cjk.normalize(text))
+        body = cut.body if cut else cjk.normalize(text)
+        rows.document(identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), body)
         if before and before[1] != digest:
             _release(connection, before[1])
     changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, cut, new=not before)
@@ -271,7 +272,7 @@ def derive(
         )
     if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
         return not fresh
-    cut = cut or passages.of(text)
+    cut = cut or passages.Cut(text)
     first: int = connection.execute(NEXT_ID).get or 1
     connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, cut.bounds.tobytes()))
     for rowid, (body, words) in enumerate(cut.rows, first):

@@ -418,7 +418,7 @@ class _Indexer:
         if self._waiting.qsize() >= self._WAITING // 2:
             from qmd import passages
 
-            cut = passages.of(data.decode("utf-8", "replace"))
+            cut = passages.Cut(data.decode("utf-8", "replace"))
         self._waiting.put((collection, relative, data, status, cut))
 
     def _work(self, waiting: queue.Queue[_Item | None]) -> None:

@@ -89,7 +89,7 @@ def test_a_document_that_comes_twice_in_one_batch_is_found_by_its_last_words_onl
 def test_passages_that_were_cut_before_are_indexed_as_others(tmp_path: Path) -> None:
     text = "---\ntitle: x\n---\n" + "getUserName of walrus 漢字\n" * 300
     found = []
-    for cut in (None, passages.of(text)):
+    for cut in (None, passages.Cut(text)):
         folder = tmp_path / str(cut is None)
         folder.mkdir()
         connection, _ = indexed(folder, {})

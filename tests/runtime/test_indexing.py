@@ -145,7 +145,7 @@ def test_while_the_index_lags_behind_who_parses_cuts_its_passages(
     import qmd.writer
     from qmd import passages
 
-    put, of, helped = qmd.writer.put, passages.of, threading.Event()
+    put, made, helped = qmd.writer.put, passages.Cut, threading.Event()
 
     def late(*given: Any, **named: Any) -> bool:
         assert helped.wait(60)
@@ -154,10 +154,10 @@ def test_while_the_index_lags_behind_who_parses_cuts_its_passages(
     def cut(text: str) -> passages.Cut:
         if threading.current_thread().name != "indexer":
             helped.set()
-        return of(text)
+        return made(text)
 
     monkeypatch.setattr(qmd.writer, "put", late)
-    monkeypatch.setattr(passages, "of", cut)
+    monkeypatch.setattr(passages, "Cut", cut)
     _run(home, tmp_path / "many")
     assert helped.is_set()
     assert all(_answers(home, f"walrus{number}") == [f"qmd://brain/s{number}.md"] for number in range(30))
@@ -233,7 +233,7 @@ def test_a_transcript_that_is_cut_short_does_not_take_its_document_along(home: H
     _run(home, tmp_path / "t")
     whole = Path(home.path("brain"), "long.md").read_bytes()
     save(tmp_path / "t" / "long.jsonl", *records[:5])
-    assert _run(home, tmp_path / "t")["sources"]["claude"]["kept"] == 1
+    assert _run(home, tmp_path / "t")["sources"]["claude"]["ingested"] == 1
     assert Path(home.path("brain"), "long.md").read_bytes() == whole
 
 
