@@ -1,7 +1,7 @@
 """The corpus on disk: markdown files that are whole or not there, and are not touched when nothing changed.
 
 A disk that takes milliseconds to sync one file syncs many in hardly more: documents are put into temporary files, which
-a few threads sync while the next are made, and a group of them is renamed into place together, in order.
+a few threads sync while the next are made, and are renamed into place, in order, once they are synced.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from ingest.syncs import Syncs
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container
 
-# A group's bounds: open files (macOS permits a process 256), and bytes held until it has landed. Whoever indexes it
-# meanwhile waits for the first group, and the last one is indexed alone: so they are small.
+# Bounds of what waits: open files (macOS permits a process 256), and bytes held until they have landed.
 _GROUP = 64
 _GROUP_BYTES = 1024 * 1024
 # Looking for so many files costs less than listing some thousands.
@@ -39,7 +38,7 @@ class Corpus:
     """One collection's folder below the home. What a killed writer left is swept when it is opened, if ``sweep``.
 
     ``landed(name, data, status)`` is called, in the thread and the order of ``put``, for each document once it is in
-    its place. ``flush()`` puts what waits into place; ``with`` ends by removing what was not flushed.
+    its place. ``flush()`` puts all that waits into place; ``with`` ends by removing what was not flushed.
     """
 
     def __init__(
@@ -57,6 +56,7 @@ class Corpus:
         self._landed = landed
         self._syncs = Syncs()
         self._staged: dict[str, _Staged] = {}
+        self._synced: dict[str, os.stat_result] = {}
         self._bytes = 0
 
     def __enter__(self) -> Corpus:
@@ -83,17 +83,26 @@ class Corpus:
         self._bytes += len(data)
         if len(self._staged) >= _GROUP or self._bytes >= _GROUP_BYTES:
             self.flush()
+        else:
+            # Whoever indexes them meanwhile need not wait for the others.
+            self._land(self._syncs.ready())
         return digest
 
     def flush(self) -> None:
         """Put every document that waits into its place, synced. Raises OSError, after which no more is put."""
-        status = self._syncs.wait()
+        self._land(self._syncs.wait())
+
+    def _land(self, synced: dict[str, os.stat_result]) -> None:
+        """Put those documents into place that are ``synced`` by now, up to the first that is not."""
+        self._synced |= synced
         for name in list(self._staged):
+            if name not in self._synced:
+                return
             staged = self._staged[name]
             os.rename(staged.temporary, join(self.folder, name))
             del self._staged[name]
-            self._landed(name, staged.data, status[name])
-        self._bytes = 0
+            self._bytes -= len(staged.data)
+            self._landed(name, staged.data, self._synced.pop(name))
 
     def rename(self, old: str, new: str) -> tuple[bytes, os.stat_result] | None:
         """Move a document; returns its bytes and stat, or None where it is no longer there. Raises OSError."""

@@ -76,6 +76,13 @@ class Syncs:
             raise failure
         return found
 
+    def ready(self) -> dict[str, os.stat_result]:
+        """Those of the files that ``wait`` would give that are synced by now."""
+        while self._under_way and not self._done.empty():
+            self._take()
+        found, self._found = self._found, {}
+        return found
+
     def _take(self) -> None:
         name, result = self._done.get()
         self._under_way -= 1

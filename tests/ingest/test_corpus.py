@@ -152,12 +152,42 @@ def test_what_waits_is_bounded_in_number_and_bytes(
 ) -> None:
     monkeypatch.setattr(corpus_module, "_GROUP", 3)
     monkeypatch.setattr(corpus_module, "_GROUP_BYTES", 100)
-    for number in range(3):
-        assert not landed
+    for number in range(20):
         place.put(f"{number}.md", b"x")
-    assert len(landed) == 3
+        assert number + 1 - len(landed) < 3
     place.put("large.md", b"x" * 100)
-    assert len(landed) == 4
+    assert len(landed) == 21
+
+
+def test_a_document_lands_once_it_is_synced_and_waits_for_no_others(place: Corpus, landed: Landed) -> None:
+    for number in range(60):
+        place.put(f"{number}.md", b"x")
+        if landed:
+            break
+        time.sleep(0.05)
+    assert landed[0] == ("0.md", b"x")
+    assert Path(place.folder, "0.md").read_bytes() == b"x"
+
+
+def test_a_document_that_was_synced_first_lands_behind_those_that_were_put_before(
+    place: Corpus, landed: Landed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = threading.Event()
+    begun: list[int] = []
+
+    def fsync(descriptor: int) -> None:
+        begun.append(descriptor)
+        if len(begun) == 1:
+            assert first.wait(timeout=30)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    names = [f"{number}.md" for number in range(20)]
+    for name in names:
+        place.put(name, b"x")
+    assert landed == []
+    first.set()
+    place.flush()
+    assert [name for name, _ in landed] == names
 
 
 @pytest.mark.parametrize("other", [False, True])
