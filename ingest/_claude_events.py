@@ -29,6 +29,7 @@ from ingest.events import (
     Event,
     Window,
     bounded,
+    identity,
 )
 from ingest.units import is_agent
 from ingest.values import blocks, instant, mapping, moment, plain, string
@@ -168,7 +169,10 @@ class Part:
     def _put(
         self, kind: str, text: str, at: str, record: str, message: str = "", call: str = "", chain: str = ""
     ) -> None:
-        self._window.add(Event(kind, bounded(text), at, record, message, call, chain))
+        event = Event(kind, bounded(text), at, record, message, call, chain)
+        if not record:
+            self.uuids.add(identity(event))  # so that a copy that says less is known for one
+        self._window.add(event)
 
     def _chain(self, record: dict[str, Any], uuid: str) -> str:
         """The root of the inline sidechain that the record stands in; subagents of their own have none."""

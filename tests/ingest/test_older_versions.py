@@ -299,3 +299,16 @@ def test_what_a_database_has_less_of_stays_what_it_was(
     assert corpus(home) == before
     assert sorted(archive.objects(home.path("raw"))) == objects
     assert from_the_archive_alone(home, source, folder) == before
+
+
+def test_records_without_a_name_count_too(home: Home, folder: Path) -> None:
+    script = Script(uuid="<absent>")
+    made = [script.user(f"prompt {n}") for n in range(6)]
+    path = folder / "a.jsonl"
+    path.write_bytes(lines(*made))
+    ingest(home, folder)
+    before = corpus(home)
+    path.write_bytes(lines(*made[2:4]))
+    ingest(home, folder)
+    assert corpus(home) == before
+    assert from_the_archive_alone(home, "claude", folder) == before
