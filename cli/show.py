@@ -9,8 +9,10 @@ from cli.context import Context
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
 from core.errors import OK, BadInput
+from core.redaction import shown
 from qmd.store import open_index
 from runtime import hits, show
+from runtime.withhold import AGENTS
 
 if TYPE_CHECKING:
     from cli.render import Line
@@ -48,6 +50,7 @@ def run(args: Args, context: Context) -> int:
         raise BadInput(f"one HIT is wanted, {len(args.words)} given", COMMAND.examples[0])
     if args.open and args.json:
         raise BadInput("--open and --json exclude each other", "leave one of them out")
+    agent = context.surface in AGENTS
     settings = config.load(context.home)
     reference = args.words[0]
     connection = open_index(context.home.index)
@@ -60,7 +63,7 @@ def run(args: Args, context: Context) -> int:
             row = hits.resolve(connection, settings, reference)
             data = show.verbatim(row, show.text_of(connection, row))
             context.fields["uri"] = hits.uri(row.collection, row.path)
-            render.show_verbatim(data)
+            render.show_verbatim(shown(data.decode("utf-8", "replace")).encode() if agent else data)
             return OK
         envelope = show.show(
             connection,
@@ -77,6 +80,9 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope)
     else:
+        # A person sees the file as it is; an agent, which runs this as one does, what it may.
+        if agent:
+            envelope["text"] = shown(envelope["text"])
         render.show(context, lines(envelope))
     return OK
 

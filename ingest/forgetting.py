@@ -215,6 +215,29 @@ def _from_state(home: Home, source: str, held: Held) -> None:
         connection.close()
 
 
+def let_go(home: Home) -> int:
+    """Drop what is known of forgotten files that their tool has deleted: where they lay; returns how many there were.
+
+    While such a file lies on disk its place has to be known, or it would be taken for new. Raises apsw.Error.
+    """
+    if not os.path.exists(join(home.state, FILE)):
+        return 0
+    connection = apsw.Connection(join(home.state, FILE))
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        rows = connection.execute("select source, path from files where reason = ?", (FORGOTTEN,)).fetchall()
+        gone = [row for row in rows if isinstance(row[1], bytes) and not os.path.lexists(row[1])]
+        if gone:
+            with connection:
+                connection.executemany("delete from files where source = ? and path = ?", gone)
+            connection.execute("vacuum")
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    finally:
+        connection.close()
+    return len(gone)
+
+
 def _from_archive(home: Home, source: str, held: Held) -> None:
     from ingest import archive, rewriting, sharing
 

@@ -218,6 +218,7 @@ def sweep(home: Home, match: str) -> list[str]:
     """Take a text out of what no document accounts for (logs, caches, free pages); returns where it still is."""
     probes = leftovers.spellings(match)
     with _alone(home):
+        forgetting.let_go(home)
         leftovers.scrub(home, [], probes, [])
         _erase(home, [])
     return leftovers.find(home, probes)
@@ -389,6 +390,7 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
             forgetting.forget_names(home, source, [path for collection, path in documents if collection == source])
         else:
             forgetting.erase(home, source, forgetting.look(home, source, units))
+    forgetting.let_go(home)
     _erase(home, documents)
     leftovers.scrub(home, documents, probes, [unit for _, unit in marks])
     if "elsewhere" in job:

@@ -129,3 +129,16 @@ def test_bad_input_says_what_to_write(shelf: Shelf, brain: Brain) -> None:
         done = brain("show", *words)
         assert done.returncode == 64
         assert "fix" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("words", [(), ("--full",), ("--line", "2")])
+def test_an_agent_is_shown_no_secret_of_a_folder_that_is_indexed_as_it_is(
+    shelf: Shelf, brain: Brain, words: tuple[str, ...]
+) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    shelf.put("brain", "own.md", f"# Own\nkey {token} end", session_id="s2", source="claude", date=clock.now())
+    shown = brain("show", "qmd://brain/own.md", *words, env={"BRAIN_SURFACE": "claude-code"})
+    assert shown.returncode == 0
+    assert token not in shown.stdout
+    assert "[redacted:github]" in shown.stdout
+    assert token in brain("show", "qmd://brain/own.md", *words).stdout

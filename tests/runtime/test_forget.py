@@ -419,3 +419,21 @@ def test_a_git_repository_around_the_home_is_named(home: Home, folder: Path) -> 
     run(home)
     Path(home.path(".git")).mkdir()
     assert any("git repository" in line for line in gone(home, PHRASE).beyond)
+
+
+def test_where_a_forgotten_file_lay_goes_when_its_tool_has_deleted_it(home: Home, folder: Path) -> None:
+    run(home)
+    gone(home, references=[SESSION])
+    place = os.fsencode(folder / f"{SESSION}.jsonl")
+    state = Path(home.state, "sources.sqlite")
+    run(home)
+    # It lies there still, and would be taken for new.
+    assert place in state.read_bytes()
+    assert forgetting.let_go(home) == 0
+    (folder / f"{SESSION}.jsonl").unlink()
+    run(home)
+    forget.sweep(home, SESSION)
+    assert place not in state.read_bytes()
+    save(folder / f"{SESSION}.jsonl", Script().user("it is back"))
+    run(home)
+    assert documents(home) == {f"qmd://brain/{OTHER}.md"}
