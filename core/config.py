@@ -89,6 +89,10 @@ def locate(home: Home) -> str:
     return own if os.path.exists(own) else shipped(FILE)
 
 
+# (key, data) of what was parsed last: a home that is not made yet has no place for the cache.
+_parsed: tuple[list[str | int], dict[str, Any]] | None = None
+
+
 def load(home: Home) -> Config:
     """The configuration in force. Raises BadInput, naming file and line, where it is not valid."""
     from core import jsonio  # here, so that a command's help does without SQLite
@@ -103,9 +107,12 @@ def load(home: Home) -> Config:
             return Config(path, stored["data"], home)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         stored = None  # no cache, or one of another version: made anew below
-    from core.config_yaml import parse
+    global _parsed
+    if _parsed is None or _parsed[0] != key:
+        from core.config_yaml import parse
 
-    data = parse(path)
+        _parsed = key, parse(path)
+    data = dict(_parsed[1])
     if os.path.isdir(home.state):
         import contextlib
 

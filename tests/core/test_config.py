@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -218,3 +218,24 @@ def test_a_file_that_cannot_be_read_is_named(home: Home) -> None:
     Path(home.path("collections.yml")).mkdir()
     with pytest.raises(BadInput, match="cannot read"):
         config.load(home)
+
+
+def test_a_home_that_is_not_made_yet_reads_its_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from core import config_yaml
+
+    parsed: list[str] = []
+    parse = config_yaml.parse
+
+    def counted(path: str) -> dict[str, Any]:
+        parsed.append(path)
+        return parse(path)
+
+    monkeypatch.setattr(config_yaml, "parse", counted)
+    home = Home(str(tmp_path / "none"))
+    file = tmp_path / "none" / "collections.yml"
+    file.parent.mkdir()
+    file.write_text("collections: {a: }\n", encoding="utf-8")
+    assert _names(home) == _names(home) == ["a"]
+    file.write_text("collections: {a: , bb: }\n", encoding="utf-8")
+    assert _names(home) == ["a", "bb"]
+    assert len(parsed) == 2
