@@ -58,7 +58,7 @@ _SEPARATOR = (
 )
 _VALUE = (
     r"(?:[bru]{0,2}(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,4096})(?P=quote)?"
-    r"|(?P<bare>[^\s\"'`,;(){}\[\]<>|\\&]{3,4096}(?P<next>[(\[{]?)))"
+    r"|(?P<bare>(?:[^\s\"'`,;(){}\[\]<>|\\&]|(?<=[\w!$#*])&(?!amp;|[\w.%-]{1,60}=)(?=\w)){3,4096}(?P<next>[(\[{]?)))"
 )
 _ASSIGNMENT = re.compile(
     rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b))"
@@ -294,7 +294,7 @@ class _Lines:
         if is_about(match["name"]):
             return match[0]
         if match["pass"]:
-            found = "password" if is_password(value, quoted=quoted, tight=True) else ""
+            found = "password" if is_password(value, quoted=quoted or _is_pointed(value), tight=True) else ""
         else:
             found = "secret" if is_secret(value, quoted=quoted) else ""
         return self._kept(match, group, len(value), found) if found else match[0]
@@ -314,13 +314,25 @@ class _Lines:
         if match["prose"] or match["told"]:
             value = value.rstrip(".,:)]*_")
             if match["told"]:
-                random = len(value) >= 16 and sum(map(str.isdigit, value)) > 2 and is_secret(value, quoted=False)
+                digits = sum(map(str.isdigit, value))
+                random = len(value) >= (16 if digits > 2 else 20) and digits > 1 and is_secret(value, quoted=False)
                 return self._kept(match, "value", len(value), "secret") if random else match[0]
-            return self._kept(match, "value", len(value), "password") if is_chosen(value, plain=False) else match[0]
+            return (
+                self._kept(match, "value", len(value), "password")
+                if is_chosen(value, plain=False, odd_signs="/_:")
+                else match[0]
+            )
         called = bool(match["called"])
-        if is_password(value, quoted=called, tight=not called) and (not called or any(map(str.isdigit, value))):
+        if is_password(value, quoted=called or _is_pointed(value), tight=not called) and (
+            not called or any(map(str.isdigit, value))
+        ):
             return self._kept(match, "value", len(value), "password")
         return match[0]
+
+
+def _is_pointed(value: str) -> bool:
+    """Whether a program's argument, with a point in it, is no field of code: one has no digit in the middle."""
+    return "." in value and any(map(str.isdigit, value.rstrip("0123456789")))
 
 
 def _tokens(text: str, counts: dict[str, int]) -> str:

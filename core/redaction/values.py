@@ -216,7 +216,7 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if " " in value or "\t" in value:
         # A label or a sentence, unless it has what sentences have not.
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
-    if _KEBAB.match(value):
+    if _KEBAB.match(value) and not (digit and "@" in value and "." not in value):
         return digit and tight and not quoted and not re.search(r"[./:]", value) and not is_name(value, loose=False)
     if _KEYWORD.search(value):
         return digit and not is_name(value, loose=False)
@@ -229,9 +229,10 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     return True
 
 
-def is_chosen(value: str, *, plain: bool) -> bool:
+def is_chosen(value: str, *, plain: bool, odd_signs: str = "/_:#") -> bool:
     """Whether ``value`` is a password by its looks alone, where its name says little (``pass``, ``pw``).
 
+    ``odd_signs``: what shows that words are rather a name of something else.
     ``plain``: it is in quotes or written ``name=value``, so that it is the value itself; else words may stand there.
     """
     digits = sum(map(str.isdigit, value))
@@ -242,7 +243,13 @@ def is_chosen(value: str, *, plain: bool) -> bool:
         return len(value) >= (6 if mixed else 8) and any(map(str.isalpha, value))
     odd = digits > 2 or not value[-1].isdigit() or not value.isalnum()
     # `PASS: TestPath/#00` is a test that passed.
-    return mixed and odd and 8 <= len(value) <= 64 and not re.search(r"[/_:#]|-.*-", value) and not _DOTTED.match(value)
+    return (
+        mixed
+        and odd
+        and 8 <= len(value) <= 64
+        and not re.search(rf"[{odd_signs}]|-.*-", value)
+        and not _DOTTED.match(value)
+    )
 
 
 def is_secret(value: str, *, quoted: bool) -> bool:
