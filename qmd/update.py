@@ -69,15 +69,18 @@ def update(
     collections: Iterable[Folder],
     *,
     trust_stat: bool = True,
+    since_ns: int | None = None,
     keep: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Changes]:
     """Walk each collection and index what changed; ``trust_stat=False`` reads and hashes every file.
 
+    ``since_ns``: the stat of what was indexed since then (ns since 1970) is trusted in any case.
     ``keep`` leaves the row and the text of a file that is gone to a later cleanup, inactive, as qmd does.
     A collection whose folder is missing keeps its documents. Raises what ``qmd.store.translate`` explains.
     """
-    result = {folder.name: _update_one(connection, folder, trust_stat, keep, progress) for folder in collections}
+    trusted_ns = 0 if trust_stat else since_ns
+    result = {folder.name: _update_one(connection, folder, trusted_ns, keep, progress) for folder in collections}
     foreign = _is_foreign(connection)
     if foreign:
         from qmd import writer
@@ -130,8 +133,13 @@ def is_clean(status: os.stat_result, size: int, mtime_ns: int, inode: int, check
 
 
 def _update_one(
-    connection: apsw.Connection, folder: Folder, trust_stat: bool, keep: bool, progress: Progress | None
+    connection: apsw.Connection,
+    folder: Folder,
+    trusted_ns: int | None,
+    keep: bool,
+    progress: Progress | None,
 ) -> Changes:
+    """``trusted_ns``: from when on what was indexed is told unchanged by its stat; None: never."""
     changes = Changes()
     # (active, size, mtime_ns, inode, checked_ns) by path, as it was before the walk; what is written is looked up anew,
     # since a note may be indexed in between.
@@ -154,7 +162,8 @@ def _update_one(
     for entry in entries:
         seen.add(entry.relative)
         row = known.get(entry.relative)
-        if trust_stat and row and row[0] and row[1] is not None and is_clean(entry.status, *row[1:]):
+        trusted = row and row[0] and row[1] is not None and trusted_ns is not None and row[4] >= trusted_ns
+        if row and trusted and is_clean(entry.status, *row[1:]):
             changes.unchanged += 1
         else:
             pending.append(entry)

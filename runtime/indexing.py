@@ -72,7 +72,7 @@ def index(
     ``wait_s`` is how long to wait for another run to end.
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
     """
-    started = time.perf_counter()
+    started, started_ns = time.perf_counter(), time.time_ns()
     names: tuple[str, ...] = ()
     if not markdown_only:
         names = _archived(home, source, roots) if from_archive else chosen(home, source, roots)
@@ -107,7 +107,14 @@ def index(
                 "progress": progress,
             }
             ledgers, queued = _ingest(home, connection, names, reading, enqueue)
-            changes = update(connection, config.collections.values(), trust_stat=trust_stat, progress=progress)
+            # What was just written was indexed from memory: it is not read back.
+            changes = update(
+                connection,
+                config.collections.values(),
+                trust_stat=trust_stat,
+                since_ns=started_ns,
+                progress=progress,
+            )
             freshness.mark(connection, config)
             if not older:
                 withhold.mark(connection)

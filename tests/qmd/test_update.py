@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import apsw
@@ -45,6 +46,30 @@ def test_a_new_file_is_added_and_an_unchanged_one_costs_a_stat(tmp_path: Path) -
         os.open = real
     assert opened == []
     assert active(connection) == ["a.md", "deep/b.md"]
+
+
+def test_what_was_indexed_since_a_moment_is_not_read_again_unless_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, folder = indexed(tmp_path, {"old.md": "walrus", "new.md": "penguin", "edited.md": "seal"})
+    connection.execute("UPDATE brain_files SET checked_ns = checked_ns - 3600000000000")
+    since = time.time_ns()
+    for name in ("new.md", "edited.md"):
+        path = Path(folder.path, name)
+        put(connection, folder.name, name, path.read_bytes(), path.stat())
+    write(Path(folder.path), {"edited.md": "otter"}, age_s=30)
+    opened: list[str] = []
+    real = os.open
+
+    def spy(path: str, *rest: int) -> int:
+        opened.append(os.path.basename(path))
+        return real(path, *rest)
+
+    monkeypatch.setattr(os, "open", spy)
+    changes = update(connection, [folder], trust_stat=False, since_ns=since)[folder.name]
+    assert sorted(opened) == ["edited.md", "old.md"]
+    assert (changes.updated, changes.unchanged) == (1, 2)
+    assert (_passages(connection, "seal"), _passages(connection, "otter")) == (0, 1)
 
 
 def test_a_changed_file_is_found_by_its_new_words_only(tmp_path: Path) -> None:
