@@ -23,7 +23,7 @@ from evals.documents import write
 _NAMESPACE = uuid.UUID("8d7f1f0e-5f0c-4c3e-9a1b-6f0a5b9f2c11")
 _SESSION = re.compile(r"session_(\d{1,6})")
 # ``D8:6; D9:17`` and ``D:11:26`` occur; a bare ``D`` names nothing.
-_EVIDENCE = re.compile(r"\bD\s*:?\s*(\d{1,6})\b")
+_EVIDENCE = re.compile(r"\b[Dd]\s*:?\s*(\d{1,6})\b")
 _CLOCKS = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y", "%d %B, %Y", "%d %B %Y", "%B %d, %Y", "%Y/%m/%d (%a) %H:%M")
 _KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 

@@ -63,7 +63,7 @@ _ERRNO = frozenset(
 # What a number after it makes exact: "port 8443", "exit code 137", "HTTP 502".
 _NUMBERED = frozenset("code errno error http pid port status".split())
 # What a program begins its complaint with, where that was pasted.
-_COMPLAINTS = frozenset("fatal: panic: error: exception: traceback".split())
+_COMPLAINTS = frozenset("fatal: panic: error: exception:".split())
 _STATEMENTS = {
     "SELECT": "FROM", "INSERT": "INTO", "UPDATE": "SET", "DELETE": "FROM", "CREATE": "TABLE", "ALTER": "TABLE",
     "DROP": "TABLE",
@@ -137,7 +137,7 @@ def _exact(question: str) -> str:
             return bare
     if len(words) > 1 and words[1] in _COMMANDS.get(words[0], ()):
         return f"{words[0]} {words[1]}"
-    if len(words) > 2 and (words[0].lower() in _COMPLAINTS or words[:2] == ["npm", "ERR!"]):
+    if len(words) > 2 and (words[0].lower() in _COMPLAINTS or words[:2] in (["npm", "ERR!"], ["Traceback", "(most"])):
         return words[0]
     if words and _STATEMENTS.get(words[0]) in words[1:]:
         return words[0]

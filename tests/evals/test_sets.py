@@ -139,6 +139,7 @@ def test_no_session_of_a_dialog_is_lost_to_a_gap_a_missing_date_or_a_picture(tmp
     [
         ("D1:1", ["D1"]),
         (["D8:6; D9:17", "D:11:26"], ["D11", "D8", "D9"]),
+        ("d3:1", ["D3"]),
         ([["D30:05"], ["D1:1, D2:1"]], ["D1", "D2", "D30"]),
         (["D"], None),
         ([], None),

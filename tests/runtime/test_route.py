@@ -67,6 +67,7 @@ Exit code 137
 npm ERR! code ERESOLVE
 panic: runtime error: index out of range
 fatal: not a git repository
+Traceback (most recent call last):
 v1.2.3-rc1
 SELECT name FROM users
 X-Forwarded-For
@@ -165,6 +166,7 @@ fix/replace the hinge
 @home office
 the GitHub and JavaScript people
 Controller or handler
+traceback when the server starts
 select the right one from the list
 the error 7 times
 Wi-Fi and X-ray
