@@ -175,8 +175,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         would = ledger["would"]
         lines.append(
             f"{name}: {counted(ledger['seen'], 'file')} seen, {would['read']} would be read"
-            f" ({would['bytes'] / 1e6:.1f} MB): {counted(would['new'], 'document')} new,"
-            f" {would['changed']} that may change"
+            f" ({would['bytes'] / 1e6:.1f} MB): {_would_become(would)}"
         )
         lines += [f"  skipped: {count} × {reason}" for reason, count in ledger["skipped"].items()]
         lines += [
@@ -186,6 +185,13 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         lines += [f"  reads {printable(path)}" for path in would["files"][:_SHOWN]]
     write("\n".join([*lines, "nothing was written"]) + "\n")
     return _told(failure, args)
+
+
+def _would_become(would: dict[str, Any]) -> str:
+    """What the files of one source would make."""
+    if would["new"] is None:
+        return "what documents they make only the run itself can tell"
+    return f"{counted(would['new'], 'document')} new, {would['changed']} that may change"
 
 
 def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[str]:

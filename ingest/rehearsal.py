@@ -31,7 +31,8 @@ def rehearse(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Any]:
     """The account that a run over one source would give, and ``would``: files and bytes that it would read, documents
-    that would be new or may change, the names of the first 50 of them, and the files that make them.
+    that would be new or may change (None of browsing, code and commits: only their runs can tell), the names of the
+    first 50 of them, and the files that make them.
 
     Raises BadInput for an unknown source, apsw.Error where what is known cannot be read.
     """
@@ -50,7 +51,8 @@ def rehearse(
     paths: list[str] = []
     keeping = Keeping(home, source_name)  # of which nothing is asked but what it withholds
     # A source with a run of its own makes no units of its files: that they would be read is all that can be said.
-    for number, file in enumerate(new if hasattr(source, "read") else (), 1):
+    tells = hasattr(source, "read")
+    for number, file in enumerate(new if tells else (), 1):
         reading = source.read(file.path)
         keeping.withhold(reading)
         ledger.bytes += reading.consumed
@@ -62,11 +64,12 @@ def rehearse(
         if progress is not None:
             progress(number, len(new), file.path)
     ledger.documents = len(units.keys() | fresh)
+    paths = paths if tells else [file.path for file in new[:_SHOWN]]
     would = {
         "read": len(new),
         "bytes": sum(file.size for file in new),
-        "new": len(fresh),
-        "changed": len(changed),
+        "new": len(fresh) if tells else None,
+        "changed": len(changed) if tells else None,
         "units": sorted(unit.replace("\t", "/") for unit in fresh | changed)[:_SHOWN],
         "files": paths,
     }

@@ -62,3 +62,16 @@ def test_what_is_not_known_is_counted_with_the_versions_that_have_it(home: Home,
         save(tmp_path / name, meta, *make.asked("Why?"), make.record("hologram"))
     unknown = ingest(home, tmp_path).unknown["record hologram"]
     assert (unknown["count"], unknown["versions"]) == (2, ["0.146.0", "0.147.0"])
+
+
+def test_of_a_source_whose_run_alone_can_tell_no_number_is_made_up(brain: Brain, tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "a.py").write_text("def walrus():\n    return 1\n")
+    done = brain("index", "--source", "code", "--from", str(repository), "--dry-run", "--json")
+    would = json.loads(done.stdout)["sources"]["code"]["would"]
+    assert (would["read"], would["new"], would["changed"]) == (1, None, None)
+    assert would["files"] == [str(repository / "a.py")]
+    said = brain("index", "--source", "code", "--from", str(repository), "--dry-run").stdout
+    assert "only the run itself can tell" in said
+    assert "nothing was written" in said
