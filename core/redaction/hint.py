@@ -69,7 +69,7 @@ _ELSE = (
     "_password(",
 )
 # Programs whose options of one letter take a password.
-_PROGRAMS = ("sqlcmd", "zip", "7z", "mongo", "az login", "oc login", "podman login", "openssl enc")
+_PROGRAMS = ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
 _VERBS = ("is", "was", "to")
 _LONG = 12
 _SKIPPED = frozenset("\"'`\\])} \t")
@@ -95,26 +95,23 @@ def _may_hold(text: str) -> bool:
         return True
     if "nmcli" in folded or "wpa_passphrase" in folded or ("net" in folded and "/user:" in folded):
         return True
-    if (
-        ("%" in text and "-U" in text)
-        or (
-            "assw" in folded
-            and (")." in text or "password(" in folded or "epassword" in folded or "ypassword" in folded)
-        )
-        or "create_" in folded
-    ):
+    if "assw" in folded and any(mark in folded for mark in (").", "password(", "epassword", "ypassword")):
         return True
-    if "securestring" in folded or ("cred" in folded and "(" in folded) or _is_told(folded):
+    if "smbclient" in folded or "create_user(" in folded or "create_superuser(" in folded or "securestring" in folded:
+        return True
+    if ("cred" in folded and ("=(" in folded or "= (" in folded)) or _is_told(folded):
         return True
     if (
         "setx" in folded
         or "setenv" in folded
-        or "config" in folded
+        or ("config" in folded and ("g set" in folded or "e set" in folded or "\tset" in folded))
         or "ENV" in text
         or ("set" in folded and " -" in folded)
     ) and any(name in folded for name in (*_NAMES, "pass")):
         return True
     if _says_little(folded) or ("ldap" in folded and "-w" in folded) or ("assw" in folded and _is_prose(folded)):
+        return True
+    if _is_passed(folded):
         return True
     marks = [mark for mark in _TOKENS if mark in text]
     for word in text.replace('"', " ").replace("'", " ").split() if marks else ():
@@ -124,12 +121,26 @@ def _may_hold(text: str) -> bool:
     return any(_is_given(folded, name) for name in (*_NAMES, "mot de passe", "contrase", "_auth") if name in folded)
 
 
+def _is_passed(text: str) -> bool:
+    """Whether an option's name holds ``pass``: ``-storepass``."""
+    at = text.find("pass")
+    while at >= 0:
+        if at and _is_flag(text, at):
+            return True
+        at = text.find("pass", at + 1)
+    return False
+
+
 def _is_told(text: str) -> bool:
-    """Whether a secret, token or key is said to be something."""
-    if not any(map(str.isdigit, text)):
-        return False
-    words = " ".join(text.split())
-    return any(f"{name} {verb}" in words for name in ("secret", "token", "key") for verb in ("is", "was"))
+    """Whether a secret, token or key is said to be something that has a digit."""
+    for name in ("secret", "token", "key"):
+        at = text.find(name)
+        while at >= 0:
+            said = text[at + len(name) : at + len(name) + 240]
+            if said[:1].isspace() and said.lstrip().startswith(("is", "was")) and any(map(str.isdigit, said)):
+                return True
+            at = text.find(name, at + 1)
+    return False
 
 
 def _says_little(text: str) -> bool:

@@ -307,6 +307,7 @@ def test_a_password_is_found_where_people_leave_one(label: str) -> None:
 )
 def test_what_is_left_beside_a_password_is_left(text: str, left: str) -> None:
     assert redact(text)[0] == left
+    assert redaction.shown(text) == left
     assert redact(left) == (left, {})
 
 
