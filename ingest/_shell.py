@@ -133,7 +133,8 @@ def _look(commands: list[str], others: dict[str, tuple[str, dict[str, int]]]) ->
         _look(commands[half:], others)
     else:
         counts: dict[str, int] = {}
-        others[text] = redacted(clean(text).strip(), counts)[:_MAX_COMMAND], counts
+        # What is left of a command that began with something private is read from the archive without the space.
+        others[text] = redacted(clean(text).strip(), counts).strip()[:_MAX_COMMAND], counts
 
 
 def _is_clean(text: str, data: bytes) -> bool:

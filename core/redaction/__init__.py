@@ -62,9 +62,10 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
     try:
         value = clean_leaves(json.loads(raw), counts)
     except (ValueError, RecursionError):
-        text = raw.decode("utf-8", "replace")
+        # Bytes that are no UTF-8 stay what they were: zsh's histories are full of them.
+        text = raw.decode("utf-8", "surrogateescape")
         cleaned = clean(text, counts)
-        return raw if cleaned == text else cleaned.encode()
+        return raw if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
     return raw if sum(counts.values()) == before else json.dumps(value, separators=(",", ":")).encode()
 
 

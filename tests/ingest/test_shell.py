@@ -15,7 +15,7 @@ from core.home import Home
 from ingest import _shell, shell
 from ingest.ledger import Ledger
 from ingest.run import run
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 AT = 1_777_367_643  # 2026-04-28T09:14:03Z
 
@@ -190,3 +190,28 @@ def test_what_is_no_time_dates_nothing(home: Home, tmp_path: Path, at: str) -> N
     ingest(home, tmp_path)
     assert [line.split("$ ")[1] for line in body(home).split("\n") if "$ " in line] == ["one", "three"]
     assert "\n- $ two\n" in body(home, "undated-zsh")
+
+
+@pytest.mark.parametrize(
+    "other", ["ls", "push gh" + "p_a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8", "<private>x</private> me"]
+)
+@pytest.mark.parametrize("name", [".zsh_history", ".bash_history", "fish_history"])
+def test_a_history_is_made_again_from_the_archive_byte_for_byte(
+    home: Home, tmp_path: Path, name: str, other: str
+) -> None:
+    lines = {
+        ".zsh_history": ": {}:0;{}\n",
+        ".bash_history": "#{}\n{}\n",
+        "fish_history": "- cmd: {1}\n  when: {0}\n",
+    }
+    said = ["echo grüße — ok", "漢字 テスト 😀", other, "ls"]
+    history = "".join(lines[name].format(AT + number, command) for number, command in enumerate(said)).encode()
+    if name == ".zsh_history":
+        history = bytes(part for byte in history for part in ((0x83, byte ^ 0x20) if 0x82 < byte < 0xA3 else (byte,)))
+    path = tmp_path / "histories" / name
+    path.parent.mkdir()
+    path.write_bytes(history)
+    ingest(home, path.parent)
+    assert "$ echo grüße — ok\n" in body(home)
+    before = corpus(home)
+    assert from_the_archive_alone(home, "shell", path.parent) == before
