@@ -61,7 +61,7 @@ _VALUE = (
     r"|(?P<bare>(?:[^\s\"'`,;(){}\[\]<>|\\&]|(?<=[\w!$#*])&(?!amp;|[\w.%-]{1,60}=)(?=\w)){3,4096}(?P<next>[(\[{]?)))"
 )
 _ASSIGNMENT = re.compile(
-    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b))"
+    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b|(?<![A-Za-z0-9])(?-i:PAT)\b))"
     rf"(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw|psk)))"
     rf"{_SEPARATOR}{_VALUE}",
     re.IGNORECASE,
@@ -77,7 +77,7 @@ _FLAG = re.compile(
 _CODE_MOST = 200
 # Keys and signatures of links stand there, too.
 # The ampersand may be HTML's, JSON's (as Go writes it), or that of an address inside another.
-_CODE = re.compile(r"(?:[?&]|&amp;|\\u0026|%26)(?:code|key|sig)=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
+_CODE = re.compile(r"(?:[?&]|&amp;|\\u0026|%26)(?:code|key|sig|auth)=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
 # A header, an option of curl, an assignment to document.cookie.
 _COOKIES = re.compile(
     r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"

@@ -68,7 +68,7 @@ PARTS = {
         r"|(?i:(?:^|[^\w-]|\\[nrt])(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
         rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # As do names of keys of no known kind.
-        r"|(?:(?i:[_-]key|_auth)|Key)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
+        r"|(?:(?i:[_-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
         rf"|(?i:(?:{PASSWORD})[\w-]*[\"'`\\\]]*\)\.[a-z])"
     ),
     "flag": (
@@ -84,15 +84,17 @@ PARTS = {
         r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
         r"|curl(?:[^\n]|\\\n)*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
     ),
-    "code": r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig)=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
+    "code": r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth)=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
     "spoken": (
-        r"(?i:login\s+\S+\s+password|identified by\s+\\*[\"']|sshpass -p|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]"
+        r"(?i:login\s+\S+\s+password|identified (?:with \S+ )?by\s+\\*[\"']|sshpass -p"
+        r"|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]"
         # Words so rare that what follows is left to the rule: it would cost states.
         r"|mysql[^\n]{0,80}\s-p\S|docker login|redis-cli|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
         r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*[\"']|[= ]password\(\\*'|auth ?= ?\("
         r"|(?:basic|digest)auth\("
         r"|(?-i:sqlcmd|zip|7z[ar]?|mongo(?:sh|dump|restore)?|(?:az|oc|podman) login|openssl enc|nmcli|wpa_passphrase"
-        r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |password\(\\*[\"']"
+        r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |[a-z0-9-][ \t]*<<<[^<]"
+        r"|(?:login|authenticate|sign_?in\w*|PlainAuth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
         r"|create_(?:super)?user\(|creds? ?= ?\("
         r"|(?:secret|token|api[ _-]?key|access[ _-]?key)\s+(?:is|was):?\s+[\"'`\\]*[A-Za-z0-9+/=._-]{16}"
         r"|passw(?:or)?d\s+(?:is|was|to):?\s+[\"'`\\]*[^\s]*[0-9])"

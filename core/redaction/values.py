@@ -217,6 +217,8 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
         # A label or a sentence, unless it has what sentences have not.
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
     if _KEBAB.match(value) and not (digit and "@" in value and "." not in value):
+        if quoted and digit and "." in value and not value.islower():
+            return not _PATH.search(value)
         return digit and tight and not quoted and not re.search(r"[./:]", value) and not is_name(value, loose=False)
     if _KEYWORD.search(value):
         return digit and not is_name(value, loose=False)
