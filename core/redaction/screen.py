@@ -65,7 +65,7 @@ PARTS = {
         rf"(?i:(?:{PASSWORD}){_BETWEEN}{_SHUT}[^\s\\\"'`]{{3}})"
         rf"|(?i:(?:{NAMED}){_BETWEEN}{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # Names that say little: the value has to say the rest.
-        r"|(?i:(?:^|[^\w-]|\\[nrt])(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
+        r"|(?i:(?:^|[^\w-]|\\(?:[nrtbf]|u[0-9a-f]{4}))(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
         rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # As do names of keys of no known kind.
         r"|(?:(?i:[_-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"

@@ -118,6 +118,13 @@ def test_what_the_rules_replace_passes_every_screen(text: str) -> None:
         assert screen.suspects(json.dumps(text).encode())
 
 
+@pytest.mark.parametrize("before", ["\n", "\t", "\f", "\b", "\x0b", "→"])
+def test_a_name_behind_an_escape_of_json_is_seen(before: str) -> None:
+    text = f'{before}psk="Tangerine42x"'
+    assert redact(text)[0] == f'{before}psk="[redacted:password]"'
+    assert screen.suspects(json.dumps(text).encode())
+
+
 @given(st.text())
 def test_any_text_is_taken(text: str) -> None:
     redact(text)
