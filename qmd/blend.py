@@ -19,7 +19,7 @@ CODE = 0.7
 # A collection whose texts are code to this share is one of code.
 _CODE_SHARE = 0.5
 # What answers where and when: words and dates say it better than likeness does.
-PROVENANCE = 2 / 3
+PROVENANCE = 0.8
 
 
 def weight(code_share: float, kind: str) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qmd import blend, knn, static_fit, static_query, texture, vectors
+from qmd import blend, knn, static_fit, static_prior, static_query, texture, vectors
 from qmd.answers import Filters
 from qmd.embedding.provider import quantise
 from qmd.search import Meaning, Searcher
@@ -21,6 +21,8 @@ from tests.qmd.corpus import indexed
 
 _DIMENSIONS = 16
 _WORDS = [a + b for a in ("al", "be", "ca", "do", "ek", "fi") for b in ("ra", "no", "mu", "ti", "ve", "so", "pa")]
+_UNSEEN = [a + b for a in ("gu", "ho", "ji") for b in ("ra", "no", "mu", "ti")]
+_VOCABULARY = ["[UNK]", *_WORDS, *_UNSEEN]
 
 
 class Encoded:
@@ -32,7 +34,7 @@ class Tokenizer:
     """A vocabulary of whole words, in the form that ``tokenizers`` has."""
 
     def __init__(self) -> None:
-        self.vocabulary = {"[UNK]": 0, **{word: index for index, word in enumerate(_WORDS, 1)}}
+        self.vocabulary = {word: index for index, word in enumerate(_VOCABULARY)}
 
     def get_vocab(self) -> dict[str, int]:
         return self.vocabulary
@@ -48,8 +50,8 @@ class Model:
     def __init__(self) -> None:
         self.tokenizer = Tokenizer()
         draw = np.random.default_rng(3)
-        self.secret = draw.standard_normal((len(_WORDS) + 1, _DIMENSIONS)).astype(np.float32)
-        self.secret *= draw.uniform(0.2, 3.0, (len(_WORDS) + 1, 1)).astype(np.float32)
+        self.secret = draw.standard_normal((len(_VOCABULARY), _DIMENSIONS)).astype(np.float32)
+        self.secret *= draw.uniform(0.2, 3.0, (len(_VOCABULARY), 1)).astype(np.float32)
 
     def embed_ids(self, rows: list[list[int]]) -> NDArray[np.float32]:
         return _unit(np.array([self.secret[row].sum(axis=0) for row in rows], dtype=np.float32))
@@ -81,6 +83,10 @@ def connection(tmp_path: Path) -> apsw.Connection:
 @pytest.fixture
 def space(connection: apsw.Connection, model: Model) -> vectors.Space:
     """All of them embedded, one chunk each."""
+    return _embedded(connection, model)
+
+
+def _embedded(connection: apsw.Connection, model: Model) -> vectors.Space:
     space = vectors.ensure(connection, "local", "m", _DIMENSIONS, "print", "whole")
     for waiting in vectors.waiting(connection, space):
         text = str(connection.execute("SELECT doc FROM content WHERE hash = ?", (waiting.hash,)).get)
@@ -125,6 +131,104 @@ def test_a_fit_that_runs_out_of_time_goes_on_where_it_was(
     assert static_fit.fit(connection, space, model, str(tmp_path)) is not None
     model.embed_ids = None  # type: ignore[assignment, method-assign]  # the second fit finds the tokens in the cache
     assert static_fit.fit(connection, space, model, str(tmp_path)) is not None
+
+
+@pytest.fixture
+def prose(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Twenty paragraphs of words that none of the documents has, and of words that they have."""
+    draw = random.Random(7)
+    texts = [" ".join(draw.choices(_WORDS[:6] + _UNSEEN, k=8)) for _ in range(200)]
+    monkeypatch.setattr(static_prior, "paragraphs", lambda most: texts[:most])
+    return texts
+
+
+def test_words_that_only_prose_has_are_known_by_what_they_add_to_it(
+    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path, prose: list[str]
+) -> None:
+    static_fit.fit(connection, space, model, str(tmp_path))
+    with_prose = static_query.of(connection, space)
+    assert isinstance(with_prose, StaticQuery)
+    questions = [" ".join(random.Random(seed).choices(_UNSEEN, k=3)) for seed in range(20)]
+    near = [_cosine(with_prose, model, question) for question in questions]
+    prose.clear()
+    (file,) = tmp_path.glob("prior-*")
+    file.unlink()
+    static_fit.fit(connection, space, model, str(tmp_path))
+    alone = static_query.of(connection, space)
+    assert isinstance(alone, StaticQuery)
+    assert np.mean(near) > np.mean([_cosine(alone, model, question) for question in questions]) + 0.03
+
+
+def _cosine(table: StaticQuery, model: Model, question: str) -> float:
+    found = np.frombuffer(table.encode(question), dtype=np.int8).astype(np.float32)
+    return float(found @ model.embed([question])[0]) / 127
+
+
+@pytest.mark.usefixtures("prose")
+def test_what_the_model_says_of_prose_and_of_words_is_asked_once(
+    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+) -> None:
+    first = static_prior.prior(model, len(_VOCABULARY), space, str(tmp_path), None, None)
+    assert first is not None
+    assert [path.name[:5] for path in tmp_path.iterdir() if path.suffix == ".f16"] == ["prior"]
+    model.embed = model.embed_ids = None  # type: ignore[assignment, method-assign]
+    again = static_prior.prior(model, len(_VOCABULARY), space, str(tmp_path), None, None)
+    assert again is not None
+    assert np.allclose(first, again, atol=5e-3)
+
+
+@pytest.mark.usefixtures("prose")
+def test_a_damaged_prior_is_made_again(
+    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+) -> None:
+    first = static_prior.prior(model, len(_VOCABULARY), space, str(tmp_path), None, None)
+    (file,) = tmp_path.glob("prior-*")
+    for damage in (b"", file.read_bytes()[:-40]):
+        file.write_bytes(damage)
+        again = static_prior.prior(model, len(_VOCABULARY), space, str(tmp_path), None, None)
+        assert first is not None
+        assert again is not None
+        assert np.allclose(first, again, atol=5e-3)
+
+
+def test_prose_is_the_library_s_own_and_the_same_each_time() -> None:
+    found = static_prior.paragraphs(50)
+    assert len(found) == 50
+    assert found == static_prior.paragraphs(50)
+    assert all(5 <= len(text.split()) <= 60 for text in found)
+    assert found == sorted(found, key=len)
+
+
+def test_a_python_without_the_sources_of_its_library_has_no_prose(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(tmp_path / "none")})
+    assert static_prior.paragraphs(50) == []
+
+
+def test_few_chunks_are_enough_for_a_table(tmp_path: Path, model: Model) -> None:
+    draw = random.Random(5)
+    files: dict[str, str | bytes] = {f"{n:02}.md": " ".join(draw.choices(_WORDS, k=10)) + "\n" for n in range(24)}
+    (tmp_path / "few").mkdir()
+    connection = indexed(tmp_path / "few", files)[0]
+    space = _embedded(connection, model)
+    assert static_fit.due(connection, space)
+    quality = static_fit.fit(connection, space, model, str(tmp_path))
+    assert quality is not None
+    assert quality > 0.8
+    table = static_query.of(connection, space)
+    assert isinstance(table, StaticQuery)
+    assert table.level == static_query.STATIC_LEVEL
+
+
+def test_a_table_of_many_chunks_is_nearer_to_all_of_them(
+    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+) -> None:
+    static_fit.fit(connection, space, model, str(tmp_path))
+    connection.execute("UPDATE brain_static_fits SET vectors = 10000")
+    table = static_query.of(connection, space)
+    assert isinstance(table, StaticQuery)
+    assert table.level == pytest.approx(static_query.STATIC_LEVEL + 0.11)
 
 
 def test_a_table_of_other_vectors_is_not_used(

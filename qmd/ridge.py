@@ -1,0 +1,141 @@
+"""Tokens' vectors whose weighted mean comes near a model's vector of the text they are in, drawn to what was known.
+
+Minimises ‖XT − Y‖² + λ‖T − T₀‖² by conjugate gradients, one column a dimension: a row of X is a text's tokens, each
+weighted a/(a + p) by its share p of all tokens (Arora, Liang and Ma, ICLR 2017) and divided by their sum; Y are the
+texts' vectors; T₀ is the table known before.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+    Whole = NDArray[np.int64]
+    Progress = Callable[[int, int, str], None]
+
+# a, λ, and when to stop.
+_SMOOTHING = 3e-3
+_RIDGE = 0.03
+_STEPS = 25
+_ENOUGH = 1e-3
+# Rows of a sparse product at a time, so that what is gathered stays in the processor's cache.
+_BLOCK = 4096
+
+
+def weights(counts: Whole) -> Matrix:
+    """What each token counts, by how often it occurs."""
+    import numpy as np
+
+    found: Matrix = (_SMOOTHING / (_SMOOTHING + counts / counts.sum())).astype(np.float32)
+    return found
+
+
+def fit(
+    rows: Sequence[Whole],
+    wanted: Matrix,
+    counted: Matrix,
+    table: Matrix,
+    deadline: float | None,
+    progress: Progress | None,
+) -> Matrix | None:
+    """``table`` with other rows for the tokens that occur in ``rows``, whose texts' vectors are ``wanted``.
+
+    ``counted`` is what each token counts. None past the deadline (``time.monotonic()``).
+    """
+    counts = _Counts(rows, counted)
+    solved = _solve(counts, wanted, table[counts.tokens], deadline, progress)
+    if solved is None:
+        return None
+    result = table.copy()
+    result[counts.tokens] = solved
+    return result
+
+
+def past(deadline: float | None) -> bool:
+    """Whether ``deadline`` (``time.monotonic()``) is over; None never is."""
+    return deadline is not None and time.monotonic() > deadline
+
+
+class _Counts:
+    """X, sparse, by rows and by columns; ``tokens`` are the ids that occur, in order, and columns count those only."""
+
+    def __init__(self, rows: Sequence[Whole], weights: Matrix) -> None:
+        import numpy as np
+
+        self.rows = len(rows)
+        owner = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        flat = np.concatenate(rows)
+        self.tokens, column = np.unique(flat, return_inverse=True)
+        # One entry a (row, token), with the sum of its occurrences.
+        key, number = np.unique(owner * len(self.tokens) + column, return_counts=True)
+        row, column = key // len(self.tokens), key % len(self.tokens)
+        value = number.astype(np.float32) * weights[self.tokens[column]]
+        value /= np.bincount(row, weights=value, minlength=len(rows)).astype(np.float32)[row]
+        order = np.argsort(column, kind="stable")
+        self._by_row = (row, column, value)
+        self._by_column = (column[order], row[order], value[order])
+        self.diagonal = np.bincount(column, weights=value * value, minlength=len(self.tokens)).astype(np.float32)
+
+    def times(self, matrix: Matrix) -> Matrix:
+        """XM."""
+        return _product(*self._by_row, matrix, self.rows)
+
+    def transposed_times(self, matrix: Matrix) -> Matrix:
+        """XᵀM."""
+        return _product(*self._by_column, matrix, len(self.tokens))
+
+
+def _product(target: Whole, source: Whole, value: Matrix, matrix: Matrix, size: int) -> Matrix:
+    """The sum of ``value[i] * matrix[source[i]]`` in row ``target[i]``; ``target`` is sorted."""
+    import numpy as np
+
+    result = np.zeros((size, matrix.shape[1]), dtype=np.float32)
+    for start in range(0, len(target), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        rows, firsts = np.unique(target[part], return_index=True)
+        result[rows] += np.add.reduceat(matrix[source[part]] * value[part, None], firsts)
+    return result
+
+
+def _solve(
+    counts: _Counts,
+    wanted: Matrix,
+    prior: Matrix,
+    deadline: float | None,
+    progress: Progress | None,
+) -> Matrix | None:
+    """T, by conjugate gradients on (XᵀX + λ)(T − T₀) = Xᵀ(Y − XT₀), preconditioned by the diagonal."""
+    import numpy as np
+
+    scale = (1.0 / (counts.diagonal + _RIDGE))[:, None]
+    step = np.zeros_like(prior)
+    residual = counts.transposed_times(wanted - counts.times(prior))
+    first = float(np.linalg.norm(residual)) or 1.0
+    direction = residual * scale
+    energy = (residual * direction).sum(axis=0)
+    for index in range(_STEPS):
+        if past(deadline):
+            return None
+        if progress:
+            progress(index, _STEPS, "fitting the query table")
+        image = counts.transposed_times(counts.times(direction)) + np.float32(_RIDGE) * direction
+        length = energy / np.maximum((direction * image).sum(axis=0), 1e-20)
+        step += length * direction
+        residual -= length * image
+        if float(np.linalg.norm(residual)) < _ENOUGH * first:
+            break
+        conditioned = residual * scale
+        following = (residual * conditioned).sum(axis=0)
+        direction = conditioned + following / np.maximum(energy, 1e-20) * direction
+        energy = following
+    if progress:
+        progress(_STEPS, _STEPS, "fitting the query table")
+    table: Matrix = prior + step
+    return table
