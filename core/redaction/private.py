@@ -64,6 +64,6 @@ def across(texts: list[str]) -> list[str] | None:
                 kept[number] = text = text[tags[0].end() :]
                 tags = list(_TAG.finditer(text))
             open_at = -1
-        if any(tag["open"] and _last(tags, place + 1) < 0 for place, tag in enumerate(tags)):
+        if tags and tags[-1]["open"]:
             open_at = number
     return kept if kept != texts else None
