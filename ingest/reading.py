@@ -279,7 +279,8 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes)
     held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))
     gone = keeping.dropped(path, held, was, now)
     if gone:
-        recorder.whole(gone)
+        # It may be from a time when the archive kept what was found.
+        recorder.whole(gone if recorder.keeps_raw else clean_document(gone, {}))
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import apsw
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.document import split
 from core.home import Home
-from ingest import _shell, shell
+from ingest import _shell, archive, shell
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.transcripts import corpus, from_the_archive_alone
@@ -76,6 +77,24 @@ def test_what_a_shell_drops_from_its_history_stays(home: Home, tmp_path: Path) -
     ingest(home, tmp_path)
     assert "$ one" in body(home)
     assert "$ four" in body(home, "2026-04-29")
+
+
+def test_what_a_history_drops_is_archived_without_secrets_though_it_was_kept_with_them(
+    home: Home, tmp_path: Path
+) -> None:
+    home.make()
+    config, path = Path(home.path("collections.yml")), tmp_path / "histories" / ".zsh_history"
+    path.parent.mkdir()
+    path.write_text(f": {AT}:0;one\n: {AT + 1}:0;export PASSWORD=Zx9!kqLw33vTn\n: {AT + 2}:0;three\n")
+    config.write_text("collections: {brain: {path: brain}}\narchive: {redact: false}\n")
+    ingest(home, path.parent)
+    config.write_text("collections: {brain: {path: brain}}\n")
+    path.write_text(f": {AT + 2}:0;three\n: {AT + 3}:0;four\n")
+    ingest(home, path.parent)
+    packed = [Path(each).read_bytes() for each in archive.objects(home.path(archive.FOLDER))]
+    held = b"".join(zstandard.ZstdDecompressor().decompress(each) for each in packed)
+    assert b"export PASSWORD=[redacted:password]" in held
+    assert b"Zx9" not in held
 
 
 def test_commands_without_a_time_are_one_document(home: Home, tmp_path: Path) -> None:
