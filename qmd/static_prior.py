@@ -98,8 +98,11 @@ def paragraphs(most: int) -> list[str]:
     """
     found: dict[str, None] = {}
     for path in _library():
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            source = stream.read()
+        try:
+            with open(path, encoding="utf-8", errors="replace") as stream:
+                source = stream.read()
+        except OSError:  # distributions link some of it to where it need not be
+            continue
         for documentation in _DOCUMENTATION.findall(source):
             for paragraph in re.split(r"\n\s*\n", documentation):
                 text = " ".join(paragraph.split())
