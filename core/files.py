@@ -62,19 +62,10 @@ def remove_temporary(temporary: str) -> None:
         os.unlink(temporary)
 
 
-def sync(path: str) -> None:
-    """Bring what a file or a folder holds to the disk. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def sync_folder(folder: str) -> None:
     """Make the renames inside ``folder`` durable; file systems that cannot are left to their own timing."""
     with contextlib.suppress(OSError):
-        sync(folder)
+        sync_and_close(os.open(folder, os.O_RDONLY))
 
 
 def read_or_none(path: str) -> bytes | None:
