@@ -405,20 +405,20 @@ def test_an_endpoint_that_breaks_down_in_the_middle_ends_the_run(endpoint: Endpo
 
 def test_an_endpoint_that_is_slow_at_many_texts_is_given_fewer(endpoint: Endpoint) -> None:
     endpoint.always = lambda handler, body: len(body["input"]) > 16 and hangs(endpoint.stopped)(handler, body)
-    provider = openai(endpoint, read_s=0.1)
-    assert provider.embed([f"text {n}" for n in range(40)]).shape == (40, DIMENSIONS)
-    assert [len(body["input"]) for _, _, body in endpoint.requests] == [40, 40, 20, 20, 10, 10, 10, 10]
+    provider = openai(endpoint, read_s=1.0)
+    assert provider.embed([f"text {n}" for n in range(20)]).shape == (20, DIMENSIONS)
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [20, 20, 10, 10]
     assert provider.batch == 10
 
 
 def test_a_silent_endpoint_is_given_up_before_its_time_and_after(endpoint: Endpoint) -> None:
     endpoint.always = hangs(endpoint.stopped)
-    provider = openai(endpoint, read_s=0.05)
+    provider = openai(endpoint, read_s=0.3)
     with pytest.raises(EngineTimeout):
-        provider.embed([f"text {n}" for n in range(64)])
-    assert [len(body["input"]) for _, _, body in endpoint.requests] == [64, 64, 32, 32, 16, 16, 8, 8]
+        provider.embed([f"text {n}" for n in range(32)])
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [32, 32, 16, 16, 8, 8]
     endpoint.requests.clear()
-    late = openai(endpoint, read_s=0.05)
+    late = openai(endpoint, read_s=0.3)
     late.patient_until(time.monotonic() - 1)
     with pytest.raises(EngineTimeout):
         late.embed([f"text {n}" for n in range(64)])
