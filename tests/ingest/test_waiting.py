@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from core import config
 from core.errors import BadInput
 from core.home import Home
 from ingest import state as state_module
@@ -57,16 +60,19 @@ def test_looking_reads_no_file_and_writes_none(home: Home, project: Path, monkey
         files = [path for path in Path(home.root).rglob("*") if path.is_file()]
         return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
+    config.load(home)  # which keeps what it has read of collections.yml
     before = everything()
-    real = os.open
 
-    def refusing(path: str, *rest: int) -> int:
-        assert not str(path).endswith(".jsonl")
-        return real(path, *rest)
+    def refusing(real: Callable[..., Any]) -> Callable[..., Any]:
+        def opened(path: str | int, *rest: Any, **given: Any) -> Any:
+            assert not str(path).endswith(".jsonl")
+            return real(path, *rest, **given)
+
+        return opened
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "open", refusing)
-        patched.setattr("builtins.open", refusing)
+        patched.setattr(os, "open", refusing(os.open))
+        patched.setattr("builtins.open", refusing(open))
         assert waiting(home) == {"claude": 1}
     assert everything() == before
 
