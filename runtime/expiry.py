@@ -75,7 +75,7 @@ def period(config: str) -> int:
         try:
             with open(path, encoding="utf-8") as stream:
                 settings = json.load(stream)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
         if isinstance(days, int | float) and not isinstance(days, bool) and days >= 0:

@@ -202,8 +202,13 @@ def test_prose_is_the_library_s_own_and_the_same_each_time() -> None:
 def test_a_python_without_the_sources_of_its_library_has_no_prose(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(tmp_path / "none")})
+    library = tmp_path / "library"
+    monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(library)})
     assert static_prior.paragraphs(50) == []
+    library.mkdir()
+    (library / "gone.py").symlink_to(tmp_path / "none")
+    (library / "here.py").write_text('def f():\n    """Says a thing in so many words.\n\n    x = 1\n    """\n')
+    assert static_prior.paragraphs(50) == ["Says a thing in so many words."]
 
 
 def test_few_chunks_are_enough_for_a_table(tmp_path: Path, model: Model) -> None:

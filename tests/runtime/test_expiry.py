@@ -21,6 +21,11 @@ from tests.ingest.transcripts import OTHER, SESSION, Script, save
 DAY = 86_400
 
 
+@pytest.fixture(autouse=True)
+def _no_administrator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry, "MANAGED", ())
+
+
 @pytest.fixture
 def transcripts(claude_root: Path) -> Path:
     place = claude_root / "projects" / "-home-me-api"
@@ -69,8 +74,9 @@ def test_what_is_archived_as_it_is_is_safe(home: Home, transcripts: Path) -> Non
 def test_the_period_is_the_machines_own(claude_root: Path, settings: Any, days: int) -> None:
     (claude_root / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     assert period(str(claude_root)) == days
-    (claude_root / "settings.json").write_text("{broken", encoding="utf-8")
-    assert period(str(claude_root)) == 30
+    for broken in ("{broken", "[" * 100_000):
+        (claude_root / "settings.json").write_text(broken, encoding="utf-8")
+        assert period(str(claude_root)) == 30
 
 
 def test_what_an_administrator_has_set_goes_first(
