@@ -40,6 +40,7 @@ _MESSAGE = _words(
     originalToolUseInput
     """
 )
+_ASIDES = ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles")
 _DROPPED = _words("image redacted_thinking manual_bash_invocation_result summary_marker")
 _REFUSED = ("rejected-by-user", "cancelled", "cancelled:user")
 
@@ -159,8 +160,4 @@ def _outcome(session: Session, block: dict[str, Any], at: str, name: str) -> Non
 
 
 def _typed(text: str) -> str:
-    text = clean(text)
-    for tag in ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles"):
-        if "<" + tag in text:
-            text = cut_blocks(text, tag)
-    return text.strip()
+    return cut_blocks(clean(text), _ASIDES).strip()

@@ -71,12 +71,7 @@ def classify(text: str) -> tuple[str, str]:
     The kind is PROMPT, COMMAND (a slash or shell command, as the user typed it), SUMMARY (of a compacted
     conversation), INTERRUPT, TEAMMATE (another agent's message), or NOTHING where a machine wrote all of it.
     """
-    text = clean(text)
-    if "<" in text:
-        for tag in _ASIDES:
-            if "<" + tag in text:
-                text = cut_blocks(text, tag)
-    text = text.strip()
+    text = cut_blocks(clean(text), _ASIDES).strip()
     if not text:
         return NOTHING, ""
     if text[0] not in "<[ABCIST":

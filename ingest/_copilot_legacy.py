@@ -54,12 +54,7 @@ def take(session: Session, value: dict[str, Any], reading: Reading) -> None:
 
 def typed(text: str) -> str:
     """What of a user's text a person typed."""
-    text = clean(text)
-    if "<" in text:
-        for tag in _ASIDES:
-            if "<" + tag in text:
-                text = cut_blocks(text, tag)
-    return text.strip()
+    return cut_blocks(clean(text), _ASIDES).strip()
 
 
 def exit_error(content: str) -> str:

@@ -69,11 +69,7 @@ def typed(text: str) -> str:
             inner, _, text = rest.partition("</user_query>")
             found.append(inner.strip())
         return "\n\n".join(piece for piece in found if piece and not piece.startswith(_FOLLOW_UPS))
-    if "<" in text:
-        for tag in _ASIDES:
-            if "<" + tag in text:
-                text = cut_blocks(text, tag)
-    text = text.strip()
+    text = cut_blocks(text, _ASIDES).strip()
     return "" if text.startswith(_FOLLOW_UPS) else text
 
 

@@ -252,11 +252,7 @@ class Tree:
 
 def typed(text: str) -> str:
     """What of a user's text a person typed; "" where the harness wrote all of it."""
-    text = clean(text)
-    if "<" in text:
-        for tag in _ASIDES:
-            if "<" + tag in text:
-                text = cut_blocks(text, tag)
+    text = cut_blocks(clean(text), _ASIDES)
     text = _without_envelopes(text.strip())
     if text.startswith(("Read HEARTBEAT.md if it exists", "A new session was started via /new or /reset")):
         return ""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def between(text: str, tag: str) -> str:
     """What stands between the first ``<tag>`` and its end; empty where there is no such block."""
@@ -10,11 +14,19 @@ def between(text: str, tag: str) -> str:
     return inner if opened and closed else ""
 
 
-def cut_blocks(text: str, tag: str) -> str:
-    """``text`` without its ``<tag …>…</tag>`` blocks that begin a line; an unclosed one stays.
+def cut_blocks(text: str, tags: Iterable[str]) -> str:
+    """``text`` without its ``<tag …>…</tag>`` blocks that begin a line, one tag after another; an unclosed one stays.
 
     Searches forward only, so the time is linear in the text whatever it holds.
     """
+    if "<" in text:
+        for tag in tags:
+            if "<" + tag in text:
+                text = _cut(text, tag)
+    return text
+
+
+def _cut(text: str, tag: str) -> str:
     opening, closing = "<" + tag, f"</{tag}>"
     kept: list[str] = []
     position = 0

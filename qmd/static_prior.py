@@ -58,7 +58,9 @@ def prior(
     table = _grown(singles, (tokens, space.dimensions), _TOKENS_BATCH, of_tokens, deadline, progress, "the vocabulary")
     if table is None:
         return None
-    texts = [text for text in paragraphs(_PARAGRAPHS) if len(encoded(provider, [text])[0])]
+    library = paragraphs(_PARAGRAPHS)
+    found = [(text, ids) for text, ids in zip(library, encoded(provider, library), strict=True) if len(ids)]
+    texts, rows = [text for text, _ in found], [ids for _, ids in found]
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
     prose = os.path.join(folder, f"prose-{digest}-{space.fingerprint}.f16")
 
@@ -69,8 +71,7 @@ def prior(
     wanted = _grown(prose, (len(texts), space.dimensions), _PROSE_BATCH, of_prose, deadline, progress, "prose")
     if wanted is None:
         return None
-    if texts:
-        rows = encoded(provider, texts)
+    if rows:
         counts = np.bincount(np.concatenate(rows), minlength=tokens)
         fitted = ridge.fit(rows, wanted, ridge.weights(counts), table, deadline, progress)
         if fitted is None:

@@ -104,7 +104,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(home: Home, brain: Brain) -> 
     assert (second.returncode, json.loads(second.stdout)["error"]) == (70, "lock_contention")
     kept = _embedded(home)
     assert 8 <= kept < 120
-    without_prior(home)
+    put_prior(home)
     report = run(brain, "embed")
     assert report["chunks"] == 120 - kept
     assert report["query_table"] == "fitted"
@@ -116,7 +116,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(home: Home, brain: Brain) -> 
     connection.close()
 
 
-def without_prior(home: Home) -> None:
+def put_prior(home: Home) -> None:
     """What every query table begins with, as if the model knew nothing: to ask it takes a minute."""
     connection = open_index(home.index)
     (space,) = vectors.spaces(connection)

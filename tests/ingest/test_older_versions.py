@@ -81,9 +81,8 @@ def test_a_rebuild_gives_what_a_live_run_gives_however_a_file_was_rewritten(
         assert rebuilt(home) == corpus(home)
 
 
-def test_what_a_transcript_said_before_it_was_cut_short_outlives_a_new_parser(
-    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def cut_short(home: Home, folder: Path) -> dict[str, bytes]:
+    """The corpus of a transcript that was then cut short and read again."""
     made = records()
     path = folder / "a.jsonl"
     path.write_bytes(lines(*made))
@@ -91,6 +90,13 @@ def test_what_a_transcript_said_before_it_was_cut_short_outlives_a_new_parser(
     before = corpus(home)
     path.write_bytes(lines(*made[:3]))
     ingest(home, folder)
+    return before
+
+
+def test_what_a_transcript_said_before_it_was_cut_short_outlives_a_new_parser(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = cut_short(home, folder)
     assert corpus(home) == before
     monkeypatch.setattr(state, "PARSER", 1000)
     ingest(home, folder)
@@ -99,13 +105,7 @@ def test_what_a_transcript_said_before_it_was_cut_short_outlives_a_new_parser(
 
 
 def test_a_document_that_was_deleted_is_restored_in_full_from_a_file_that_says_less(home: Home, folder: Path) -> None:
-    made = records()
-    path = folder / "a.jsonl"
-    path.write_bytes(lines(*made))
-    ingest(home, folder)
-    before = corpus(home)
-    path.write_bytes(lines(*made[:3]))
-    ingest(home, folder)
+    before = cut_short(home, folder)
     Path(home.path("brain", f"{SESSION}.md")).unlink()
     ingest(home, folder)
     assert corpus(home) == before

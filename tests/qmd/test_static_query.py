@@ -95,6 +95,12 @@ def _embedded(connection: apsw.Connection, model: Model) -> vectors.Space:
     return space
 
 
+def table_of(connection: apsw.Connection, space: vectors.Space) -> StaticQuery:
+    table = static_query.of(connection, space)
+    assert isinstance(table, StaticQuery)
+    return table
+
+
 def test_the_table_comes_near_the_model_for_questions_it_was_not_fitted_to(
     connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
 ) -> None:
@@ -102,8 +108,7 @@ def test_the_table_comes_near_the_model_for_questions_it_was_not_fitted_to(
     quality = static_fit.fit(connection, space, model, str(tmp_path))
     assert quality is not None
     assert quality > 0.9
-    table = static_query.of(connection, space)
-    assert isinstance(table, StaticQuery)
+    table = table_of(connection, space)
     assert table.quality == quality
     draw = random.Random(9)
     fitted, unfitted = [], []
@@ -146,16 +151,14 @@ def test_words_that_only_prose_has_are_known_by_what_they_add_to_it(
     connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path, prose: list[str]
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
-    with_prose = static_query.of(connection, space)
-    assert isinstance(with_prose, StaticQuery)
+    with_prose = table_of(connection, space)
     questions = [" ".join(random.Random(seed).choices(_UNSEEN, k=3)) for seed in range(20)]
     near = [_cosine(with_prose, model, question) for question in questions]
     prose.clear()
     (file,) = tmp_path.glob("prior-*")
     file.unlink()
     static_fit.fit(connection, space, model, str(tmp_path))
-    alone = static_query.of(connection, space)
-    assert isinstance(alone, StaticQuery)
+    alone = table_of(connection, space)
     assert np.mean(near) > np.mean([_cosine(alone, model, question) for question in questions]) + 0.03
 
 
@@ -221,8 +224,7 @@ def test_few_chunks_are_enough_for_a_table(tmp_path: Path, model: Model) -> None
     quality = static_fit.fit(connection, space, model, str(tmp_path))
     assert quality is not None
     assert quality > 0.8
-    table = static_query.of(connection, space)
-    assert isinstance(table, StaticQuery)
+    table = table_of(connection, space)
     assert table.level == static_query.STATIC_LEVEL
 
 
@@ -231,8 +233,7 @@ def test_a_table_of_many_chunks_is_nearer_to_all_of_them(
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     connection.execute("UPDATE brain_static_fits SET vectors = 10000")
-    table = static_query.of(connection, space)
-    assert isinstance(table, StaticQuery)
+    table = table_of(connection, space)
     assert table.level == pytest.approx(static_query.STATIC_LEVEL + 0.11)
 
 
@@ -249,8 +250,7 @@ def test_a_damaged_row_of_the_table_is_none(
     connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
-    table = static_query.of(connection, space)
-    assert isinstance(table, StaticQuery)
+    table = table_of(connection, space)
     whole = table.encode(f"{_WORDS[0]} {_WORDS[1]}")
     alone = table.encode(_WORDS[0])
     assert whole
