@@ -62,6 +62,7 @@ def run(args: Args, context: Context) -> int:
 
     lines = [f"{one['status']}: {printable(one['title'])}\n  {printable(one['path'])}" for one in report["documents"]]
     lines += [f"failed: {printable(one['path'])}: {printable(one['reason'])}" for one in report["failures"]]
+    lines += [f"skipped: {count} × {reason}" for reason, count in report["skipped"].items()]
     said = ", ".join(
         f"{report[name]} {name}" for name in ("added", "updated", "unchanged", "failed", "forgotten") if report[name]
     )

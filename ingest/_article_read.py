@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 # Of text, so much is kept: as of sessions (docs/documents.md).
 MAX_CHARACTERS = 4_194_304
@@ -23,8 +20,6 @@ _RATIO_FROM = 4 * 1024 * 1024
 
 _OLD_WORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TIMING = re.compile(r"\d\d:\d\d[:,.]\d\d.{0,8}-->")
-# Captions are gathered into paragraphs of about so many seconds.
-_PARAGRAPH_S = 60
 
 
 class Unreadable(Exception):
@@ -275,7 +270,10 @@ def _docx(data: bytes) -> Article:
 
 
 def _captions(text: str, kind: str) -> Article:
-    body = "\n\n".join(_paragraphs(_srt(text) if kind == "srt" else _vtt(text)))
+    from ingest import _captions
+
+    said = _captions.of_srt(_srt(text)) if kind == "srt" else _captions.of_vtt(_vtt(text))
+    body = "\n\n".join(_captions.paragraphs(said))
     if not body:
         raise Unreadable("no captions in it", "get the file again")
     return Article(kind, body)
@@ -294,35 +292,9 @@ def _vtt(text: str) -> list[tuple[float, str]]:
     import webvtt
 
     try:
-        return [(line.start_in_seconds, line.text) for line in webvtt.from_string(text).captions]
+        return [(line.start_in_seconds, line.raw_text) for line in webvtt.from_string(text).captions]
     except (webvtt.errors.MalformedFileError, webvtt.errors.MalformedCaptionError, ValueError) as error:
         raise Unreadable(f"damaged: {_said(error)}", "get the file again") from None
-
-
-def _paragraphs(captions: Iterable[tuple[float, str]]) -> Iterable[str]:
-    """About a minute each, after the time it began at; lines that captions repeat while they roll stand once."""
-    began = -1.0
-    held: list[str] = []
-    last = ""
-    for start, text in captions:
-        for line in re.sub(r"</?[^>]*>", "", text).splitlines():
-            line = " ".join(line.split())
-            if not line or line == last:
-                continue
-            last = line
-            if held and start - began >= _PARAGRAPH_S:
-                yield f"[{_clock(began)}] {' '.join(held)}"
-                held = []
-            if not held:
-                began = start
-            held.append(line)
-    if held:
-        yield f"[{_clock(began)}] {' '.join(held)}"
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 class _Members:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import stat
-from os.path import abspath, basename, isdir, join
+from os.path import abspath, basename, isdir, islink, join
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import clock, document, frontmatter
@@ -44,6 +44,7 @@ ENDINGS = (
 )
 MAX_BYTES = 128 * 1024 * 1024
 TIMEOUT_S = 120.0
+LEADS_OUT = "a link that leads out of the folder"
 _MAX_FILES = 100_000
 _SLUG = 60
 _HEAD = 8192
@@ -59,13 +60,25 @@ class Added(NamedTuple):
     kind: str
 
 
-def files(folder: str) -> Iterator[str]:
-    """The files below a folder that may be articles, by the ending of their names, in order; hidden ones left out."""
+def files(folder: str, skipped: dict[str, int] | None = None) -> Iterator[str]:
+    """The files below a folder that may be articles, by the ending of their names, in order; hidden ones left out.
+
+    ``skipped`` takes the reasons of those that are left out though they have such a name, with how many there are.
+    """
     count = 0
+    inside = join(os.path.realpath(folder), "")
+
+    def leads_out(path: str) -> bool:
+        # Who adds a folder has named what lies in it, and a stranger's archive may hold links to anywhere.
+        is_out = islink(path) and not join(os.path.realpath(path), "").startswith(inside)
+        if is_out and skipped is not None:
+            skipped[LEADS_OUT] = skipped.get(LEADS_OUT, 0) + 1
+        return is_out
+
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not leads_out(join(place, name)))
         for name in sorted(names):
-            if name.lower().endswith(ENDINGS) and not name.startswith("."):
+            if name.lower().endswith(ENDINGS) and not name.startswith(".") and not leads_out(join(place, name)):
                 count += 1
                 if count > _MAX_FILES:
                     return
@@ -91,7 +104,9 @@ class Shelf:
         self._worker = Worker(TIMEOUT_S)
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
-        for name in sorted(os.listdir(folder)):
+        self._by_place: dict[str, str] = {}
+        # Of several that came from one place, it is the latest's.
+        for name in sorted(os.listdir(folder), key=lambda name: (_written(join(folder, name)), name)):
             if name.endswith(".md"):
                 self._learn(name)
 
@@ -104,34 +119,44 @@ class Shelf:
     def add(self, path: str, *, called: str = "", title: str = "", url: str = "") -> Added:
         """Make or bring up to date the document of one file; ``called``: its name where it lies under another.
 
-        ``title`` and ``url`` take the place of the file's own. Raises Unreadable, and OSError where the document
-        cannot be written.
+        ``title`` and ``url`` take the place of the file's own, then and whenever it is added again without them.
+        Raises Unreadable, and OSError where the document cannot be written.
         """
         path = abspath(path)
         digest, mtime = _digest(path)
         url = addresses.clean(url) if url else ""
         name = called or basename(path)
+        place = "" if called else of_file(path)
         # What was piped in has no place of its own: its bytes are all it is.
-        session = _identity(f"url\0{url}") if url else _identity(f"text\0{digest}") if called else of_file(path)
+        session = _identity(f"url\0{url}") if url else place or _identity(f"text\0{digest}")
         known = self._by_id.get(session) or self._by_digest.get(digest)
+        if known is None and not url:
+            known = self._by_place.get(place)
         if known is not None and not url:
             session = self._session(known) or session
         if known is not None and known == self._by_digest.get(digest) and not title and not url:
             # The same bytes: the document stays as it is, also where somebody has corrected it.
             return Added("unchanged", join(self.folder, known), self._title(known), "")
+        given = self._given(known)
+        title, url = title or given.get("title", ""), url or given.get("url", "")
         article = self._worker.read(path, name, url)
+        # Of what has an address, where it lay is known too: there it may be added again without.
         meta, body = self._document(article, session, name, digest, mtime, title, url)
+        meta["given"] = [what for what, said in (("title", title), ("url", url)) if said]
+        meta["place"] = place if url else ""
         data = render(meta, body)
         shown = str(meta["title"])
         target = known or f"{_slug(shown)}-{session[-8:]}.md"
-        place = join(self.folder, target)
-        before = _bytes(place)
+        there = join(self.folder, target)
+        before = _bytes(there)
         if before == data:
-            return Added("unchanged", place, shown, article.kind)
-        write_atomic(place, data)
+            return Added("unchanged", there, shown, article.kind)
+        write_atomic(there, data)
         self._by_digest = {held: one for held, one in self._by_digest.items() if one != target}
         self._by_id[session] = self._by_digest[digest] = target
-        return Added("added" if before is None else "updated", place, shown, article.kind)
+        if meta["place"]:
+            self._by_place[place] = target
+        return Added("added" if before is None else "updated", there, shown, article.kind)
 
     def _document(
         self, article: Article, session: str, name: str, digest: str, mtime: int, title: str, url: str
@@ -168,17 +193,26 @@ class Shelf:
         return redact(clean(text), self.redacted)
 
     def _learn(self, name: str) -> None:
-        head = (_bytes(join(self.folder, name), _HEAD) or b"").decode("utf-8", "replace")
-        found = frontmatter.bounds(head)
-        fields = document.fields(head[found[0] : found[1]]) if found is not None else None
-        if fields and fields.get("source") == NAME:
+        fields = self._fields(name)
+        if fields.get("source") == NAME:
             self._by_id[str(fields.get("session_id"))] = name
             self._by_digest[str(fields.get("sha256"))] = name
+            if fields.get("place"):
+                self._by_place[str(fields["place"])] = name
 
-    def _title(self, name: str) -> str:
+    def _fields(self, name: str) -> dict[str, Any]:
         head = (_bytes(join(self.folder, name), _HEAD) or b"").decode("utf-8", "replace")
         found = frontmatter.bounds(head)
-        return str((document.fields(head[found[0] : found[1]]) or {}).get("title") or name) if found else name
+        return (document.fields(head[found[0] : found[1]]) or {}) if found is not None else {}
+
+    def _title(self, name: str) -> str:
+        return str(self._fields(name).get("title") or name)
+
+    def _given(self, name: str | None) -> dict[str, str]:
+        """The title and the address that a person gave to what became the document ``name``."""
+        fields = self._fields(name) if name is not None else {}
+        given = fields.get("given")
+        return {what: str(fields.get(what) or "") for what in given} if isinstance(given, list) else {}
 
     def _session(self, name: str) -> str:
         return next((session for session, known in self._by_id.items() if known == name), "")
@@ -198,6 +232,13 @@ def _digest(path: str) -> tuple[str, int]:
             return hashlib.file_digest(stream, "sha256").hexdigest(), int(status.st_mtime)
     except OSError as error:
         raise Unreadable(f"unreadable: {error.strerror}", "check its name and permissions") from None
+
+
+def _written(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _bytes(path: str, most: int = -1) -> bytes | None:

@@ -48,7 +48,8 @@ def add(
     forgotten is left out, and comes back only where it is named.
     """
     folder = _folder(home, config, collection)
-    chosen = list(_chosen(places))
+    skipped: dict[str, int] = {}
+    chosen = list(_chosen(places, skipped))
     forgotten = _forgotten(home)
     if (title or url) and len(chosen) != 1:
         raise BadInput("--title and --url are of one file", "add that file alone")
@@ -92,7 +93,7 @@ def add(
     if failures and counts["failed"] == len(chosen):
         first = failures[0]
         raise BadInput(f"{first['path']}: {first['reason']}", first["fix"])
-    return {**report, **counts, "documents": documents, "failures": failures}
+    return {**report, **counts, "skipped": skipped, "documents": documents, "failures": failures}
 
 
 def _folder(home: Home, config: Config, collection: str) -> str:
@@ -109,12 +110,12 @@ def _folder(home: Home, config: Config, collection: str) -> str:
     return found.path
 
 
-def _chosen(places: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """(file, whether it was named itself) of files and folders."""
+def _chosen(places: Sequence[str], skipped: dict[str, int]) -> Iterator[tuple[str, bool]]:
+    """(file, whether it was named itself) of files and folders; ``skipped`` takes why others are left out."""
     for place in places:
         if place != "-" and isdir(place):
-            several = list(files(place))
-            if not several:
+            several = list(files(place, skipped))
+            if not several and not skipped:
                 raise BadInput(f"nothing to add in {place}", "markdown, text, HTML, PDF, EPUB, DOCX, SRT or VTT")
             yield from ((file, False) for file in several)
         else:
@@ -142,12 +143,12 @@ def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: s
 def _lift(home: Home, done: Added) -> None:
     """What somebody adds is no longer forgotten."""
     from core.tombstones import Tombstones
-    from runtime.own_documents import mark_of
+    from runtime.own_documents import marks_of
 
     held = Tombstones(home)
     if len(held):
         with open(done.path, "rb") as stream:
-            held.lift([mark_of(stream.read())])
+            held.lift(marks_of(stream.read()))
 
 
 def _index(connection: apsw.Connection, collection: str, folder: str, done: Added) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
@@ -320,8 +320,9 @@ def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
     return (source, unit) if unit else None
 
 
-def _marks(home: Home, rows: Iterable[hits.Row]) -> dict[tuple[str, str], None]:
-    return dict.fromkeys(mark for row in rows if (mark := _mark(home, row)) is not None)
+def _marks(home: Home, rows: Collection[hits.Row]) -> dict[tuple[str, str], None]:
+    found = dict.fromkeys(mark for row in rows if (mark := _mark(home, row)) is not None)
+    return found | dict.fromkeys(mark for row in rows for mark in own_documents.places(row.fields))
 
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:

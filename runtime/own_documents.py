@@ -37,6 +37,18 @@ def mark_of(data: bytes) -> Tombstone:
     return mark(meta, hashlib.sha256(data).hexdigest())
 
 
+def marks_of(data: bytes) -> list[Tombstone]:
+    """All tombstones of a document that is here: what has an address came from a place as well."""
+    meta, _ = split(data[:_HEAD].decode("utf-8", "replace"))
+    return [mark(meta, hashlib.sha256(data).hexdigest()), *places(meta)]
+
+
+def places(fields: Mapping[str, Any]) -> list[Tombstone]:
+    """The tombstone of the place that a document with these fields, which has another identity, came from, if any."""
+    source, place = str(fields.get("source") or ""), str(fields.get("place") or "")
+    return [(source, place)] if source in NAMED and place else []
+
+
 def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> list[tuple[str, str]]:
     """(collection, path) of the documents below ``folders`` (collection, folder) that ``marks`` mean."""
     wanted = {mark for mark in marks if mark[0] == PLAIN or mark[0] in NAMED}

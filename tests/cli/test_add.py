@@ -22,8 +22,10 @@ def test_a_folder_is_added_and_found_and_what_is_broken_is_listed(brain: Brain, 
     (folder / "a.pdf").write_bytes(made.pdf())
     (folder / "b.epub").write_bytes(made.epub())
     (folder / "c.pdf").write_bytes(made.pdf(password="x"))
+    (folder / "d.md").symlink_to(Path(__file__).with_suffix(".md"))
     report = json.loads(brain("add", str(folder), "--json").stdout)
     assert (report["ok"], report["added"], report["failed"]) == (True, 2, 1)
+    assert report["skipped"] == {"a link that leads out of the folder": 1}
     assert report["failures"][0]["reason"] == "encrypted"
     answer = json.loads(brain("ask", "printed walrus", "--json").stdout)
     assert answer["hits"][0]["uri"] == report["documents"][0]["uri"]
@@ -60,15 +62,16 @@ def test_what_was_forgotten_does_not_come_back_with_its_folder(brain: Brain, hom
     notes.mkdir()
     (notes / "a.md").write_text("# Walrus\n\nOn ice.\n")
     (notes / "b.md").write_text("# Otter\n\nIn kelp.\n")
+    assert brain("add", str(notes / "a.md"), "--url", "https://a.test/w").returncode == 0
     documents = json.loads(brain("add", str(notes), "--json").stdout)["documents"]
     gone = next(one["uri"] for one in documents if one["title"] == "Walrus")
     assert brain("forget", gone, "--yes").returncode == 0
     again = json.loads(brain("add", str(notes), "--json").stdout)
     assert (again["added"], again["unchanged"], again["forgotten"]) == (0, 1, 1)
     assert brain("add", str(notes)).stdout.endswith("1 unchanged, 1 forgotten\n")
-    assert len(Tombstones(home).marks()) == 1
-    assert json.loads(brain("add", str(notes / "a.md"), "--json").stdout)["added"] == 1
-    assert Tombstones(home).marks() == []
+    assert len(Tombstones(home).marks()) == 2, "of its address, and of where it lies"
+    again = json.loads(brain("add", str(notes / "a.md"), "--url", "https://a.test/w", "--json").stdout)
+    assert (again["added"], Tombstones(home).marks()) == (1, [])
 
 
 @pytest.mark.parametrize(

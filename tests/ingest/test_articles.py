@@ -17,7 +17,7 @@ from core.document import split
 from ingest import _article_read as reader
 from ingest._article_read import Unreadable
 from ingest._article_worker import Worker
-from ingest.articles import Shelf, files
+from ingest.articles import LEADS_OUT, Shelf, files
 from tests.ingest import articles_fixture as made
 
 
@@ -173,6 +173,22 @@ def test_an_address_is_the_identity_where_there_is_one(shelf: Shelf, tmp_path: P
     assert document(titled.path)[0]["title"] == "Given"
 
 
+def test_what_was_given_once_holds_when_the_file_is_added_again_without_it(tmp_path: Path) -> None:
+    with Shelf(str(tmp_path / "kb")) as shelf:
+        first = shelf.add(put(tmp_path, "a.md", "# Own\n\none"), title="Given", url="https://a.test/x")
+        other = shelf.add(put(tmp_path, "b.md", "# Own\n\nb"), url="https://a.test/y")
+    with Shelf(str(tmp_path / "kb")) as shelf:
+        again = shelf.add(put(tmp_path, "a.md", "# Other\n\ntwo"))
+        assert again[:3] == ("updated", first.path, "Given")
+        assert document(first.path)[0]["url"] == "https://a.test/x"
+        assert shelf.add(put(tmp_path, "b.md", "# Its own\n\nb"))[:3] == ("updated", other.path, "Its own")
+        assert shelf.add(str(tmp_path / "a.md"), title="Newer").title == "Newer"
+        put(tmp_path, "a.md", "# Third\n\nthree")
+        assert shelf.add(str(tmp_path / "a.md")).title == "Newer"
+        third = shelf.add(put(tmp_path, "a.md", "another page"), url="https://a.test/z")
+        assert third.status == "added", "another address is another article, though it lies where the first did"
+
+
 def test_secrets_and_control_characters_do_not_get_in(shelf: Shelf, tmp_path: Path) -> None:
     token = "ghp_" + "sekr1t8A" * 4 + "abcd"
     added = shelf.add(
@@ -242,6 +258,46 @@ def test_a_folder_gives_its_articles_in_order_and_nothing_hidden(tmp_path: Path)
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x", encoding="utf-8")
     assert [os.path.relpath(path, tmp_path) for path in files(str(tmp_path))] == ["a.PDF", "b.md", "sub/c.txt"]
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_followed_but_counted(tmp_path: Path) -> None:
+    (tmp_path / "away").mkdir()
+    secret = put(tmp_path / "away", "secret.md", "x")
+    inside = tmp_path / "in"
+    inside.mkdir()
+    put(inside, "a.md", "x")
+    (inside / "b.md").symlink_to(secret)
+    (inside / "c").symlink_to(tmp_path / "away")
+    (inside / "d.md").symlink_to("a.md")
+    (tmp_path / "door").symlink_to(inside)
+    skipped: dict[str, int] = {}
+    found = list(files(str(tmp_path / "door"), skipped))
+    assert [os.path.basename(path) for path in found] == ["a.md", "d.md"]
+    assert skipped == {LEADS_OUT: 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "body"),
+    [
+        (
+            "a.vtt",
+            "WEBVTT\n\n00:01.000 --> 00:03.000\n<v.loud Ann Lee>Shall we <i>ship</i> R&amp;D?\nOn Friday?</v>\n\n"
+            "00:03.000 --> 00:05.000\n<v Bob>Yes.</v> <v Ann Lee>Yes.\n\n00:05.000 --> 00:06.000\n<v Ann Lee>Done.\n",
+            "[00:00:01] Ann Lee: Shall we ship R&D? On Friday?\n\n[00:00:03] Bob: Yes.\n\n"
+            "[00:00:03] Ann Lee: Yes. Done.",
+        ),
+        (
+            "b.srt",
+            "1\n00:00:01,000 --> 00:00:02,000\nAnn van Lee: Ready?\n- BOB: At 10:30: yes\n\n"
+            "2\n00:00:03,000 --> 00:00:04,000\nBOB: I think\nand so: we ship\n\n"
+            "3\n00:01:10,000 --> 00:01:12,000\nBOB: Later\n",
+            "[00:00:01] Ann van Lee: Ready?\n\n[00:00:01] BOB: At 10:30: yes I think and so: we ship\n\n"
+            "[00:01:10] BOB: Later",
+        ),
+    ],
+)
+def test_captions_say_who_speaks(name: str, text: str, body: str) -> None:
+    assert reader.read(text.encode(), name).body == body
 
 
 _STARTS = [b"", b"WEBVTT\n\n", b"1\n00:00:01,000 --> ", b"PK\x03\x04", b"---\n", b"%PDF-1.4\n"]
