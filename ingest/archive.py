@@ -29,6 +29,8 @@ FOLDER = "raw"
 CATALOGUE = "catalogue.sqlite"
 # The version of a file that is no source's own, but was read to understand one that is.
 BESIDE = -1
+# The policy of what was kept as it was found: it went through none.
+RAW = 0
 _VERSION = 1
 _SCHEMA = """
 create table if not exists files(
@@ -45,7 +47,7 @@ class Entry:
     """An archived file: ``version`` 0 is the present one, 1, 2, … what it said before it was rewritten; or ``BESIDE``.
 
     ``size``, ``mtime_ns``, ``consumed`` and ``digest`` are of the raw file, ``length`` and ``sha`` of the archived
-    form, ``records`` its lines, ``policy`` the redaction it went through, ``segments`` its objects in order.
+    form, ``records`` its lines, ``policy`` the redaction it went through or ``RAW``, ``segments`` its objects in order.
     """
 
     __slots__ = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from core.errors import BrainError
 from core.home import Home
 from core.tombstones import Tombstones
+from core.version import REDACTION
 from ingest.exclusions import Rules
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Policy:
         self.enabled = section.get("enabled") is not False
         self.redact = section.get("redact") is not False
         self.max_bytes = int(float(section.get("max_gb") or DEFAULT_GB) * 1e9)
+
+    @property
+    def gone_through(self) -> bytes:
+        """What ``state/redaction`` says where all that is to be redacted is, in the archive too."""
+        return f"{REDACTION}\n".encode() if self.redact else f"{REDACTION} raw\n".encode()
 
 
 class Keeping:

@@ -13,6 +13,7 @@ from ingest.archive import (
     BESIDE,
     CATALOGUE,
     FOLDER,
+    RAW,
     Entry,
     Segment,
     content,
@@ -251,7 +252,8 @@ class Recorder:
         self._cut()
         sha = self._hash.hexdigest()
         known = self._entry
-        same = known is not None and known.sha == sha and known.policy == REDACTION
+        policy = RAW if self.keeps_raw else REDACTION
+        same = known is not None and known.sha == sha and known.policy == policy
         made = Entry(
             self._path,
             self._version,
@@ -262,7 +264,7 @@ class Recorder:
             self.records,
             self.length,
             sha,
-            REDACTION,
+            policy,
             self._segments,
         )
         if known is None or not same or known.about != made.about:
@@ -280,7 +282,7 @@ class Recorder:
 
     def _says_less(self, known: Entry | None) -> bool:
         """Whether the archived form holds lines that the new one has not, or, as one document, more records."""
-        if known is None or self._pieces or not self._is_alike(known):
+        if known is None or self._pieces or not (self._is_alike(known) or known.policy == RAW):
             return False
         if not self._anew or known.records < 2:
             return self.records < known.records

@@ -24,7 +24,7 @@ from ingest.archive import (
 from ingest.recording import Archive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from core.home import Home
 
@@ -79,21 +79,10 @@ def _left(folder: str, entry: Entry, rest: Callable[[str, bytes], bytes], *, as_
 
 
 def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
-    """Store anew, with this version's redaction, what went through an older one, whatever its version.
+    """Store anew, with this version's redaction, what went through an older one or none, whatever its version.
 
-    ``counts`` (kind → replaced) is added to. Raises OSError and apsw.Error.
+    ``counts`` (kind → replaced) is added to. What is damaged stays as it is. Raises OSError and apsw.Error.
     """
-    from core.redaction import clean, clean_record
-
-    def cleaned(line: bytes) -> bytes:
-        before = sum(counts.values())
-        try:
-            record = clean_record(line, json.loads(line), counts)
-        except (ValueError, RecursionError):
-            text = line.decode("utf-8", "surrogateescape")
-            return clean(text, counts).encode("utf-8", "surrogateescape")
-        return line if sum(counts.values()) == before else json.dumps(record, separators=(",", ":")).encode() + b"\n"
-
     connection = open_catalogue(home.path(FOLDER, CATALOGUE))
     archive = Archive(home, source)
     try:
@@ -102,11 +91,13 @@ def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
             whole = hashlib.sha256()
             segments: list[Segment] = []
             length = 0
-            for segment in entry.segments:
-                data = b"".join(map(cleaned, io.BytesIO(content(archive.folder, segment))))
-                whole.update(data)
-                length += len(data)
-                segments.append(archive.put(data))
+            try:
+                for data in _redacted(archive.folder, entry, counts):
+                    whole.update(data)
+                    length += len(data)
+                    segments.append(archive.put(data))
+            except Unreadable:
+                continue
             dropped = {name for name, _ in entry.segments} - {name for name, _ in segments}
             entry.segments, entry.length, entry.sha, entry.policy = segments, length, whole.hexdigest(), REDACTION
             archive.sync()
@@ -116,3 +107,51 @@ def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
     finally:
         archive.close()
         connection.close()
+
+
+class Unreadable(Exception):
+    """An object is missing or damaged."""
+
+
+def _redacted(folder: str, entry: Entry, counts: dict[str, int]) -> Iterator[bytes]:
+    """The objects of an entry without secrets: line by line where they are JSON Lines, else as one document or text.
+
+    A document cut into lines would be no JSON any more where a span of it goes to the end of its text.
+    """
+    from core.redaction import clean_document
+
+    first = _content(folder, entry.segments[0]) if entry.segments else b""
+    if _is_record(first[: first.find(b"\n") + 1] or first):
+        for number, segment in enumerate(entry.segments):
+            data = _content(folder, segment) if number else first
+            yield b"".join(_line(line, counts) for line in io.BytesIO(data))
+    elif first:
+        yield clean_document(first + b"".join(_content(folder, segment) for segment in entry.segments[1:]), counts)
+
+
+def _content(folder: str, segment: Segment) -> bytes:
+    try:
+        return content(folder, segment)
+    except OSError as error:
+        raise Unreadable from error
+
+
+def _is_record(line: bytes) -> bool:
+    try:
+        return type(json.loads(line)) is dict
+    except (ValueError, RecursionError):
+        return False
+
+
+def _line(line: bytes, counts: dict[str, int]) -> bytes:
+    from core.redaction import clean, clean_record
+
+    before = sum(counts.values())
+    try:
+        record = clean_record(line, json.loads(line, strict=False), counts)
+    except (ValueError, RecursionError):
+        text = line.decode("utf-8", "surrogateescape")
+        return clean(text, counts).encode("utf-8", "surrogateescape")
+    if sum(counts.values()) == before:
+        return line
+    return json.dumps(record, separators=(",", ":")).encode() + (b"\n" if line.endswith(b"\n") else b"")

@@ -13,8 +13,8 @@ from core import clock, wal
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import sweep_temporaries
 from core.locks import FileLock
-from core.version import REDACTION
 from ingest import sources
+from ingest.keeping import Policy
 from ingest.records import UNREADABLE
 from ingest.state import FILE as SOURCES_FILE
 from qmd.store import open_index, translate
@@ -262,10 +262,10 @@ def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple
 
 
 def _rescan(home: Home, config: Config) -> dict[str, int] | None:
-    """Apply a redaction policy that the corpus has not been through; a stat and a read where it has."""
+    """Apply a redaction policy that corpus and archive have not been through; a stat and a read where they have."""
     try:
         with open(join(home.state, "redaction"), "rb") as stream:
-            if stream.read().strip() == str(REDACTION).encode():
+            if stream.read() == Policy(home).gone_through:
                 return None
     except FileNotFoundError:
         pass

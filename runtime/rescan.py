@@ -1,7 +1,7 @@
-"""A new redaction policy, applied to what was written under an older one: documents and the archive.
+"""A new redaction policy, applied to what was written under an older one or none: documents and the archive.
 
 Sources whose files are there are read again anyway (``ingest.state``); here are those whose files are gone, what was
-distilled, notes, articles. ``state/redaction`` says which policy the corpus went through.
+distilled, notes, articles. ``state/redaction`` says which policy the corpus went through, and whether the archive did.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from core.document import Timestamp, render, split
 from core.files import read_or_none, write_atomic
+from core.locks import FileLock
 from core.redaction import clean
 from core.version import REDACTION
+from ingest.keeping import Policy
+from ingest.run import LOCK_WAIT_S
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -28,12 +31,26 @@ def rescan(home: Home, config: Config) -> dict[str, int] | None:
     """Go through the corpus and the archive if they have not been under this policy; returns kind → replaced.
 
     None where there was nothing to do. Only files below the home are changed: what lies elsewhere is its owner's, and
-    is redacted when it is shown. Raises OSError and apsw.Error; cut short, it is done again from the start.
+    is redacted when it is shown. Cut short, it is done once more. Raises OSError, apsw.Error and LockContention.
     """
-    held = read_or_none(join(home.state, FILE))
-    if held is not None and held.strip() == str(REDACTION).encode():
+    policy = Policy(home)
+    held = (read_or_none(join(home.state, FILE)) or b"").split()
+    if held == policy.gone_through.split():
         return None
     counts: dict[str, int] = {}
+    if held[:1] != [str(REDACTION).encode()]:
+        _documents(home, config, counts)
+    if policy.redact:
+        from ingest import archive, rewriting
+
+        for source in archive.sources(home):
+            with FileLock(join(home.state, f"ingest-{source}.lock"), wait_s=LOCK_WAIT_S):  # a hook may be adding to it
+                rewriting.redact_again(home, source, counts)
+    write_atomic(join(home.state, FILE), policy.gone_through)
+    return counts
+
+
+def _documents(home: Home, config: Config, counts: dict[str, int]) -> None:
     for collection in config.collections.values():
         if not _is_below(home, collection.path):
             continue
@@ -42,15 +59,6 @@ def rescan(home: Home, config: Config) -> dict[str, int] | None:
             for name in sorted(names):
                 if name.endswith(".md") and not name.startswith("."):
                     _document(join(place, name), counts)
-    from ingest.keeping import Policy
-
-    if Policy(home).redact:
-        from ingest import archive, rewriting
-
-        for source in archive.sources(home):
-            rewriting.redact_again(home, source, counts)
-    write_atomic(join(home.state, FILE), f"{REDACTION}\n".encode())
-    return counts
 
 
 def _document(path: str, counts: dict[str, int]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from core import config, redaction
 from core.document import Timestamp, render, split
 from core.home import Home
-from ingest import recording, rewriting
+from ingest import archive, keeping, recording, rewriting
 from ingest import state as state_module
 from runtime import inbox, rescan, withhold
 from runtime.indexing import index
@@ -35,19 +35,16 @@ def older(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     kept = (redaction.clean_record, redaction.shown)
     as_before(records, "clean_record", lambda raw, value, counts: value)
     as_before(redaction, "shown", lambda text: text)
-    numbers = [(module, module.REDACTION) for module in (recording, rewriting, rescan, withhold, state_module)]
+    modules = (recording, rewriting, rescan, withhold, state_module, keeping)
+    numbers = [(module, module.REDACTION) for module in modules]
     for module, _ in numbers:
-        as_before(module, "REDACTION", 0)
-    from runtime import indexing
-
-    as_before(indexing, "REDACTION", 0)
+        as_before(module, "REDACTION", 1)
 
     def now() -> None:
         as_before(records, "clean_record", kept[0])
         as_before(redaction, "shown", kept[1])
         for module, number in numbers:
             as_before(module, "REDACTION", number)
-        as_before(indexing, "REDACTION", numbers[0][1])
 
     return now
 
@@ -81,6 +78,64 @@ def test_documents_notes_and_archive_are_gone_through_once(
     before = Path(home.path("brain", f"{SESSION}.md")).read_bytes()
     index(home, config.load(home), from_archive=True)
     assert Path(home.path("brain", f"{SESSION}.md")).read_bytes() == before
+
+
+def _raw(home: Home, *, kept: bool) -> None:
+    text = "collections: {brain: {path: brain}}\n" + "archive: {redact: false}\n" * kept
+    Path(home.path("collections.yml")).write_text(text, encoding="utf-8")
+
+
+def test_what_was_kept_raw_is_redacted_once_that_is_no_longer_wanted(home: Home, claude_root: Path) -> None:
+    place = claude_root / "projects" / "x"
+    shrunk, gone = Script(), Script("0b1c2d3e-4f5a-4b6c-8d7e-9f0a1b2c3d4e")
+    said = [shrunk.user(f"use {TOKEN}"), shrunk.assistant(text("I shall.")), shrunk.user("and on")]
+    _raw(home, kept=True)
+    save(place / f"{SESSION}.jsonl", *said)
+    removed = save(place / f"{gone.session}.jsonl", gone.user(f"<private>{TOKEN} and on"), gone.user("more"))
+    index(home, config.load(home))
+    removed.unlink()  # by its tool: the archive has it alone
+    save(place / f"{SESSION}.jsonl", said[2])
+    index(home, config.load(home))
+    assert [entry.policy for entry in archive.versions(home, "claude")] == [archive.RAW] * 3
+    before = {path.name: path.read_bytes() for path in Path(home.path("brain")).iterdir()}
+    assert held(home).count(TOKEN.encode()) == 2
+    _raw(home, kept=False)
+    assert "rescanned" in index(home, config.load(home))
+    assert TOKEN.encode() not in held(home)
+    assert [entry.version for entry in archive.versions(home, "claude")] == [0, 0, 1]
+    index(home, config.load(home), from_archive=True)
+    assert {path.name: path.read_bytes() for path in Path(home.path("brain")).iterdir()} == before
+    assert "rescanned" not in index(home, config.load(home))
+
+
+def test_a_document_that_was_kept_raw_is_still_one_and_what_is_damaged_stops_nothing(home: Home) -> None:
+    home.make()
+    kept = {
+        "one.json": json.dumps({"messages": [{"content": f"<private>{TOKEN}"}, {"content": "b"}]}, indent=1).encode(),
+        "history": f"ls\nexport A={TOKEN}\n".encode(),
+        "torn.jsonl": b'{"a": 1}\n{"b": "' + TOKEN.encode() + b'"\n',
+        "damaged": b"{}\n",
+    }
+    at = recording.Archive(home, "gemini", keeps_raw=True)
+    for path, data in kept.items():
+        recorder = at.recorder(path)
+        recorder.whole(data)
+        recorder.finish(len(data), 1, len(data), "d")
+    at.commit()
+    at.close()
+    entries = {entry.path: entry for entry in archive.versions(home, "gemini")}
+    Path(archive.object_path(home.path("raw"), entries["damaged"].segments[0][0])).write_bytes(b"no zstd")
+    rewriting.redact_again(home, "gemini", {})
+    entries = {entry.path: entry for entry in archive.versions(home, "gemini")}
+    found = {
+        path: b"".join(archive.lines(home.path("raw"), entry.segments))
+        for path, entry in entries.items()
+        if path != "damaged"
+    }
+    assert json.loads(found["one.json"]) == {"messages": [{"content": ""}, {"content": "b"}]}
+    assert found["history"] == b"ls\nexport A=[redacted:github]\n"
+    assert found["torn.jsonl"] == b'{"a": 1}\n{"b": "[redacted:github]"\n'
+    assert entries["damaged"].policy == archive.RAW
 
 
 def test_the_memory_is_withheld_from_agents_until_then(home: Home, brain: Brain) -> None:
