@@ -34,7 +34,8 @@ COMMAND = Command(
     "give vectors to what lacks them, so that it is found by meaning",
     description=(
         "Embed the documents that have no vectors yet, the newest first. It can be ended at any time and goes on\n"
-        "where it was; indexing and asking go on beside it. A text is embedded once for each provider and model."
+        "where it was; indexing and asking go on beside it. A text is embedded once for each provider and model.\n"
+        "By force, the old vectors answer until the new ones are whole."
     ),
     options=(
         Option("--budget", metavar="TIME", help="stop after so long: 45, 60s, 10m, 1h", convert=duration),
@@ -97,5 +98,9 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"still pending: {counted(report['pending'], 'document')}"
         for name, count in report["pending_by_collection"].items():
             yield f"  {name}: {count}"
-    else:
+    elif not report["renewing"]:
         yield "nothing is pending"
+    if report["renewing"]:
+        yield f"still to be made anew: {counted(report['renewing'], 'document')}; the old vectors answer until all are"
+        for name, count in report["renewing_by_collection"].items():
+            yield f"  {name}: {count}"

@@ -172,6 +172,11 @@ def _semantic(part: dict[str, Any]) -> str:
         return f"{name}: no vectors yet, {counted(part['pending'], 'document')} pending (brain embed)"
     rows = [f"{name}: {'fresh' if part['fresh'] else str(part['pending']) + ' pending'} as of {part['as_of']}"]
     rows += [f"{space['name']}: {space['vectors']} vectors" for space in part["spaces"] if not space["active"]]
+    rows += [
+        f"{space['name']}: {counted(space['renewing'], 'document')} to be made anew (brain embed)"
+        for space in part["spaces"]
+        if space["renewing"]
+    ]
     return "; ".join(rows)
 
 

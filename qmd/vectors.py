@@ -136,6 +136,14 @@ def find(connection: apsw.Connection, provider: str, model: str) -> Space | None
     return next((each for each in spaces(connection) if (each.provider, each.model) == (provider, model)), None)
 
 
+def prepare(connection: apsw.Connection) -> None:
+    """Make the tables that all spaces share, inside the caller's transaction; loads ``vec0``. Raises EngineMissing."""
+    load(connection)
+    connection.execute(_TABLES)
+    if "grammar" not in [name for _, name, *_ in connection.execute("PRAGMA table_info(brain_cuts)")]:
+        connection.execute("ALTER TABLE brain_cuts ADD COLUMN grammar TEXT NOT NULL DEFAULT ''")
+
+
 def ensure(
     connection: apsw.Connection, provider: str, model: str, dimensions: int, fingerprint: str, layout: str
 ) -> Space:
@@ -144,19 +152,16 @@ def ensure(
     A space of the same name but another fingerprint is given back as it is: whoever writes compares. Another layout is
     taken over: what was cut by the old one waits again, and its vectors go. Raises EngineMissing.
     """
-    load(connection)
-    connection.execute(_TABLES)
-    if "grammar" not in [name for _, name, *_ in connection.execute("PRAGMA table_info(brain_cuts)")]:
-        connection.execute("ALTER TABLE brain_cuts ADD COLUMN grammar TEXT NOT NULL DEFAULT ''")
+    prepare(connection)
     known = find(connection, provider, model)
     if known is None:
-        table = _table(connection, provider, model)
+        table = free_table(connection, provider, model)
         connection.execute(
             "INSERT INTO brain_models(provider, model, dimensions, fingerprint, layout, tbl) VALUES(?, ?, ?, ?, ?, ?)",
             (provider, model, dimensions, fingerprint, layout, table),
         )
         known = Space(connection.last_insert_rowid(), provider, model, dimensions, fingerprint, layout, table)
-        _create(connection, known)
+        create(connection, known)
     elif known.layout != layout and known.fingerprint == fingerprint:
         clear(connection, known)
         connection.execute("UPDATE brain_models SET layout = ? WHERE id = ?", (layout, known.id))
@@ -167,9 +172,10 @@ def ensure(
 
 def drop(connection: apsw.Connection, space: Space) -> None:
     """Forget a space with all of its vectors, inside the caller's transaction."""
-    from qmd import coarse
+    from qmd import coarse, renewal
 
     load(connection)
+    renewal.drop(connection, space)
     coarse.drop(connection, space)
     connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
     connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
@@ -191,7 +197,7 @@ def clear(connection: apsw.Connection, space: Space, collections: Sequence[str] 
         coarse.drop(connection, space)
         connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
         connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
-        _create(connection, space)
+        create(connection, space)
         return
     marks = ", ".join("?" * len(collections))
     rows: Any = connection.execute(
@@ -310,9 +316,12 @@ def drop_orphans(connection: apsw.Connection) -> int:
     """
     if not exist(connection):
         return 0
+    from qmd import renewal
+
+    also = " UNION SELECT layout FROM brain_renewals" if renewal.exist(connection) else ""
     rows: Any = connection.execute(
         "SELECT id FROM brain_cuts WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
-        " OR layout NOT IN (SELECT layout FROM brain_models)"
+        f" OR layout NOT IN (SELECT layout FROM brain_models{also})"
     ).fetchall()
     for (cut,) in rows:
         drop_cut(connection, cut)
@@ -367,14 +376,15 @@ def load(connection: apsw.Connection) -> None:
         vec0.load(connection)
 
 
-def _create(connection: apsw.Connection, space: Space) -> None:
+def create(connection: apsw.Connection, space: Space) -> None:
+    """Make the table of a space's vectors, inside the caller's transaction; ``vec0`` must be loaded."""
     # Vectors have length 127 (of 1): the order by L2 is the order by cosine, and the former has the faster code.
     connection.execute(
         f'CREATE VIRTUAL TABLE "{space.table}" USING vec0(embedding int8[{space.dimensions}] distance_metric=L2)'
     )
 
 
-def _table(connection: apsw.Connection, provider: str, model: str) -> str:
+def free_table(connection: apsw.Connection, provider: str, model: str) -> str:
     """A name for a space's table that nothing else has, not even a vec0 table's own tables behind it."""
     plain = "".join(
         letter if letter.isascii() and letter.isalnum() else "_" for letter in f"{provider}_{model}".lower()
@@ -393,7 +403,7 @@ def drop_cut(connection: apsw.Connection, cut: int) -> None:
 
     found: Any = connection.execute("SELECT model, done FROM brain_embedded WHERE cut = ?", (cut,)).fetchall()
     done = dict(found)
-    rows = [(space, done[space.id]) for space in spaces(connection) if space.id in done] if done else []
+    rows = [(space, done[space.id]) for space in _every(connection) if space.id in done] if done else []
     try:
         if rows:
             load(connection)
@@ -405,6 +415,14 @@ def drop_cut(connection: apsw.Connection, cut: int) -> None:
     connection.execute("DELETE FROM brain_embedded WHERE cut = ?", (cut,))
     connection.execute("DELETE FROM brain_chunks WHERE id >= ? AND id < ?", (cut * SPAN, (cut + 1) * SPAN))
     connection.execute("DELETE FROM brain_cuts WHERE id = ?", (cut,))
+
+
+def _every(connection: apsw.Connection) -> list[Space]:
+    """Every space, and what is being made in the place of one."""
+    from qmd import renewal
+
+    there = spaces(connection)
+    return there + [begun.space for space in there if (begun := renewal.of(connection, space)) is not None]
 
 
 def _delete(connection: apsw.Connection, space: Space, cut: int, done: int) -> None:

@@ -100,6 +100,8 @@ def embed(
         "failures": [{"hash": digest, "reason": reason} for digest, reason in list(report.failed.items())[:_LISTED]],
         "pending": sum(waiting.values()),
         "pending_by_collection": waiting,
+        "renewing": sum(report.renewing.values()),
+        "renewing_by_collection": report.renewing,
         "query_table": table,
     }
 
@@ -115,7 +117,8 @@ def _query_table(
         texture.measure(connection)
     if not static_fit.can(source):
         return "none"
-    if not static_fit.due(connection, space):
+    # Old vectors that are not replaced yet are of another state of the model: a table for them is not made by this one.
+    if space.fingerprint != source.fingerprint or not static_fit.due(connection, space):
         return "current" if static_fit.exists(connection, space) else "none"
     folder = join(home.state, "models")
     make_private(folder)

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 def read(connection: apsw.Connection) -> list[dict[str, Any]]:
-    """Every space of vectors: provider and model, how many vectors, documents that wait by collection, since when."""
-    from qmd import vectors
+    """Every space of vectors: provider and model, how many vectors, since when, and by collection the documents that
+    wait for some, and those whose vectors are to be made anew.
+    """
+    from qmd import renewal, vectors
 
     return [
         {
@@ -28,6 +30,7 @@ def read(connection: apsw.Connection) -> list[dict[str, Any]]:
             "dimensions": space.dimensions,
             "vectors": vectors.count(connection, space),
             "pending": vectors.pending(connection, space),
+            "renewing": renewal.pending(connection, space),
             "as_of": connection.execute(
                 "SELECT value FROM brain_state WHERE key = ?", (f"embedded_at:{space.name}",)
             ).get,
@@ -60,6 +63,8 @@ def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
                 "vectors": space["vectors"],
                 "pending": sum(waiting.values()),
                 "pending_by_collection": waiting,
+                "renewing": sum(space["renewing"].values()),
+                "renewing_by_collection": space["renewing"],
                 "as_of": _iso(space["as_of"]),
             }
         )

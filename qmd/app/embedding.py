@@ -71,7 +71,8 @@ def embed(session: Session) -> None:
         out.status("\r\x1b[K")
     for digest, reason in report.failed.items():
         out.error(out.paint("yellow", f"⚠ #{digest[:6]} was not embedded: {out.safe(reason)}"))
-    if not report.chunks and not report.failed and not report.pending:
+    renewing = sum(report.renewing.values())
+    if not report.chunks and not report.failed and not report.pending and not renewing:
         out.line(out.paint("green", "✓ All content hashes already have embeddings."))
         return
     took = time.monotonic() - started
@@ -80,6 +81,8 @@ def embed(session: Session) -> None:
     waiting = sum(report.pending.values())
     if waiting:
         out.line(f"{waiting} documents still wait: run 'qmd embed' again")
+    if renewing:
+        out.line(f"{renewing} documents have their old vectors until all are made anew: run 'qmd embed' again")
 
 
 def provider(session: Session) -> None:

@@ -118,7 +118,7 @@ def _collections(session: Session, stored: list[Stored]) -> None:
 
 def _embedding(session: Session) -> None:
     """Whose vectors the index has, as the fork that had several providers showed it; nothing where it has none."""
-    from qmd import vectors
+    from qmd import renewal, vectors
     from qmd.app.embedding import active
 
     out, connection = session.out, session.index
@@ -132,6 +132,8 @@ def _embedding(session: Session) -> None:
     for space in spaces:
         waiting = sum(vectors.pending(connection, space).values())
         note = f" ({waiting} documents pending, run 'qmd embed')" if waiting else ""
+        if renewing := sum(renewal.pending(connection, space).values()):
+            note += f" ({renewing} documents to be made anew, run 'qmd embed')"
         out.line(f"    {out.safe(space.name)}: {vectors.count(connection, space)} vectors{note}")
     if current not in [space.name for space in spaces]:
         out.line(f"    {out.safe(current)}: 0 vectors (run 'qmd embed')")

@@ -1,7 +1,7 @@
 """The run that gives vectors to what lacks them: the newest documents first, committed every few seconds.
 
 What is committed is never computed again, and a run that is killed loses the seconds since. Between two commits no lock
-is held, so that indexing goes on beside it.
+is held, so that indexing goes on beside it. Vectors that are made anew answer until the new ones are whole.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.errors import LockContention, Refused
 from core.locks import FileLock
-from qmd import coarse, syntax, vectors
-from qmd.embedding import strategies
+from qmd import coarse, renewal, syntax, vectors
+from qmd.embedding import strategies, targets
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.embedding.wire import Faulty, Nonsense
 from qmd.store import Transaction
@@ -57,9 +57,12 @@ def alone(path: str) -> FileLock:
 
 
 class Report:
-    """What a run did: texts finished, chunks embedded, documents that still wait, and texts that were refused."""
+    """What a run did: texts finished, chunks embedded, and texts that were refused; and what it left.
 
-    __slots__ = ("broken", "chunks", "failed", "pending", "space", "texts")
+    ``pending`` documents of each collection have no vectors, ``renewing`` have old ones until they are made anew.
+    """
+
+    __slots__ = ("broken", "chunks", "failed", "pending", "renewing", "space", "texts")
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -69,6 +72,7 @@ class Report:
         self.broken = 0
         self.failed: dict[str, str] = {}
         self.pending: dict[str, int] = {}
+        self.renewing: dict[str, int] = {}
 
 
 class _Text:
@@ -119,65 +123,88 @@ def embed(
 
     However soon the deadline, some are: a run that is called again and again gets to the end.
 
-    ``force`` embeds anew what has them, in ``collections`` or everywhere. ``strategy`` says by which rule code is cut,
-    from now on; without one it is as it was. The caller holds the lock that keeps a second
+    ``force`` embeds anew what has them, in ``collections`` or everywhere; the old vectors answer until the new are
+    whole, and a run that is cut short is gone on with, whether by force or not. ``strategy`` says by which rule code is
+    cut, from now on; without one it is as it was. The caller holds the lock that keeps a second
     run away. Raises Refused where the vectors that are there were made by another model of the same name, and whatever
     the provider raises; what was committed before stays.
     """
-    space = _space(connection, provider, collections, force)
+    space, made = targets.settle(connection, provider, collections, force)
     rule = strategies.settle(connection, provider.layout, strategy, lambda: _past(deadline))
     report = Report(space)
-    done = 0
-    while True:
-        waiting = [each for each in vectors.waiting(connection, space, collections) if each.hash not in report.failed]
-        if not waiting:
-            break
-        total = done + sum(each.size for each in waiting)
-        if progress:
-            progress(done, total, "embedding")
-        until = time.monotonic() + _REFRESH_S
-        before = (report.texts, report.chunks, len(report.failed))
-        for group in _groups(_texts(connection, provider, waiting, rule), max(_GROUP, provider.batch)):
-            _do(connection, provider, space, group, report)
-            done += sum(part.bytes() for part in group)
-            if progress:
-                progress(min(done, total), total, "embedding")
-            if _past(deadline) or _past(until):
-                break
-        if _past(deadline) or before == (report.texts, report.chunks, len(report.failed)):
-            break  # the time is up, or nothing of what waits can be embedded
+    run = _Run(connection, provider, rule, report, deadline, progress)
+    fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)
+    if fits:
+        # What has none yet is not kept waiting, nor embedded for the renewal once more.
+        run.through(space, collections, made.space if made is not None and renewal.like(space, made.space) else None)
+    if made is not None:
+        names = made.within(collections)
+        if names is not None and not (report.chunks and _past(deadline)):
+            run.through(made.space, names)
+        waiting = run.left(made.space, made.collections)
+        # Where nothing at all was taken, it is rather the provider than the texts.
+        if not waiting and (vectors.count(connection, made.space) or not report.failed):
+            renewal.take(connection, space, made)
+            report.space = space = vectors.find(connection, space.provider, space.model) or space
+            made = None
     with Transaction(connection):
         vectors.note(connection)
-        vectors.stamp(connection, space, clock.now())
+        if fits or made is None:
+            vectors.stamp(connection, space, clock.now())
     coarse.keep(connection, space, late=lambda: _past(deadline))
     report.pending = vectors.pending(connection, space)
+    report.renewing = renewal.pending(connection, space)
     return report
 
 
-def _space(connection: apsw.Connection, provider: Provider, collections: Sequence[str], force: bool) -> Space:
-    known = vectors.find(connection, provider.name, provider.model)
-    changed = known is not None and known.fingerprint != provider.fingerprint
-    if known is not None and changed and (collections or not force):
-        raise Refused(
-            f"the vectors of {known.name} here were made by another model or endpoint of that name",
-            "brain embed -f makes all of them anew; or give the model another name",
-        )
-    anew = known is not None and force and not collections
-    # A provider that must ask how long its vectors are is asked only where that is not known.
-    dimensions = known.dimensions if known is not None and not anew else provider.dimensions
-    with Transaction(connection):
-        if known is not None and anew:
-            vectors.drop(connection, known)
-        space = vectors.ensure(
-            connection, provider.name, provider.model, dimensions, provider.fingerprint, provider.layout.name
-        )
-        if force and collections:
-            vectors.clear(connection, space, collections)
-        vectors.drop_orphans(connection)
-        vectors.drop_strays(connection, space)
-        coarse.mend(connection, space)
-        vectors.note(connection)
-    return space
+class _Run:
+    """One run's way through what waits, of one space after the other."""
+
+    __slots__ = ("_connection", "_deadline", "_done", "_progress", "_provider", "_report", "_rule")
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        provider: Provider,
+        rule: str,
+        report: Report,
+        deadline: float | None,
+        progress: Progress | None,
+    ) -> None:
+        self._connection = connection
+        self._provider = provider
+        self._rule = rule
+        self._report = report
+        self._deadline = deadline
+        self._progress = progress
+        self._done = 0
+
+    def left(self, space: Space, collections: Sequence[str]) -> list[Waiting]:
+        """What waits and was not refused."""
+        waiting = vectors.waiting(self._connection, space, collections)
+        return [each for each in waiting if each.hash not in self._report.failed]
+
+    def through(self, space: Space, collections: Sequence[str], also: Space | None = None) -> None:
+        """Embed what waits; ``also`` is given the same vectors, where it has none of a text."""
+        report = self._report
+        while waiting := self.left(space, collections):
+            total = self._done + sum(each.size for each in waiting)
+            self._tell(total)
+            until = time.monotonic() + _REFRESH_S
+            before = (report.texts, report.chunks, len(report.failed))
+            texts = _texts(self._connection, self._provider, waiting, self._rule)
+            for group in _groups(texts, max(_GROUP, self._provider.batch)):
+                _do(self._connection, self._provider, [space, also] if also else [space], group, report)
+                self._done += sum(part.bytes() for part in group)
+                self._tell(total)
+                if _past(self._deadline) or _past(until):
+                    break
+            if _past(self._deadline) or before == (report.texts, report.chunks, len(report.failed)):
+                break  # the time is up, or nothing of what waits can be embedded
+
+    def _tell(self, total: int) -> None:
+        if self._progress:
+            self._progress(min(self._done, total), total, "embedding")
 
 
 def _texts(
@@ -218,14 +245,17 @@ def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:
         yield group
 
 
-def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Sequence[_Part], report: Report) -> None:
+def _do(
+    connection: apsw.Connection, provider: Provider, spaces: Sequence[Space], group: Sequence[_Part], report: Report
+) -> None:
+    space, *others = spaces
     try:
         embedded = _vectors(provider, space.dimensions, group)
     except (TextRefused, Nonsense, Faulty) as refusal:
         # Some models have no vector for some text: NaN, zeros or HTTP 500. What is behind it must not wait for ever.
         if len(group) > 1:
             for part in group:
-                _do(connection, provider, space, [part], report)
+                _do(connection, provider, spaces, [part], report)
             return
         group[0].text.gone = True
         report.failed[group[0].text.hash] = refusal.message
@@ -242,12 +272,15 @@ def _do(connection: apsw.Connection, provider: Provider, space: Space, group: Se
             if not text.cut or not vectors.add(connection, space, text.cut, part.first, found):
                 text.gone = True
                 continue
+            for other in others:
+                vectors.add(connection, other, text.cut, part.first, found)
             text.done = part.last
             report.chunks += len(found)
             finished += text.done == len(text.spans)
         if finished:
             vectors.note(connection)
-        vectors.stamp(connection, space, clock.now())
+        if space.id > 0:  # what is made in its place answers nothing yet
+            vectors.stamp(connection, space, clock.now())
     report.texts += finished
 
 

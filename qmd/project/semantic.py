@@ -72,6 +72,8 @@ def status(connection: apsw.Connection) -> dict[str, Any]:
         }
     model.close()
     space = vectors.find(connection, model.name, model.model)
+    if space is not None and space.fingerprint != model.fingerprint:
+        space = None  # of another state of the model: questions are not asked of them
     return {
         "backend": f"{model.name}/{model.model}",
         "vectors": vectors.count(connection, space) if space else 0,

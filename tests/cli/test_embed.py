@@ -72,6 +72,8 @@ def test_what_is_embedded_is_said_by_every_answer_and_by_explain(home: Home, bra
             "vectors": report["chunks"] - 1,
             "pending": 2,
             "pending_by_collection": {"inbox": 2},
+            "renewing": 0,
+            "renewing_by_collection": {},
             "as_of": semantic["as_of"],
         }
     ]
