@@ -153,6 +153,7 @@ def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
 
 def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     from cli.progress import Bar
+    from ingest.sources import ON_REQUEST
     from runtime.rehearsing import dry_run
 
     with Bar() as bar:
@@ -175,9 +176,10 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         would = ledger["would"]
         lines.append(
             f"{name}: {counted(ledger['seen'], 'file')} seen, {would['read']} would be read"
-            f" ({would['bytes'] / 1e6:.1f} MB): {_would_become(would)}"
+            f" ({would['bytes'] / 1e6:.1f} MB): {_would_become(would, told=name in ON_REQUEST)}"
         )
         lines += [f"  skipped: {count} × {reason}" for reason, count in ledger["skipped"].items()]
+        lines += [f"  dropped: {count} × {reason}" for reason, count in ledger["dropped"].items()]
         lines += [
             f"  fails: {printable(failure['path'])}: {failure['reason']}" for failure in ledger["failed"][:_SHOWN]
         ]
@@ -187,11 +189,11 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     return _told(failure, args)
 
 
-def _would_become(would: dict[str, Any]) -> str:
-    """What the files of one source would make."""
-    if would["new"] is None:
-        return "what documents they make only the run itself can tell"
-    return f"{counted(would['new'], 'document')} new, {would['changed']} that may change"
+def _would_become(would: dict[str, Any], *, told: bool) -> str:
+    """What the files of one source would make; ``told``: what changes is known, and not that it may."""
+    said = f"{counted(would['new'], 'document')} new, {would['changed']} that {'change' if told else 'may change'}"
+    gone = f", {would['removed']} that go" if would["removed"] else ""
+    return f"{said}, {would['unchanged']} unchanged{gone}"
 
 
 def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[str]:

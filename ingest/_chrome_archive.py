@@ -96,9 +96,14 @@ def place(home: Home) -> str:
 class Archive:
     """An open archive. Methods that write are one transaction each. Raises apsw.Error where the file is broken."""
 
-    def __init__(self, home: Home) -> None:
-        make_private(home.path(_FOLDER))
+    def __init__(self, home: Home, copy: apsw.Connection | None = None) -> None:
+        """Open the archive of ``home``, or a ``copy`` of it in memory, with its tables."""
         self._forgotten = {day_number(day) for day in Tombstones(home).of("chrome")}
+        if copy is not None:
+            self._connection = copy
+            self._connection.execute(_SCHEMA)
+            return
+        make_private(home.path(_FOLDER))
         mask = os.umask(0o077)
         try:
             self._connection = apsw.Connection(place(home))

@@ -19,9 +19,10 @@ from core.version import DOCUMENT
 from ingest import _chrome_settings as settings
 from ingest import chrome
 from ingest._chrome_archive import Archive, place
-from ingest._chrome_moving import opened
+from ingest._chrome_changed import digest_of
+from ingest._chrome_moving import opened, places
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
-from ingest.sqlite_copy import Unsettled, copied, parts
+from ingest.sqlite_copy import Unsettled, copied
 from ingest.state import FileRow, State
 
 TYPE_CHECKING = False
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ingest._chrome_read import Visit
     from ingest.chrome import OnWritten, Progress
     from ingest.files import SourceFile
+    from ingest.shadow import Shadow
     from ingest.zones import Zones
 
 LOCK_WAIT_S = 60.0
@@ -43,7 +45,6 @@ _DAYS_VERSION = 1
 _NOT_HISTORY = "not a browser's history"
 _IN_USE = "written to all the time"
 _DAMAGED = "damaged database"
-_CHUNK = 1024 * 1024
 _DAY_S = 86_400
 
 
@@ -60,8 +61,10 @@ class Run:
         from_archive: bool,
         progress: Progress | None,
         on_written: OnWritten | None,
+        shadow: Shadow | None = None,
     ) -> None:
         self._home = home
+        self._shadow = shadow
         self._places = [abspath(root) for root in roots] if roots else chrome.default_roots(home)
         self._trust_stat = trust_stat
         self._rebuild = rebuild or from_archive
@@ -70,10 +73,13 @@ class Run:
         self._on_written = on_written
         self._ledger = Ledger(chrome.NAME, ARCHIVE if from_archive else GIVEN if roots else OWN)
         self._settings = settings.load(home)
+        self._copies = join(home.state, "copies")
         self._policy: Policy | None = None
 
     def go(self) -> Ledger:
         """Raises BadInput, LockContention, OSError, and Internal where the archive is damaged."""
+        if self._shadow is not None:
+            return self._rehearse()
         home, ledger = self._home, self._ledger
         with FileLock(join(home.state, f"ingest-{chrome.NAME}.lock"), wait_s=LOCK_WAIT_S):
             state = State(home)
@@ -83,9 +89,10 @@ class Run:
                     if self._from_archive:
                         self._read_back(archive)
                     else:
-                        self._take_over(state, archive)
+                        stale = state.expire(chrome.NAME)
+                        self._take_over(state.files(chrome.NAME), archive, state, stale=stale)
                     self._make_days(archive)
-                    ledger.documents = sum(bool(digest) for digest, _ in archive.days().values())
+                    self._count(archive)
                 finally:
                     archive.close()
             finally:
@@ -93,6 +100,29 @@ class Run:
             ledger.finished = int(time.time())
             ledger.write(home)
         return ledger
+
+    def _rehearse(self) -> Ledger:
+        """All of it with a copy of the archive in memory; the copies of databases are gone when it ends."""
+        import tempfile
+
+        from ingest.shadow import in_memory
+        from ingest.state import known
+
+        held = places(self._home)
+        archive = Archive(self._home, in_memory(held[0] if held else place(self._home)))
+        try:
+            with tempfile.TemporaryDirectory(prefix="brain-chrome-") as folder:
+                self._copies = join(folder, "copies")
+                self._take_over(known(self._home, chrome.NAME), archive, None, stale=False)
+            self._make_days(archive)
+            self._count(archive)
+        finally:
+            archive.close()
+        self._ledger.finished = int(time.time())
+        return self._ledger
+
+    def _count(self, archive: Archive) -> None:
+        self._ledger.documents = sum(bool(digest) for digest, _ in archive.days().values())
 
     def _judge(self) -> Policy:
         if self._policy is None:
@@ -112,12 +142,11 @@ class Run:
         self._ledger.seen = self._ledger.ingested = 1
         self._ledger.bytes = os.stat(place(self._home)).st_size
 
-    def _take_over(self, state: State, archive: Archive) -> None:
-        stale = state.expire(chrome.NAME) or self._rebuild
+    def _take_over(self, known: dict[str, FileRow], archive: Archive, state: State | None, *, stale: bool) -> None:
+        stale = stale or self._rebuild
         # What another policy left out may be wanted by this one.
         stale = archive.judge_again(settings.fingerprint(self._settings), self._judge) or stale
         files = chrome.discover(self._places)
-        known = state.files(chrome.NAME)
         readable = [file for file in files if not file.skip]
         new = readable if stale else chrome.pending(files, known, trust_stat=self._trust_stat)
         ahead = {file.path for file in new}
@@ -129,17 +158,21 @@ class Run:
                 self._ledger.skip(file.skip)
             elif file.path not in ahead:
                 self._ledger.account(known[file.path], fresh=False)
-        self._note_vanished(state, files, known)
+        gone = self._vanished(files, known)
+        if gone and state is not None:
+            state.save(chrome.NAME, files=gone)
         if new:
             local = self._zones(archive)
             for number, file in enumerate(new, 1):
                 row = self._one(file, archive, local)
-                state.save(chrome.NAME, files=[row])
+                if state is not None:
+                    state.save(chrome.NAME, files=[row])
                 self._ledger.account(row, fresh=True)
                 if self._progress is not None:
                     self._progress(number, len(new), basename(file.path))
 
-    def _note_vanished(self, state: State, files: list[SourceFile], known: dict[str, FileRow]) -> None:
+    def _vanished(self, files: list[SourceFile], known: dict[str, FileRow]) -> list[FileRow]:
+        """Count the databases that are gone; returns the rows of those gone since the last run."""
         found = {file.path for file in files}
         below = tuple(join(place, "") for place in self._places)
         gone = [row for path, row in known.items() if path not in found and path.startswith(below)]
@@ -147,8 +180,7 @@ class Run:
         rows = [row for row in gone if row.status != "vanished"]
         for row in rows:
             row.status = "vanished"
-        if rows:
-            state.save(chrome.NAME, files=rows)
+        return rows
 
     def _one(self, file: SourceFile, archive: Archive, local: Zones) -> FileRow:
         """Take over one database; the row says how that went."""
@@ -160,8 +192,10 @@ class Run:
         status, reason, digest, consumed = "ingested", "", "", 0
         try:
             before = digest_of(file.path)
-            with copied(file.path, join(self._home.state, "copies")) as copy:
+            with copied(file.path, self._copies) as copy:
                 consumed = sum(part.size for part in copy.parts)
+                if self._shadow is not None:
+                    self._shadow.files[file.path] = consumed
                 if _stat(file.path) == (file.size, file.mtime_ns, file.inode):
                     digest = before
                 archive.unite(
@@ -210,11 +244,11 @@ class Run:
             return
         from core.document import render
         from ingest._chrome_day import compose
-        from ingest.corpus import Corpus
+        from ingest.shadow import corpus as corpus_of
 
         local = self._zones(archive)
         made: list[tuple[int, str]] = []
-        with Corpus(self._home, chrome.COLLECTION, self._landed) as corpus:
+        with corpus_of(self._home, chrome.COLLECTION, self._landed, self._shadow) as corpus:
             for number, day in enumerate(due, 1):
                 composed = compose(day, archive.rows(day), local)
                 if composed is None:
@@ -270,35 +304,6 @@ class _Taken:
 
     def _fail(self, reason: str) -> None:
         self.failed[reason] = self.failed.get(reason, 0) + 1
-
-
-def changed(file: SourceFile, known: FileRow | None, *, trust_stat: bool) -> bool:
-    """Whether a database must be read again; see ``ingest.files.changed``."""
-    if known is None or known.status in ("vanished", "unreadable"):
-        return True
-    if (known.size, known.mtime_ns, known.inode) != (file.size, file.mtime_ns, file.inode):
-        return True
-    if trust_stat:
-        return False
-    try:
-        return digest_of(file.path) != known.digest
-    except OSError:
-        return True
-
-
-def digest_of(path: str) -> str:
-    """SHA-256 of a database and the journals beside it, hex. Raises OSError."""
-    total = hashlib.sha256()
-    for part in parts(path):
-        total.update(f"{part.suffix}\0{part.size}\0".encode())
-        try:
-            with open(path + part.suffix, "rb") as stream:
-                while chunk := stream.read(_CHUNK):
-                    total.update(chunk)
-        except FileNotFoundError:
-            if not part.suffix:
-                raise
-    return total.hexdigest()
 
 
 def documents(path: str) -> Iterator[Document | Failure]:

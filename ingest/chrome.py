@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.files import SourceFile
     from ingest.ledger import Ledger
+    from ingest.shadow import Shadow
     from ingest.state import FileRow
 
     Progress = Callable[[int, int, str], None]
@@ -66,7 +67,7 @@ def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_
 
     ``trust_stat``: same size, mtime and inode means unchanged; otherwise the bytes must also have the same digest.
     """
-    from ingest._chrome_run import changed
+    from ingest._chrome_changed import changed
 
     return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
 
@@ -102,8 +103,9 @@ def run(
     from_archive: bool = False,
     progress: Progress | None = None,
     on_written: OnWritten | None = None,
+    shadow: Shadow | None = None,
 ) -> Ledger:
-    """As ``ingest.run.run`` for this source."""
+    """As ``ingest.run.run`` for this source; nothing is written for a ``shadow``."""
     from ingest._chrome_run import Run
 
     made = Run(
@@ -114,6 +116,7 @@ def run(
         from_archive=from_archive,
         progress=progress,
         on_written=on_written,
+        shadow=shadow,
     )
     return made.go()
 

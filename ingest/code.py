@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from contextlib import nullcontext
 from os.path import abspath, basename, isdir, join
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ import apsw
 from core.document import Document, Failure
 from core.errors import BadInput
 from core.grammars import MAX_TEXT, language_of
-from core.home import make_private
 from core.locks import FileLock
 from core.redaction import clean as redact
 from core.text import clean
@@ -26,14 +26,17 @@ from core.tombstones import Tombstones
 from core.version import DOCUMENT, REDACTION
 from ingest._code_symbols import Symbol, Tangled, fence, symbols
 from ingest._code_walk import walk
-from ingest.corpus import Corpus
 from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
+from ingest.shadow import corpus as corpus_of
+from ingest.shadow import database, listed, to_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from core.home import Home
+    from ingest.corpus import Corpus
+    from ingest.shadow import Shadow
     from ingest.state import FileRow
 
     Progress = Callable[[int, int, str], None]
@@ -71,11 +74,10 @@ def default_roots(home: Home | None = None) -> list[str]:
     found = configured(NAME, home)
     path = join(home.state, FILE)
     if os.path.exists(path):
-        connection = _open(home)
+        connection = to_read(path)
         try:
-            found += [
-                os.fsdecode(root) for (root,) in connection.execute("select root from repositories order by root")
-            ]
+            roots = connection.execute("select root from repositories order by root")
+            found += [os.fsdecode(root) for (root,) in roots]
         finally:
             connection.close()
     return [root for root in dict.fromkeys(found) if isdir(root)]
@@ -135,8 +137,12 @@ def run(
     rebuild: bool = False,
     progress: Progress | None = None,
     on_written: OnWritten | None = None,
+    shadow: Shadow | None = None,
 ) -> Ledger:
-    """As ``ingest.run.run`` for this source. Raises BadInput where no repository was ever named."""
+    """As ``ingest.run.run`` for this source; nothing is written for a ``shadow``.
+
+    Raises BadInput where no repository was ever named.
+    """
     chosen = [abspath(root) for root in roots] if roots else default_roots(home)
     for root in chosen:
         if not isdir(root):
@@ -144,18 +150,20 @@ def run(
     if not chosen:
         raise BadInput("no repository was named yet", "brain index --source code --from REPOSITORY")
     ledger = Ledger(NAME, GIVEN if roots else OWN)
-    with FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S):
-        connection = _open(home)
+    lock = FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S)
+    with lock if shadow is None else nullcontext():
+        connection = database(join(home.state, FILE), _SCHEMA, shadow)
         try:
             for root in dict.fromkeys(chosen):
-                _Repository(home, connection, root, ledger, on_written).go(
+                _Repository(home, connection, root, ledger, on_written, shadow).go(
                     trust_stat=trust_stat, rebuild=rebuild, progress=progress
                 )
             ledger.documents = int(str(connection.execute("select count(*) from documents").get))
         finally:
             connection.close()
         ledger.finished = int(time.time())
-        ledger.write(home)
+        if shadow is None:
+            ledger.write(home)
     return ledger
 
 
@@ -163,13 +171,20 @@ class _Repository:
     """One repository's part of a run."""
 
     def __init__(
-        self, home: Home, connection: apsw.Connection, root: str, ledger: Ledger, on_written: OnWritten | None
+        self,
+        home: Home,
+        connection: apsw.Connection,
+        root: str,
+        ledger: Ledger,
+        on_written: OnWritten | None,
+        shadow: Shadow | None,
     ) -> None:
         self._home = home
         self._connection = connection
         self._root = root
         self._ledger = ledger
         self._on_written = on_written
+        self._shadow = shadow
         self._name = repository_name(connection, root)
         self._forgotten = Tombstones(home).of(NAME)
         self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(self._forgotten)}"
@@ -191,9 +206,8 @@ class _Repository:
             held.setdefault(str(path), {})[str(name)] = str(digest)
         found = list(walk(self._root, lambda name: bool(language_of(name))))
         folder = self._home.path(COLLECTION, self._name)
-        make_private(folder)
-        there = {f"{self._name}/{name}" for name in os.listdir(folder)}
-        with Corpus(self._home, COLLECTION, self._landed) as corpus:
+        there = {f"{self._name}/{name}" for name in listed(folder, self._shadow)}
+        with corpus_of(self._home, COLLECTION, self._landed, self._shadow) as corpus:
             for number, (path, status) in enumerate(found, 1):
                 row = known.pop(path, None)
                 mine = held.pop(path, {})
@@ -209,7 +223,7 @@ class _Repository:
 
     def _file(
         self,
-        corpus: Corpus,
+        corpus: Corpus | Shadow,
         path: str,
         status: os.stat_result,
         row: tuple[Any, ...] | None,
@@ -252,6 +266,8 @@ class _Repository:
             else:
                 ledger.ingested += 1
                 ledger.bytes += len(data)
+                if self._shadow is not None:
+                    self._shadow.files[join(self._root, path)] = len(data)
             made = {}
             for document in documents(found, self._name, path, ledger.redacted):
                 if document.meta["session_id"] in self._forgotten:
@@ -264,7 +280,7 @@ class _Repository:
         if len(self._rows) >= _BATCH:
             self._save(corpus)
 
-    def _save(self, corpus: Corpus) -> None:
+    def _save(self, corpus: Corpus | Shadow) -> None:
         """Remember what was read, once its documents are on the disk: a run that dies reads it again."""
         corpus.flush()
         rows, self._rows = self._rows, []
@@ -280,7 +296,7 @@ class _Repository:
                 [(self._name, path, *known) for path, known, _ in rows],
             )
 
-    def _forget(self, corpus: Corpus, path: str, mine: dict[str, str]) -> None:
+    def _forget(self, corpus: Corpus | Shadow, path: str, mine: dict[str, str]) -> None:
         for name in mine:
             corpus.remove(name)
             self._ledger.removed += 1
@@ -288,7 +304,7 @@ class _Repository:
             for table in ("documents", "files"):
                 self._connection.execute(f"delete from {table} where repository = ? and path = ?", (self._name, path))
 
-    def _are_whole(self, corpus: Corpus, mine: dict[str, str]) -> bool:
+    def _are_whole(self, corpus: Corpus | Shadow, mine: dict[str, str]) -> bool:
         return all(corpus.digest(name) == digest for name, digest in mine.items())
 
     def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
@@ -364,16 +380,3 @@ def repository_name(connection: apsw.Connection, root: str) -> str:
     with connection:
         connection.execute("insert into repositories values(?, ?)", (os.fsencode(root), wanted))
     return wanted
-
-
-def _open(home: Home) -> apsw.Connection:
-    make_private(home.state)
-    mask = os.umask(0o077)
-    try:
-        connection = apsw.Connection(join(home.state, FILE))
-        connection.set_busy_timeout(10_000)
-        connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
-        connection.execute(_SCHEMA)
-    finally:
-        os.umask(mask)
-    return connection

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from os.path import abspath, isdir, join
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ import apsw
 from core import clock
 from core.document import Document, Failure, Timestamp
 from core.errors import BadInput
-from core.home import make_private
 from core.locks import FileLock
 from core.redaction import clean as redact
 from core.text import clean, one_line
@@ -24,14 +24,16 @@ from core.tombstones import Tombstones
 from core.version import DOCUMENT, REDACTION
 from ingest._git_log import Commit, NoLog, commits, tip
 from ingest.code import fingerprint, repository_name
-from ingest.corpus import Corpus
 from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
+from ingest.shadow import corpus as corpus_of
+from ingest.shadow import database, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from core.home import Home
+    from ingest.shadow import Shadow
     from ingest.state import FileRow
 
     Progress = Callable[[int, int, str], None]
@@ -101,28 +103,36 @@ def run(
     rebuild: bool = False,
     progress: Progress | None = None,
     on_written: OnWritten | None = None,
+    shadow: Shadow | None = None,
 ) -> Ledger:
-    """As ``ingest.run.run`` for this source; ``roots`` lie in repositories. Raises BadInput where there are none."""
+    """As ``ingest.run.run`` for this source; ``roots`` lie in repositories; nothing is written for a ``shadow``.
+
+    Raises BadInput where there are none.
+    """
     found = discover(roots or default_roots(home))
     if not found:
         raise BadInput("no session worked in a repository that is here", "brain index --source git --from REPOSITORY")
     ledger = Ledger(NAME, GIVEN if roots else OWN)
-    with FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S):
-        connection = _open(home)
+    lock = FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S)
+    with lock if shadow is None else nullcontext():
+        connection = database(join(home.state, FILE), _SCHEMA, shadow)
         try:
             for number, file in enumerate(found, 1):
                 ledger.seen += 1
                 if file.skip:
                     ledger.skip(file.skip)
                 else:
-                    _one(home, connection, file.path, ledger, on_written, verify=not trust_stat, rebuild=rebuild)
+                    _one(
+                        home, connection, file.path, ledger, on_written, shadow, verify=not trust_stat, rebuild=rebuild
+                    )
                 if progress is not None:
                     progress(number, len(found), "repositories")
             ledger.documents = int(str(connection.execute("select count(*) from documents").get))
         finally:
             connection.close()
         ledger.finished = int(time.time())
-        ledger.write(home)
+        if shadow is None:
+            ledger.write(home)
     return ledger
 
 
@@ -191,6 +201,7 @@ def _one(
     root: str,
     ledger: Ledger,
     on_written: OnWritten | None,
+    shadow: Shadow | None,
     *,
     verify: bool,
     rebuild: bool,
@@ -200,15 +211,14 @@ def _one(
         str(name): str(digest)
         for name, digest in connection.execute("select name, digest from documents where repository = ?", (repository,))
     }
-    make_private(home.path(COLLECTION, repository))
 
     def landed(name: str, data: bytes, status: os.stat_result) -> None:
         ledger.written += 1
         if on_written is not None:
             on_written(COLLECTION, name, data, status)
 
-    with Corpus(home, COLLECTION, landed) as corpus:
-        there = {f"{repository}/{name}" for name in os.listdir(home.path(COLLECTION, repository))}
+    there = {f"{repository}/{name}" for name in listed(home.path(COLLECTION, repository), shadow)}
+    with corpus_of(home, COLLECTION, landed, shadow) as corpus:
         whole = there.issuperset(held) and not (
             verify and any(corpus.digest(name) != digest for name, digest in held.items())
         )
@@ -220,6 +230,8 @@ def _one(
                 ledger.unchanged += 1
                 return
             found = commits(root)
+            if shadow is not None:
+                shadow.files[root] = 0
         except NoLog as error:
             ledger.fail(root, "no log", str(error))
             return
@@ -239,16 +251,3 @@ def _one(
             "insert into documents values(?, ?, ?)", [(name, repository, digest) for name, digest in made.items()]
         )
         connection.execute("insert or replace into tips values(?, ?)", (repository, now))
-
-
-def _open(home: Home) -> apsw.Connection:
-    make_private(home.state)
-    mask = os.umask(0o077)
-    try:
-        connection = apsw.Connection(join(home.state, FILE))
-        connection.set_busy_timeout(10_000)
-        connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
-        connection.execute(_SCHEMA)
-    finally:
-        os.umask(mask)
-    return connection

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ingest import run, sources
 from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, OWN, Ledger
+from ingest.shadow import Shadow
 from ingest.state import FileRow, known, known_units
 
 if TYPE_CHECKING:
@@ -31,12 +32,17 @@ def rehearse(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Any]:
     """The account that a run over one source would give, and ``would``: files and bytes that it would read, documents
-    that would be new or may change (None of browsing, code and commits: only their runs can tell), the names of the
+    that would be new, may change or stay (of browsing, code and commits: that change, and that go), the names of the
     first 50 of them, and the files that make them.
 
-    Raises BadInput for an unknown source, apsw.Error where what is known cannot be read.
+    Raises BadInput for an unknown source and as its own run does, apsw.Error where what is known cannot be read.
     """
     source = sources.module(source_name)
+    if hasattr(source, "run"):
+        # It is run as it is, with copies in memory of what it would write to.
+        shadow = Shadow(home, source.COLLECTION)
+        own: Ledger = source.run(home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, shadow=shadow)
+        return {**own.as_dict(), "would": shadow.as_dict(own.documents, _SHOWN)}
     places = [abspath(root) for root in roots] if roots else run.standing(source, home)
     files = source.discover(places)
     rows = known(home, source_name)
@@ -50,9 +56,7 @@ def rehearse(
     changed: set[str] = set()
     paths: list[str] = []
     keeping = Keeping(home, source_name)  # of which nothing is asked but what it withholds
-    # A source with a run of its own makes no units of its files: that they would be read is all that can be said.
-    tells = hasattr(source, "read")
-    for number, file in enumerate(new if tells else (), 1):
+    for number, file in enumerate(new, 1):
         reading = source.read(file.path)
         keeping.withhold(reading)
         ledger.bytes += reading.consumed
@@ -64,12 +68,13 @@ def rehearse(
         if progress is not None:
             progress(number, len(new), file.path)
     ledger.documents = len(units.keys() | fresh)
-    paths = paths if tells else [file.path for file in new[:_SHOWN]]
     would = {
         "read": len(new),
         "bytes": sum(file.size for file in new),
-        "new": len(fresh) if tells else None,
-        "changed": len(changed) if tells else None,
+        "new": len(fresh),
+        "changed": len(changed),
+        "unchanged": ledger.documents - len(fresh) - len(changed),
+        "removed": 0,
         "units": sorted(unit.replace("\t", "/") for unit in fresh | changed)[:_SHOWN],
         "files": paths,
     }

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     _Item = tuple[str, str, bytes, os.stat_result, Cut | None]
 
 _GIVEN = "claude"
-_COMMITS = "git"
+COMMITS = "git"
 # Sessions are distilled; a day of browsing says what was looked at, and there is nothing to compress.
 _DISTILLED = "brain"
 _LOCK_WAIT_S = 60
@@ -91,8 +91,8 @@ def index(
         connection = _open(home, None if wait_s is None else int(wait_s * 1000))
         try:
             older = not withhold.is_current(connection)
-            if source == _COMMITS and not roots:
-                roots = _projects(connection)
+            if source == COMMITS and not roots:
+                roots = projects(connection)
             if rebuild:
                 from qmd import schema
 
@@ -274,7 +274,7 @@ def _rescan(home: Home, config: Config) -> dict[str, int] | None:
     return rescan(home, config)
 
 
-def _projects(connection: apsw.Connection) -> list[str]:
+def projects(connection: apsw.Connection) -> list[str]:
     """The folders that sessions worked in."""
     rows = connection.execute(
         "SELECT DISTINCT f.fields ->> '$.project' FROM brain_facts f JOIN documents d ON d.id = f.document_id"

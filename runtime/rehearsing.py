@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from os.path import join
+from os.path import exists, join
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -12,7 +12,8 @@ from core import clock
 from core.errors import Internal
 from ingest.rehearsal import rehearse
 from ingest.state import FILE
-from runtime.indexing import chosen
+from qmd.store import open_index
+from runtime.indexing import COMMITS, chosen, projects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +35,8 @@ def dry_run(
     found: dict[str, Any] = {}
     for name in chosen(home, source, roots):
         try:
+            if name == COMMITS and not roots:
+                roots = _projects(home)
             found[name] = rehearse(home, name, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
         except apsw.Error as error:
             path = join(home.state, FILE)
@@ -46,3 +49,14 @@ def dry_run(
         "as_of": clock.iso(clock.now()),
         "sources": found,
     }
+
+
+def _projects(home: Home) -> list[str]:
+    """The folders that sessions worked in, as the index has them."""
+    if not exists(home.index):
+        return []
+    connection = open_index(home.index)
+    try:
+        return projects(connection)
+    finally:
+        connection.close()
