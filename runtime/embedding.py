@@ -50,7 +50,6 @@ def embed(
     from qmd.embedding.embedder import alone
     from qmd.embedding.embedder import embed as run
     from qmd.embedding.provider import make
-    from qmd.embedding.remote import Remote
 
     started = time.perf_counter()
     deadline = None if budget_s is None else time.monotonic() + budget_s
@@ -63,8 +62,6 @@ def embed(
         connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
         try:
             source = make(config.section("embedding"), environ, provider, model)
-            if deadline is not None and isinstance(source, Remote):
-                source.patient_until(deadline)
             try:
                 begun = time.perf_counter()
                 report = run(

@@ -10,12 +10,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.errors import LockContention, Refused
+from core.errors import EngineTimeout, LockContention, Refused
 from core.locks import FileLock
 from qmd import coarse, renewal, syntax, vectors
 from qmd.embedding import strategies, targets
 from qmd.embedding.provider import TextRefused, quantise
-from qmd.embedding.wire import Faulty, Nonsense
+from qmd.embedding.remote import Remote
+from qmd.embedding.wire import Busy, Faulty, Nonsense
 from qmd.store import Transaction
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def embed(
     run away. Raises Refused where the vectors that are there were made by another model of the same name, and whatever
     the provider raises; what was committed before stays.
     """
+    if deadline is not None and isinstance(provider, Remote):
+        provider.patient_until(deadline)
     space, made = targets.settle(connection, provider, collections, force)
     rule = strategies.settle(connection, provider.layout, strategy, lambda: _past(deadline))
     report = Report(space)
@@ -194,7 +197,12 @@ class _Run:
             before = (report.texts, report.chunks, len(report.failed))
             texts = _texts(self._connection, self._provider, waiting, self._rule)
             for group in _groups(texts, max(_GROUP, self._provider.batch)):
-                _do(self._connection, self._provider, [space, also] if also else [space], group, report)
+                try:
+                    _do(self._connection, self._provider, [space, also] if also else [space], group, report)
+                except EngineTimeout as error:
+                    # Not the endpoint's fault, where it had answered before: what was left of the time was too little.
+                    if isinstance(error, Busy) or not (report.chunks and _past(self._deadline)):
+                        raise
                 self._done += sum(part.bytes() for part in group)
                 self._tell(total)
                 if _past(self._deadline) or _past(until):

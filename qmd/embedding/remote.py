@@ -97,16 +97,7 @@ class Remote(ABC):
         size = min(self.batch, len(texts))
         while True:
             try:
-                rows = [
-                    row
-                    for start in range(0, len(texts), size)
-                    for row in self._rows(texts[start : start + size], question)
-                ]
-            except TextRefused as refusal:
-                # Endpoints differ in how many texts they take at once; all of them say "batch" where it is that.
-                if size == 1 or "batch" not in refusal.message.lower():
-                    raise
-                self.batch = size = size // 2
+                rows = self._all(texts, size, question)
             except Busy:
                 raise
             except EngineTimeout:
@@ -118,11 +109,32 @@ class Remote(ABC):
                 return unit(rows, self._known, f"{self.name}/{self.model}")
 
     def patient_until(self, moment: float) -> None:
-        """Ask nobody a second time after ``moment`` (``time.monotonic()``)."""
+        """Ask nobody a second time after ``moment`` (``time.monotonic()``), nor wait much beyond it for an answer."""
         self._until = moment
 
     def close(self) -> None:  # noqa: B027  # most have nothing to close
         """Nothing is held open by default."""
+
+    def _all(self, texts: Sequence[str], size: int, question: bool) -> list[Any]:
+        """The vector of each text, ``size`` at once, or as many as the endpoint takes. Raises BrainError."""
+        rows: list[Any] = []
+        fewer = False
+        while len(rows) < len(texts):
+            part = texts[len(rows) : len(rows) + size]
+            try:
+                rows += self._rows(part, question)
+            except TextRefused:
+                # Either these are too many at once, or one of them is too long. What endpoints say does not tell
+                # ("batch" is in both); the longest alone does. If none is refused alone, it was their number.
+                if len(part) == 1:
+                    raise
+                if not fewer:
+                    self._rows([max(part, key=len)], question)
+                fewer = True
+                size = len(part) // 2
+        if fewer:
+            self.batch = size
+        return rows
 
     @abstractmethod
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:

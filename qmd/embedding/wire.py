@@ -7,6 +7,7 @@ with the key struck out, and not at all where it is about the key.
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ CONNECT_S = 10.0
 READ_S = 60.0
 WHOLE_S = 180.0
 LONGEST_WAIT_S = 60.0
+# An answer that was asked for before the time was up is waited for at least as long.
+_LEAST_S = 1.0
 # An answer of 128 vectors of 3072 numbers is 8 MB.
 _LARGEST = 64 << 20
 _SAID = 200
@@ -66,6 +69,7 @@ class Overloaded(EngineMissing):
     """The endpoint, or a gateway before it, serves nobody at present (HTTP 502, 503, 504, 529)."""
 
 
+_TOO_LONG = re.compile(r"(?i)too (?:large|long)|exceeds? (?:the )?(?:\w+ )*(?:context|length|batch)")
 _OVERLOADED = (502, 503, 504, 529)
 
 
@@ -96,7 +100,7 @@ class Endpoint:
         self._sleep = sleep
         self._client: httpx2.Client | None = None
         self.patience_until: float | None = None
-        """No attempt but the first begins after it (``time.monotonic()``)."""
+        """No attempt but the first begins after it (``time.monotonic()``), and none lasts much longer."""
         self.host = _host(url)
 
     def __repr__(self) -> str:
@@ -134,6 +138,8 @@ class Endpoint:
         left = self._whole_s if until is None else min(self._whole_s, until - time.monotonic())
         if left <= 0:
             raise EngineTimeout(f"{self.host} did not answer in time", self._fix)
+        if self.patience_until is not None:
+            left = min(left, max(_LEAST_S, self.patience_until - time.monotonic()))
         read_s = min(self._read_s, left)
         try:
             if self._client is None:
@@ -179,14 +185,16 @@ class Endpoint:
         said = self._said(data)
         if status == 400 and "api key" in said.lower():  # Gemini says so
             raise BadInput(f"{self.host} does not take the key (HTTP {status})", self._fix)
-        if status == 429 or status >= 500:
+        # llama.cpp and Ollama have said so with HTTP 500: asked again, they would say it again.
+        too_long = status == 500 and _TOO_LONG.search(said) is not None
+        if (status == 429 or status >= 500) and not too_long:
             wait_s = _retry_after(headers)
             kind = Busy if status == 429 else Overloaded if status in _OVERLOADED else Faulty
             failure = kind(f"{self.host} is overloaded or out of order (HTTP {status}){said}", "try again later")
             if wait_s > LONGEST_WAIT_S:
                 raise failure
             raise _Again(failure, wait_s)
-        if status in (400, 413, 422):
+        if status in (400, 413, 422) or too_long:
             raise TextRefused(
                 f"{self.host} refused a text (HTTP {status}){said}", "embedding: {window: …} makes chunks smaller"
             )

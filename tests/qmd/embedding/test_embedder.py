@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from core.errors import Internal, Refused
+from core.errors import EngineTimeout, Internal, Refused
 from qmd import vectors
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
@@ -58,6 +62,31 @@ def test_another_model_embeds_everything_and_the_first_ones_vectors_stay(tmp_pat
     idle = Fake("one")
     embed(connection, idle)
     assert idle.calls == []
+
+
+def test_a_request_that_the_budget_cuts_short_is_no_failure_of_a_run_that_made_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedder, "_GROUP", 4)
+    connection, _ = indexed(tmp_path, numbered(10))
+    now = [0.0]
+    monkeypatch.setattr(embedder, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    class Silent(Fake):
+        answers = 1
+
+        def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
+            if len(self.calls) < self.answers:
+                return super().embed(texts, question=question)
+            now[0] += 60.0
+            raise EngineTimeout("no answer in time")
+
+    report = embed(connection, Silent(), deadline=50.0)
+    assert (report.chunks, report.pending) == (4, {"notes": 6})
+    dead = Silent()
+    dead.answers = 0
+    with pytest.raises(EngineTimeout):
+        embed(connection, dead, deadline=now[0] + 50.0)
 
 
 def test_the_newest_documents_come_first_whatever_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

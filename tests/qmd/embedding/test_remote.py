@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -433,6 +434,67 @@ def test_an_endpoint_that_takes_fewer_texts_at_once_is_given_fewer(endpoint: End
     endpoint.requests.clear()
     provider.embed([f"text {n}" for n in range(20)])
     assert [len(body["input"]) for _, _, body in endpoint.requests] == [8, 8, 4]
+
+
+def too_long(status: int) -> Any:
+    """llama.cpp's words, whose "batch" is no number of texts."""
+    message = "input is too large to process. increase the physical batch size"
+    refusal = says({"error": {"code": status, "message": message}}, status)
+    return lambda handler, body: any("enormous" in text for text in body["input"]) and refusal(handler, body)
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_text_that_is_too_long_for_a_batch_leaves_the_others_their_batch(
+    endpoint: Endpoint, tmp_path: Path, status: int
+) -> None:
+    endpoint.always = too_long(status)
+    slept = Slept()
+    provider = openai(endpoint, slept)
+    many = [f"text {n}" for n in range(9)]
+    with pytest.raises(TextRefused, match="too large"):
+        provider.embed([*many, "enormous"])
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [10, 1]
+    endpoint.requests.clear()
+    provider.embed(many)
+    assert ([len(body["input"]) for _, _, body in endpoint.requests], provider.batch, slept) == ([9], 64, [])
+    connection, _ = indexed(tmp_path, {f"{n}.md": text for n, text in enumerate([*many, "enormous"])})
+    report = embed(connection, provider)
+    assert (report.texts, len(report.failed), report.pending, provider.batch) == (9, 1, {"notes": 1}, 64)
+
+
+def test_a_short_text_that_is_refused_is_found_and_takes_no_batch_away(endpoint: Endpoint) -> None:
+    refusal = says({"error": "invalid batch"}, 422)
+    endpoint.always = lambda handler, body: "" in body["input"] and refusal(handler, body)
+    provider = openai(endpoint)
+    with pytest.raises(TextRefused):
+        provider.embed([*(f"text {n}" for n in range(20)), ""])
+    assert provider.batch == 64
+
+
+def test_an_endpoint_that_takes_fewer_texts_in_words_of_its_own_is_given_fewer(endpoint: Endpoint) -> None:
+    said = says({"error": {"message": "at most 10 inputs"}}, 422)
+    endpoint.always = lambda handler, body: len(body["input"]) > 10 and said(handler, body)
+    provider = openai(endpoint)
+    assert provider.embed([f"text {n}" for n in range(40)]).shape == (40, DIMENSIONS)
+    assert provider.batch == 10
+
+
+def test_no_request_outlasts_the_budget(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "_LEAST_S", 0.1)
+    timeouts = []
+    post = httpx2.Client.stream
+
+    def stream(*arguments: Any, **options: Any) -> Any:
+        timeouts.append(options["timeout"])
+        return post(*arguments, **options)
+
+    monkeypatch.setattr(httpx2.Client, "stream", stream)
+    endpoint.always = hangs(endpoint.stopped)
+    connection, _ = indexed(tmp_path, {"a.md": "alpha"})
+    with pytest.raises(EngineTimeout):
+        embed(connection, openai(endpoint), deadline=time.monotonic() + 0.3)
+    assert len(timeouts) <= 2
+    assert all(max(each.connect, each.read, each.write) <= 0.3 for each in timeouts)
 
 
 def test_an_endpoint_that_refuses_every_text_ends_the_run(endpoint: Endpoint, tmp_path: Path) -> None:
