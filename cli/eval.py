@@ -25,7 +25,7 @@ RUN = Command(
             "--data",
             metavar="PATH",
             many=True,
-            help="a set or a folder of sets, in any of three forms: docs/evaluation.md (your own questions)",
+            help="a set or a folder of sets, in any of four forms: docs/evaluation.md (your own questions)",
         ),
         Option("-a", "--arm", metavar="ARM", many=True, help="only this arm, as ask or ask:option=value (all)"),
         Option("--split", metavar="SPLIT", help="dev, held-out or all (all)", choices=("all", "dev", "held-out")),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cli.table import table
 from core.counting import counted
 from core.text import printable
-from evals.report import interval
+from evals.report import clocks, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,8 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
             if row["errors"]:
                 count, first = counted(row["errors"], "question"), printable(row["first_error"])
                 yield f"  {row['arm']}: {count} ended with an error and found nothing; the first: {first}"
+        for said in clocks(each):
+            yield f"  {printable(said)}"
         if each["left_out"]:
             yield f"  left out: {counted(each['left_out'], 'question')} without words or without a relevant document"
         for row in each["arms"]:

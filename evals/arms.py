@@ -6,7 +6,7 @@ first; none is an abstention. One that cannot run says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from core.home import Home
 
     Answer = Callable[[str, int], list[str]]
+
+
+class Found(list[str]):
+    """An answer that says by which ``clock`` it was found: words, meaning (by which encoder), or the order of time."""
+
+    __slots__ = ("clock",)
+
+    def __init__(self, documents: Iterable[str], clock: str) -> None:
+        super().__init__(documents)
+        self.clock = clock
 
 
 class Unavailable(Exception):

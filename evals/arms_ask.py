@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineTimeout, Internal
-from evals.arms import Unavailable
+from evals.arms import Found, Unavailable
 from qmd import vectors
 from qmd.embedding.provider import make, quantise
 from qmd.static_query import Known
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from qmd.embedding.provider import Provider
     from qmd.knn import Look
     from qmd.static_query import Encoder
+
+
+# What a route's reason says where the table encoded, and where nothing could.
+BY_TABLE = "by a fitted table"
+_LEXICAL_END = "scored together; "
 
 
 def ask(place: Place, mode: str = "", min_score: str = "") -> AbstractContextManager[Answer]:
@@ -60,12 +65,27 @@ def embedded(place: Place) -> None:
         connection.close()
 
 
-def found(place: Place, envelope: dict[str, Any]) -> list[str]:
-    """The documents of an answer, ``collection/path``."""
+def found(place: Place, envelope: dict[str, Any]) -> Found:
+    """The documents of an answer, ``collection/path``, and the clock."""
     folders = {name: folder.path for name, folder in place.config.collections.items()}
-    return [
+    documents = [
         f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in envelope["hits"]
     ]
+    return Found(documents, clock(envelope["route"]))
+
+
+def clock(route: dict[str, str]) -> str:
+    """What a question was answered by, in words that are the same for all questions of a kind."""
+    mode, reason = route["mode"], route["reason"]
+    if mode in ("hybrid", "vec"):
+        by = "a fitted table" if BY_TABLE in reason else "the model"
+        return f"{'meaning' if mode == 'vec' else 'words and meaning'}, by {by}"
+    if mode == "time":
+        return "the order of time"
+    if reason.startswith("literal ("):  # and then words of the question's
+        return "words as they stand"
+    why = reason.partition("; not by meaning: ")[2] or reason.partition(_LEXICAL_END)[2]
+    return f"words alone: {why.partition(';')[0]}" if why else "words alone"
 
 
 def reranked(place: Place) -> AbstractContextManager[Answer]:
@@ -135,7 +155,7 @@ def _asked(place: Place, given: dict[str, Any], encoder: Encoder | None = None) 
     # Scores that an earlier run left would make this one's times another's.
     with Asker(place.home, place.config, encoder=encoder, remember=False) as asker:
 
-        def answer(question: str, limit: int) -> list[str]:
+        def answer(question: str, limit: int) -> Found:
             envelope = asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given))
             if encoder is not None and envelope["route"]["mode"] != given["mode"]:
                 # What words alone found says nothing of a blend.

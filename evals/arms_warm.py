@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import Internal
 from evals.arms import Unavailable
-from evals.arms_ask import embedded, found, options
+from evals.arms_ask import BY_TABLE, embedded, found, options
 from runtime.resident.client import caller
 from runtime.resident.encoder import Model
 from runtime.resident.roles import Asking
@@ -25,8 +25,6 @@ _LOAD_S = 60.0
 _POLL_S = 0.02
 # Time for a question in which a loaded machine gives the model's vector as well: half of it may be waited for.
 _QUESTION_S = 20.0
-# What a route's reason says where the table stood in for the model.
-_BY_TABLE = "by a fitted table"
 
 
 def warm(place: Place, mode: str = "", min_score: str = "") -> AbstractContextManager[Answer]:
@@ -50,7 +48,7 @@ def _warm(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
 
         def answer(question: str, limit: int) -> list[str]:
             envelope = operation({"question": question, "request": {**request, "limit": limit}, "caller": me})
-            if _BY_TABLE in envelope["route"]["reason"]:
+            if BY_TABLE in envelope["route"]["reason"]:
                 raise Internal(f"the model did not encode {question!r} in time", "run it again on an idle machine")
             return found(place, envelope)
 

@@ -96,6 +96,34 @@ def build(home: Home, corpus: Corpus, *, vectors: bool = False, progress: Progre
     return Built(corpus, root, os.path.join(root, _IDS), os.path.join(root, "inbox"), int(stamp["documents"]))
 
 
+def without_table(built: Built) -> str:
+    """Why a cold question of this corpus finds nothing by meaning; "" where a query table encodes it.
+
+    A table is fitted from ``qmd.static_fit.LEAST`` chunks on. Raises apsw.Error.
+    """
+    from core import config
+    from core.config import embedder
+    from core.home import Home
+    from qmd import static_query, vectors
+    from qmd.static_fit import LEAST
+    from qmd.store import open_index
+
+    home = Home(built.root, built.inbox)
+    connection = open_index(home.index)
+    try:
+        provider, model = embedder(config.load(home).section("embedding"))
+        space = vectors.find(connection, provider, model)
+        if space is None:
+            return f"nothing is embedded by {provider}/{model}"
+        table = static_query.of(connection, space)
+        chunks = vectors.count(connection, space)
+    finally:
+        connection.close()
+    if not isinstance(table, str):
+        return ""
+    return f"{table} (it has fewer than {LEAST} chunks)" if chunks < LEAST else table
+
+
 def sweep(home: Home) -> int:
     """Remove scratch homes that nothing has used for 60 days; returns how many went."""
     gone = 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
+from evals import files
 from evals.dataset import Corpus, Dataset, Question, clean, digest, repeated
 from evals.own import corpus_of, documents_of
 from evals.trec import file_corpus
@@ -30,10 +31,10 @@ def read(path: Path, data: dict[str, Any], home: Home) -> Dataset:
         queries = bench.check(data)
     except bench.FixtureError as error:
         raise BadInput(f"{path}: {error}", f"edit {path}") from None
-    beside = next((folder for name in (path.stem, "docs") if (folder := path.with_name(name)).is_dir()), None)
+    beside = next((folder for name in (files.stem(path), "docs") if (folder := path.with_name(name)).is_dir()), None)
     corpus: Corpus
     if beside is not None:
-        corpus, names = file_corpus(beside, path.stem)
+        corpus, names = file_corpus(beside, files.stem(path))
         known = sorted(set(names.values()))
     else:
         corpus = corpus_of(home, str(data.get("collection") or ""))
@@ -53,4 +54,4 @@ def read(path: Path, data: dict[str, Any], home: Home) -> Dataset:
     if twice := repeated(question.id for question in questions):
         raise BadInput(f"{path}: two queries of the id {twice!r}", "give each an id of its own")
     key = digest([corpus.key, *(f"{q.id}\t{q.text}\t{sorted(q.relevant)}\t{q.kind}" for q in questions)])
-    return Dataset(path.stem, [corpus], questions, key, len(queries) - len(questions))
+    return Dataset(files.stem(path), [corpus], questions, key, len(queries) - len(questions))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
+from evals import files
 from evals.dataset import Corpus, Dataset, Question, clean, digest
 from evals.documents import write
 
@@ -61,7 +62,7 @@ def read(path: Path, data: Any) -> Dataset:
     if not asked:
         raise BadInput(f"{path}: no question with evidence", f"check {path}: D<session>:<turn> in `evidence`")
     key = digest([*(c.key for c in corpora), *(f"{q.id}\t{q.text}\t{sorted(q.relevant)}\t{q.kind}" for q in asked)])
-    return Dataset(path.stem, corpora, asked, key, left_out)
+    return Dataset(files.stem(path), corpora, asked, key, left_out)
 
 
 def _dialogs(data: Any) -> list[Any]:

@@ -14,6 +14,8 @@ from evals.own import OWN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+# Corpora of a set that are named where they lack the same thing.
+_NAMED = 3
 _MEASURES = ("hit@1", "hit@5", "recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
 
 
@@ -67,7 +69,21 @@ def _set(each: dict[str, Any]) -> list[str]:
     ]
     if left_out := each.get("left_out"):
         notes.append(f"- Left out: {counted(left_out, 'question')} without words or without a relevant document.")
+    notes += [f"- {_cell(said)}" for said in clocks(each)]
     return [*lines, *notes, ""] if notes else lines
+
+
+def clocks(each: dict[str, Any]) -> Iterator[str]:
+    """How many questions of a set each arm answered by which clock, and which corpora had no query table."""
+    for row in each["arms"]:
+        if row.get("clocks"):
+            yield f"{row['arm']} answered by " + "; ".join(f"{said} ({count})" for said, count in row["clocks"].items())
+    without: dict[str, list[str]] = {}
+    for name, why in each.get("without_query_table", {}).items():
+        without.setdefault(why, []).append(name)
+    for why, names in without.items():
+        few = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        yield f"no query table for {few}: {why}"
 
 
 def _figures(row: dict[str, Any]) -> list[str]:

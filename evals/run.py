@@ -20,7 +20,7 @@ from core.version import VERSION
 from evals import child, kept, metrics, tally
 from evals.arms import BASELINES
 from evals.cold import measure as measure_cold
-from evals.corpora import Built, build, sweep
+from evals.corpora import Built, build, sweep, without_table
 from evals.dataset import Question, digest, foreign, select
 
 if TYPE_CHECKING:
@@ -144,6 +144,9 @@ def _run_set(
         for label, given in answers.items():
             if label != baseline:
                 rows[label]["against"] = {"arm": baseline, **tally.against(questions, answers[baseline], given)}
+    # What a cold process encodes questions by: a set without it is asked by its words, whatever the arm is called.
+    cold = any(arm.arm.cold for arm in arms)
+    reasons = {name: without_table(each) for name, each in built.items()} if cold else {}
     return {
         "name": dataset.name,
         "key": dataset.key,
@@ -151,6 +154,7 @@ def _run_set(
         "documents": sum(each.documents for each in built.values()),
         "questions": len(questions),
         "left_out": dataset.left_out,
+        "without_query_table": {name: why for name, why in reasons.items() if why},
         "arms": list(rows.values()),
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
-from evals import fixture, locomo, trec
+from evals import files, fixture, locomo, trec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from core.home import Home
     from evals.dataset import Dataset
 
-_FORMS = "LoCoMo JSON, a qmd bench fixture, or a folder with queries.tsv, qrels.tsv and docs.jsonl"
+_FORMS = (
+    "LoCoMo JSON, a qmd bench fixture, or a folder with queries, qrels and documents as TREC or BEIR has them"
+    " (docs/evaluation.md)"
+)
 
 
 def load(paths: Sequence[str], home: Home) -> list[Dataset]:
@@ -42,13 +45,16 @@ def _sets(path: Path, home: Home) -> Iterator[Dataset]:
         for child in sorted(path.iterdir()):
             if child.is_dir() and trec.is_set(child):
                 yield trec.read(child)
-            elif child.suffix == ".json" and child.is_file():
+            elif files.plain(child).endswith(".json") and child.is_file():
                 data = _json(child)
                 if locomo.is_set(data) or fixture.is_set(data):
                     yield _read(child, data, home)
 
 
 def _of_file(path: Path, home: Home) -> Dataset:
+    whole = path.absolute()
+    if trec.is_qrels(whole):
+        return trec.read(whole.parent.parent, whole)
     return _read(path, _json(path), home)
 
 
@@ -62,6 +68,6 @@ def _read(path: Path, data: Any, home: Home) -> Dataset:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
+        return json.loads(files.text(path))
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"cannot read {path}: {error}", f"--data takes {_FORMS}") from None

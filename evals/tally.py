@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ WRONG = ("wrong set", "wrong conversation")
 
 
 def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
-    """The measures over all questions with an answer, by type; the abstentions; latency in ms, p50 and p95."""
+    """The measures over all questions with an answer, by type; the abstentions; latency in ms, p50 and p95; how
+    many were answered by which clock, where the arm says that.
+    """
     scored = [question for question in asked if question.relevant and question.id in answers]
     rows = {question.id: metrics.measures(answers[question.id]["ranked"], question.relevant) for question in scored}
     kinds: dict[str, list[str]] = {}
@@ -24,6 +27,8 @@ def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
         kinds.setdefault(question.kind, []).append(question.id)
     abstained = sum(not answers[question.id]["ranked"] for question in scored)
     took = [float(answers[question.id]["ms"]) for question in scored]
+    clocks = Counter(answers[question.id].get("clock") for question in scored)
+    clocks.pop(None, None)  # most arms have but one
     return {
         "questions": len(scored),
         "metrics": _rounded(metrics.mean(list(rows.values()))),
@@ -36,6 +41,7 @@ def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
             "false_abstentions": _share(abstained, len(scored)),
             **{f"{kind.replace(' ', '_')}_answered": _answered(asked, answers, kind) for kind in WRONG},
         },
+        "clocks": dict(sorted(clocks.items(), key=lambda each: (-each[1], each[0]))),
         "errors": sum("error" in answer for answer in answers.values()),
         "first_error": next((str(answer["error"]) for answer in answers.values() if "error" in answer), None),
         "latency_ms": {"p50": _percentile(took, 0.5), "p95": _percentile(took, 0.95)},

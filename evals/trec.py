@@ -1,62 +1,116 @@
-"""TREC-style sets: ``queries.tsv``, ``qrels.tsv`` and the documents, as ``docs.jsonl`` or as a folder ``docs/``.
+"""TREC-style sets, BEIR's among them: queries, judgements (qrels) and the documents, each in one of several files.
 
-- ``queries.tsv``: id, text, and optionally the question's type, tab-separated.
+- ``queries.tsv``: id, text, and optionally the question's type, tab-separated; or ``queries.jsonl``: an object a line
+  with ``_id`` (or ``id``), ``text`` and optionally ``type``.
 - ``qrels.tsv``: id, document, grade; or TREC's four fields, id, iteration, document, grade
-  (https://trec.nist.gov/data/qrels_eng/). A grade of 0 or less is not relevant.
-- ``docs.jsonl``: an object a line with ``id``, ``title``, ``body`` (or ``text``), and optionally ``date`` and ``tags``.
+  (https://trec.nist.gov/data/qrels_eng/). A grade of 0 or less is not relevant. BEIR has a folder ``qrels/`` with such
+  files (``test.tsv``, ``dev.tsv``, ``train.tsv``), of which ``test.tsv`` is meant, else all.
+- ``docs.jsonl`` or BEIR's ``corpus.jsonl``: an object a line with ``id`` (or ``_id``), ``title``, ``body`` (or
+  ``text``), and optionally ``date`` and ``tags``.
 - ``docs/``: files of any ending, whose id is the path below the folder, with or without its ending.
 
-Columns may have a line of headings, as BEIR's have.
+Columns may have a line of headings, as BEIR's have (https://github.com/beir-cellar/beir/wiki/Load-your-custom-dataset),
+and each file may be packed by gzip.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
+from evals import files
 from evals.dataset import Corpus, Dataset, Question, clean, digest, repeated
 from evals.documents import write_files, write_records
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
 _GRADES = ("grade", "label", "rel", "relevance", "relevant", "score")
 _HEADINGS = ("query-id", "qid", "query_id", "id", "_id", "query", "question-id", "question_id", "topic")
+_QUERIES = ("queries.tsv", "queries.jsonl")
+_QRELS = "qrels"
+_TEST = "test.tsv"
+_RECORDS = ("docs.jsonl", "corpus.jsonl")
 
 
 def is_set(folder: Path) -> bool:
     """Whether ``folder`` holds such a set."""
-    return (folder / "queries.tsv").is_file() and (folder / "qrels.tsv").is_file()
+    return _first(folder, _QUERIES) is not None and bool(_qrels(folder))
 
 
-def read(folder: Path) -> Dataset:
-    """The set in ``folder``, named after it. Raises BadInput, naming file and line, where it does not hold."""
-    name = folder.name
+def is_qrels(path: Path) -> bool:
+    """Whether ``path`` is one of the files in a set's ``qrels/``."""
+    return path.parent.name == _QRELS and files.plain(path).endswith(".tsv") and is_set(path.parent.parent)
+
+
+def read(folder: Path, qrels: Path | None = None) -> Dataset:
+    """The set in ``folder``, named after it; with ``qrels``, by that file of its folder of that name, and named after
+    both. Raises BadInput, naming file and line, where it does not hold.
+    """
+    name = folder.absolute().name
+    if qrels is not None:
+        name += f"-{files.stem(qrels)}"
     corpus, known = _documents(folder, name)
     relevant: dict[str, dict[str, int]] = {}
-    for number, fields in _rows(folder / "qrels.tsv", 3):
+    for path in [qrels] if qrels is not None else _qrels(folder):
+        for query, document, grade in _judgements(path):
+            if grade > 0:
+                relevant.setdefault(query, {})[known.get(document, document)] = grade
+    queries = _first(folder, _QUERIES)
+    if queries is None:
+        raise BadInput(f"{folder}: judgements without queries", "add queries.tsv or queries.jsonl")
+    questions = []
+    left_out = 0
+    for identity, text, kind in _queries(queries):
+        if identity in relevant and (text := clean(text)):
+            questions.append(Question(identity, text, name, relevant[identity], kind))
+        else:
+            left_out += 1
+    if not questions:
+        raise BadInput(f"{folder}: no query has a relevant document", f"check the ids in {queries.name} and {_QRELS}")
+    if twice := repeated(question.id for question in questions):
+        raise BadInput(f"{queries}: two queries of the id {twice!r}", "give each an id of its own")
+    key = digest([corpus.key, *(f"{q.id}\t{q.text}\t{q.kind}\t{sorted(q.relevant.items())}" for q in questions)])
+    return Dataset(name, [corpus], questions, key, left_out)
+
+
+def _first(folder: Path, names: Sequence[str]) -> Path | None:
+    return next((path for name in names if (path := files.there(folder, name)) is not None), None)
+
+
+def _qrels(folder: Path) -> list[Path]:
+    """The files of judgements that are meant where none is named."""
+    one = files.there(folder, f"{_QRELS}.tsv") or files.there(folder / _QRELS, _TEST)
+    if one is not None or not (folder / _QRELS).is_dir():
+        return [one] if one is not None else []
+    found = {files.plain(path): path for path in sorted((folder / _QRELS).iterdir(), reverse=True) if path.is_file()}
+    return [path for name, path in sorted(found.items()) if name.endswith(".tsv") and not name.startswith(".")]
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, str, int]]:
+    """(query, document, grade) of each line."""
+    for number, fields in _rows(path, 3):
         query, document, grade = (fields[0], fields[2], fields[3]) if len(fields) > 3 else fields[:3]
         if number == 1 and grade.casefold() in _GRADES:
             continue
         try:
             value = _grade(grade)
         except ValueError:
-            raise BadInput(f"{folder}/qrels.tsv:{number}: {grade!r} is no grade", "a whole number") from None
-        if value > 0:
-            relevant.setdefault(query, {})[known.get(document, document)] = value
-    questions = []
-    left_out = 0
-    for _, fields in _rows(folder / "queries.tsv", 2, most=2):
-        kind = fields[2] if len(fields) > 2 else ""
-        if fields[0] in relevant and (text := clean(fields[1])):
-            questions.append(Question(fields[0], text, name, relevant[fields[0]], kind))
-        else:
-            left_out += 1
-    if not questions:
-        raise BadInput(f"{folder}: no query has a relevant document", "check the ids in queries.tsv and qrels.tsv")
-    if twice := repeated(question.id for question in questions):
-        raise BadInput(f"{folder}/queries.tsv: two queries of the id {twice!r}", "give each an id of its own")
-    key = digest([corpus.key, *(f"{q.id}\t{q.text}\t{q.kind}\t{sorted(q.relevant.items())}" for q in questions)])
-    return Dataset(name, [corpus], questions, key, left_out)
+            raise BadInput(f"{path}:{number}: {grade!r} is no grade", "a whole number") from None
+        yield query, document, value
+
+
+def _queries(path: Path) -> Iterator[tuple[str, Any, str]]:
+    """(id, text, type) of each line."""
+    if files.plain(path).endswith(".jsonl"):
+        for record in _records(path, "query"):
+            kind = record.get("type")
+            yield record["id"], record.get("text"), kind if isinstance(kind, str) else ""
+        return
+    for _, fields in _rows(path, 2, most=2):
+        yield fields[0], fields[1], fields[2] if len(fields) > 2 else ""
 
 
 def _grade(text: str) -> int:
@@ -73,7 +127,7 @@ def _rows(path: Path, least: int, most: int = 0) -> list[tuple[int, list[str]]]:
     Fields are parted by tabs; in a line without one by spaces, into no more than ``most`` (0: any number).
     """
     rows = []
-    for number, line in enumerate(_text(path).split("\n"), 1):
+    for number, line in enumerate(files.text(path).split("\n"), 1):
         if not line.strip():
             continue
         parts = line.split("\t") if "\t" in line else line.split(maxsplit=most - 1)
@@ -90,26 +144,26 @@ def _rows(path: Path, least: int, most: int = 0) -> list[tuple[int, list[str]]]:
 
 def _documents(folder: Path, name: str) -> tuple[Corpus, dict[str, str]]:
     """The corpus, and the id for each name that qrels may use."""
-    jsonl, files = folder / "docs.jsonl", folder / "docs"
-    if jsonl.is_file():
-        records = _records(jsonl)
+    jsonl, below = _first(folder, _RECORDS), folder / "docs"
+    if jsonl is not None:
+        records = _records(jsonl, "document")
         key = digest(["records", *(json.dumps(record, sort_keys=True) for record in records)])
         return Corpus(name, key, "documents", lambda place: write_records(records, place)), {}
-    if files.is_dir():
-        return file_corpus(files, name)
-    raise BadInput(f"{folder}: queries without documents", "add docs.jsonl, or a folder docs/")
+    if below.is_dir():
+        return file_corpus(below, name)
+    raise BadInput(f"{folder}: queries without documents", "add docs.jsonl, corpus.jsonl, or a folder docs/")
 
 
-def file_corpus(files: Path, name: str) -> tuple[Corpus, dict[str, str]]:
+def file_corpus(folder: Path, name: str) -> tuple[Corpus, dict[str, str]]:
     """A corpus of the files below a folder, and the id (the path) for each path with and without its ending."""
-    below = {path.relative_to(files): path for path in sorted(files.rglob("*")) if path.is_file()}
+    below = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     data = {
         relative.as_posix(): path
         for relative, path in below.items()
         if not any(part.startswith(".") for part in relative.parts)
     }
     if not data:
-        raise BadInput(f"{files} holds no documents", "put the documents there")
+        raise BadInput(f"{folder} holds no documents", "put the documents there")
     key = digest(part for relative, path in data.items() for part in (relative, path.read_bytes().hex()))
     known: dict[str, str] = {}
     for relative in data:
@@ -117,10 +171,10 @@ def file_corpus(files: Path, name: str) -> tuple[Corpus, dict[str, str]]:
     return Corpus(name, key, "files", lambda place: write_files(data, place)), known
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _records(path: Path, what: str) -> list[dict[str, Any]]:
     records = []
     seen: set[str] = set()
-    for number, line in enumerate(_text(path).split("\n"), 1):
+    for number, line in enumerate(files.text(path).split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -129,14 +183,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
             raise BadInput(f"{path}:{number}: not JSON: {error}", f"edit {path}") from None
         identity = record.get("id", record.get("_id")) if isinstance(record, dict) else None
         if not isinstance(identity, str | int) or str(identity) in seen:
-            raise BadInput(f"{path}:{number}: a document needs an `id` of its own", f"edit {path}")
+            raise BadInput(f"{path}:{number}: a {what} needs an `id` of its own", f"edit {path}")
         seen.add(str(identity))
         records.append({**record, "id": str(identity)})
     return records
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read {path}: {error}", f"check it: file {path}") from None

@@ -117,6 +117,8 @@ def _place(spec: dict[str, Any], configuration: dict[str, Any]) -> Place:
 
 
 def _answer(answer: Any, place: Place, question: list[str], depth: int) -> dict[str, Any]:
+    from evals.arms import Found
+
     identity, text = question
     row: dict[str, Any] = {"id": identity}
     started = time.perf_counter()
@@ -127,6 +129,8 @@ def _answer(answer: Any, place: Place, question: list[str], depth: int) -> dict[
         row["error"] = f"{error.error}: {error.message}"
     row["ms"] = round((time.perf_counter() - started) * 1000, 3)
     row["ranked"] = [place.identify(each) for each in found]
+    if isinstance(found, Found):
+        row["clock"] = found.clock
     return row
 
 

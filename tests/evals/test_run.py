@@ -12,7 +12,7 @@ import pytest
 from core import config
 from core.errors import BadInput, Internal
 from core.home import Home
-from evals import arms_ask, arms_warm, child, corpora, personal, run, sets
+from evals import arms_ask, arms_warm, child, corpora, personal, report, run, sets
 from evals.arms import Chosen, Place, Unavailable
 from evals.dataset import split_of
 from evals.run import Settings
@@ -58,6 +58,19 @@ def test_every_arm_answers_every_set_through_the_product(home: Home, data: Path)
             assert row["errors"] == 0
             assert row["peak_bytes"] > 1_000_000
             assert 0 < row["latency_ms"]["p50"] <= row["latency_ms"]["p95"]
+    why = "no query table is fitted to local/all-MiniLM-L6-v2 yet"
+    for each in result["sets"]:
+        without = each["without_query_table"]
+        assert list(without) == {"trec": ["trec"], "talk": ["conv-1", "conv-2"]}[each["name"]]
+        assert set(without.values()) == {f"{why} (it has fewer than 20 chunks)"}
+        assert {row["arm"]: row["clocks"] for row in each["arms"]} == {
+            "inproc-bm25": {},
+            "qmd-lex": {},
+            "ask": {f"words alone: {why}": each["questions"]},
+        }
+        page = "\n".join(report.clocks(each))
+        assert f"ask answered by words alone: {why} ({each['questions']})" in page
+        assert f"no query table for {', '.join(without)}: {why}" in page
     assert _rows(result, "talk")["ask"]["by_type"].keys() == {"single-hop", "multi-hop", "temporal"}
     assert _rows(result, "trec")["qmd-lex"]["metrics"]["recall@1"] == pytest.approx(0.875), "one has two answers"
 
@@ -143,6 +156,8 @@ def test_the_warm_arm_is_the_whole_path_with_the_model_encoding(home: Home, data
     rows = _rows(_run(home, data / "trec", *arms), "trec")
     assert rows["ask-warm"]["metrics"]["hit@1"] == 1
     assert rows["ask-warm"]["errors"] == 0
+    assert rows["ask-warm"]["clocks"] == {"words and meaning, by the model": 4}
+    assert rows["ask-warm:mode=vec"]["clocks"] == {"meaning, by the model": 4}
     # Nothing else than the model can ask so few documents by meaning: a table is not fitted to them.
     assert rows["ask-warm:mode=vec"]["metrics"]["recall@10"] == 1
     assert rows["ask-warm"]["peak_bytes"] > 2 * rows["ask"]["peak_bytes"], "the model's process counts"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,65 @@ def test_grades_headings_and_questions_are_read_as_others_write_them(tmp_path: P
     assert dataset.left_out == 2
 
 
+def beir(folder: Path) -> Path:
+    """A set as BEIR's archives hold it."""
+    (folder / "qrels").mkdir(parents=True)
+    corpus = [{"_id": "1", "title": "Tea", "text": "Green tea.", "metadata": {}}, {"_id": "2", "text": "Jam\u2028and."}]
+    queries = [
+        {"_id": "q1", "text": "how hot", "metadata": {}},
+        {"_id": 2, "text": "plums"},
+        {"_id": "q3", "text": "x"},
+    ]
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, line in (("test", "q1\t1\t2"), ("dev", "2\t2\t1"), ("train", "2\t1\t1")):
+        (folder / "qrels" / f"{name}.tsv").write_text(f"query-id\tcorpus-id\tscore\n{line}\nq3\t1\t0\n")
+    return folder
+
+
+def test_a_set_of_beirs_is_judged_by_its_test_or_by_the_file_that_is_named(tmp_path: Path, home: Home) -> None:
+    folder = beir(tmp_path / "scifact")
+    (dataset,) = sets.load([str(tmp_path)], home)
+    assert (dataset.name, dataset.left_out) == ("scifact", 2)
+    assert [(q.id, q.text, q.relevant) for q in dataset.questions] == [("q1", "how hot", {"1": 2})]
+    place = tmp_path / "out"
+    place.mkdir()
+    assert sorted(dataset.corpora[0].write(place).values()) == ["1", "2"]
+    assert (place / "1.md").read_text() == "# Tea\n\nGreen tea.\n"
+    (dev,) = sets.load([str(folder / "qrels" / "dev.tsv")], home)
+    assert (dev.name, [(q.id, q.relevant) for q in dev.questions]) == ("scifact-dev", [("2", {"2": 1})])
+    assert dev.corpora[0].key == dataset.corpora[0].key
+    (folder / "qrels" / "test.tsv").unlink()
+    (rest,) = sets.load([str(folder)], home)
+    assert [(q.id, q.relevant) for q in rest.questions] == [("2", {"2": 1, "1": 1})]
+
+
+def test_every_form_may_be_packed_and_is_the_same_set(tmp_path: Path, home: Home) -> None:
+    made = [
+        beir(tmp_path / "beir"), small.trec(tmp_path / "trec"), small.locomo(tmp_path / "talk.json"),
+        small.fixture(tmp_path / "guide.json"),
+    ]  # fmt: skip
+    plain = sets.load([str(tmp_path)], home)
+    assert len(plain) == len(made)
+    for path in [path for each in made for path in (each.rglob("*") if each.is_dir() else [each])]:
+        if path.is_file():
+            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+    assert [(each.name, each.key) for each in sets.load([str(tmp_path)], home)] == [(p.name, p.key) for p in plain]
+    (named,) = sets.load([str(tmp_path / "talk.json.gz")], home)
+    assert named.name == "talk"
+
+
+@pytest.mark.parametrize("data", [b"no gzip", gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"\xff")])
+def test_a_packed_file_that_cannot_be_read_is_named(tmp_path: Path, home: Home, data: bytes) -> None:
+    folder = beir(tmp_path / "set")
+    (folder / "corpus.jsonl").unlink()
+    (folder / "corpus.jsonl.gz").write_bytes(data)
+    with pytest.raises(BadInput, match=r"corpus\.jsonl\.gz"):
+        sets.load([str(folder)], home)
+
+
 def test_a_fixture_matches_files_as_qmd_does_and_keeps_what_is_missing_as_expected(tmp_path: Path, home: Home) -> None:
     (dataset,) = sets.load([str(small.fixture(tmp_path / "bench.json"))], home)
     assert [question.relevant for question in dataset.questions] == [{"Guide.md": 1}, {"gone.md": 1}]
@@ -217,6 +277,7 @@ def test_a_fixture_matches_files_as_qmd_does_and_keeps_what_is_missing_as_expect
         ("queries.tsv", "q1\ta\nq1\tb\n", "two queries of the id .q1."),
         ("docs.jsonl", '{"id": "a"}\n{"id": "a"}\n', "docs.jsonl:2: a document needs an `id` of its own"),
         ("docs.jsonl", "nonsense\n", "docs.jsonl:1: not JSON"),
+        ("docs.jsonl", "1\n", "docs.jsonl:1: a document needs an `id` of its own"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(tmp_path: Path, home: Home, name: str, text: str, said: str) -> None:
