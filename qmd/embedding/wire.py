@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
@@ -16,7 +18,7 @@ from core.text import printable
 from qmd.embedding.provider import TextRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import httpx2
     import tenacity
@@ -74,7 +76,11 @@ _OVERLOADED = (502, 503, 504, 529)
 
 
 class Endpoint:
-    """``url`` is whole; ``headers`` may hold a key, ``secret``, which is struck out of whatever comes back."""
+    """``url`` is whole; ``headers`` may hold a key, ``secret``, which is struck out of whatever comes back.
+
+    It may be closed while another thread, for which nobody waits any more, still asks it: that one begins nothing
+    afterwards, and closes the connection when it is through.
+    """
 
     def __init__(
         self,
@@ -99,6 +105,10 @@ class Endpoint:
         self._largest = largest
         self._sleep = sleep
         self._client: httpx2.Client | None = None
+        # Guards the client, and how many requests are under way; none begins once it is closed.
+        self._state = threading.Lock()
+        self._under_way = 0
+        self._closed = False
         self.patience_until: float | None = None
         """No attempt but the first begins after it (``time.monotonic()``), and none lasts much longer."""
         self.host = _host(url)
@@ -127,10 +137,40 @@ class Endpoint:
             raise again.failure from None
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        """Close the connection for good, or have the request that is under way close it at its end."""
+        with self._state:
+            self._closed = True
+            client = self._unused()
+        if client is not None:
+            client.close()
+
+    @contextmanager
+    def _open(self) -> Iterator[httpx2.Client]:
+        """The connection for one request. Raises EngineTimeout where it has been closed meanwhile."""
+        import httpx2
+
+        with self._state:
+            if self._closed:
+                raise EngineTimeout(f"{self.host} was not waited for any longer", self._fix)
+            if self._client is None:
+                self._client = httpx2.Client(headers=self._headers)
+            self._under_way += 1
+            client = self._client
+        try:
+            yield client
+        finally:
+            with self._state:
+                self._under_way -= 1
+                unused = self._unused() if self._closed else None
+            if unused is not None:
+                unused.close()
+
+    def _unused(self) -> httpx2.Client | None:
+        """The connection, to be closed, unless a request is under way."""
+        if self._under_way:
+            return None
+        client, self._client = self._client, None
+        return client
 
     def _once(self, body: Mapping[str, Any], until: float | None) -> Any:
         import httpx2
@@ -142,10 +182,8 @@ class Endpoint:
             left = min(left, max(_LEAST_S, self.patience_until - time.monotonic()))
         read_s = min(self._read_s, left)
         try:
-            if self._client is None:
-                self._client = httpx2.Client(headers=self._headers)
             timeout = httpx2.Timeout(read_s, connect=min(CONNECT_S, read_s))
-            with self._client.stream("POST", self._url, json=body, timeout=timeout) as response:
+            with self._open() as client, client.stream("POST", self._url, json=body, timeout=timeout) as response:
                 data = self._whole(response, left)
                 status, headers = response.status_code, dict(response.headers)
         except httpx2.TimeoutException:

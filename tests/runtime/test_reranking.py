@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import apsw
 import pytest
 
 from core.config import load
-from core.errors import BadInput, EngineMissing
+from core.errors import BadInput, EngineMissing, EngineTimeout
 from core.home import Home, shipped
 from core.within import within
 from qmd.answers import Hit
@@ -161,6 +162,24 @@ def test_a_slow_reranker_does_not_cost_the_answer(
     assert [0 < seconds <= 0.8 * 30 for seconds in waited] == [True]
     assert found["rerank"]["applied"] is False
     assert found["hits"]
+
+
+def test_a_reranker_that_nobody_waits_for_leaves_no_connection(
+    shelf: Shelf, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[Any] = []
+
+    def late(_: float, call: Any, said: str, *__: Any) -> Any:
+        left.append(call)  # as a thread that does not come to its turn before the question's time is up
+        raise EngineTimeout(said)
+
+    monkeypatch.setattr(judge, "within", late)
+    configure(shelf, rerank={"base_url": endpoint.url})
+    assert ask(shelf, rerank=True, timeout_s=30)["rerank"]["applied"] is False
+    with pytest.raises(EngineTimeout):
+        left.pop()()
+    assert endpoint.requests == []
+    gc.collect()  # an unclosed socket is a warning, and that an error
 
 
 def test_of_a_body_no_more_is_cut_into_chunks_than_could_be_judged(

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
@@ -434,6 +436,32 @@ def test_an_endpoint_that_takes_fewer_texts_at_once_is_given_fewer(endpoint: End
     endpoint.requests.clear()
     provider.embed([f"text {n}" for n in range(20)])
     assert [len(body["input"]) for _, _, body in endpoint.requests] == [8, 8, 4]
+
+
+def test_a_connection_that_is_closed_while_a_request_is_under_way_is_closed_at_its_end(endpoint: Endpoint) -> None:
+    come, go = threading.Event(), threading.Event()
+
+    def wait(*_: Any) -> bool:
+        come.set()
+        return not go.wait(30)
+
+    endpoint.always = wait
+    there = wire.Endpoint(f"{endpoint.url}/embeddings", {})
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(there.post, {"input": ["x"], "model": "m"})
+        assert come.wait(30)
+        client = there._client
+        there.close()
+        assert client is not None
+        assert not client.is_closed, "it is not taken from under who reads from it"
+        go.set()
+        assert answer.result()["model"] == "m"
+    assert client.is_closed
+    assert there._client is None
+    with pytest.raises(EngineTimeout, match="not waited for"):
+        there.post({"input": ["x"], "model": "m"})
+    assert there._client is None
+    assert len(endpoint.requests) == 1
 
 
 def too_long(status: int) -> Any:
