@@ -237,7 +237,7 @@ class Normaliser:
                 self._ledger.kept += 1
             return
         self._outcome[unit] = _DOCUMENT
-        records = len(parts[0].uuids if len(parts) == 1 else set().union(*(part.uuids for part in parts)))
+        records = _distinct(parts)
         shorter = known is not None and records < known.records and not (complete and self._stale)
         if known is not None and shorter and self._corpus.digest(known.name):
             # The longest copy is gone, or was cut short where it stood: neither may take what it said along.
@@ -348,6 +348,14 @@ class Normaliser:
 
 def _no_links(_unit: str, _parts: list[Any]) -> dict[str, str]:
     return {}
+
+
+def _distinct(parts: list[Any]) -> int:
+    """How many records there are in all: the parts of one that has very many count them as it costs least."""
+    if len(parts) > 1:
+        return len(set().union(*(part.uuids for part in parts)))
+    counted: int = getattr(parts[0], "distinct", -1)
+    return counted if counted >= 0 else len(parts[0].uuids)
 
 
 def notes(reading: Reading) -> str | None:

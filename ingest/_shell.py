@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 import time
-from itertools import groupby, islice, repeat
+from itertools import groupby, islice, pairwise
 from operator import itemgetter
-from os.path import basename, dirname
 from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.document import Timestamp
 from core.redaction import clean as redacted
-from core.redaction.screen import suspects
+from core.redaction.screen import ahead, suspects
 from core.text import clean, one_line
+from ingest import _shell_formats as shell_formats
 from ingest import databases, markdown, toolcalls
 from ingest.reading import EMPTY, Reading, whole
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from ingest._shell_formats import Entry
     from ingest.rows import Groups, Row, Shelf
 
 NAME = "shell"
@@ -45,8 +46,6 @@ _SAME = 512
 # HH:MM and SS, looked up: formatting them for each command took as long as all the rest of a document.
 _MINUTES = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(24 * 60)]
 _SECONDS = [f"{second:02}" for second in range(60)]
-_ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
-_GOES_ON = re.compile(r"\\\n")
 # Where a command begins, as the parsers below see it; what follows is a part of it.
 _PIECES = {
     "zsh": re.compile(rb"(?<!\\\n)^(?:: +(?P<at>[0-9]{1,20}) *(?::[^;\n]*)?;)?", re.MULTILINE),
@@ -56,26 +55,28 @@ _PIECES = {
 _WHEN = re.compile(rb"^  when: (?P<at>[0-9]{1,20})", re.MULTILINE)
 _FIRST, _LAST = 631_152_000, 4_102_444_800  # the years 1990 to 2099: other numbers are no times
 
-# Epoch seconds (0: unknown), command without white space around it, directory, exit code.
-Entry = tuple[int, str, str, int]
-
 
 class Day:
-    """What one file tells of one day; ``commands`` in the order of the file."""
+    """What one file tells of one day; ``commands`` in the order of the file.
 
-    __slots__ = ("_uuids", "commands", "digest", "repeated", "unit")
+    ``knows_more`` than when and what: where a command ran, and how it ended.
+    """
 
-    def __init__(self, unit: str) -> None:
+    __slots__ = ("_uuids", "commands", "digest", "knows_more", "repeated", "unit")
+
+    def __init__(self, unit: str, *, knows_more: bool = False) -> None:
         self.unit = unit
+        self.knows_more = knows_more
         self.commands: list[Entry] = []
         self.digest = ""
         self.repeated = 0
         self._uuids: set[tuple[int, str]] = set()
 
     @property
-    def records(self) -> int:
-        """How many commands."""
-        return len(self.commands)
+    def distinct(self) -> int:
+        """How many ``uuids`` there are; where no two commands are of one second, as many as commands."""
+        every = len(self.commands)
+        return every if len(set(map(_time, self.commands))) == every else len(self.uuids)
 
     def unite(self, older: Day) -> None:
         """Take in what the same history held before, and has dropped."""
@@ -97,26 +98,64 @@ def read(path: str) -> Reading:
     return whole(path, _history, FOREIGN, as_bytes=True)
 
 
-def _history(data: bytes, reading: Reading) -> None:
-    kind = _kind(reading.path, data)
-    _take(reading, _entries(kind, data), kind)
+def _history(data: bytes, reading: Reading) -> bytes:
+    """Take a history in; returns ``data`` where nothing in it is to be redacted.
+
+    The whole of it is looked through for that, on the other core; where something may be, each part of it is, and where
+    that may have something, each command.
+    """
+    kind = shell_formats.kind_of(reading.path, data)
+    suspicious = ahead(data)
+    found = [(part, *shell_formats.entries(kind, part)) for part in shell_formats.parts(kind, data)]
+    harmless = not suspicious()
+    taking = _Taking(reading, kind)
+    for part, entries, as_written in found:
+        if as_written and (harmless or not suspects(part)) and _is_clean(part) and _is_short(entries):
+            taking.add(entries)
+        else:
+            taking.look(entries)
+    return data if harmless else b""
 
 
-def _take(reading: Reading, entries: Iterable[Entry], kind: str) -> None:
-    left = iter(entries)
-    days: dict[int, Day] = {}
-    seen: set[str] = set()
-    others: dict[str, tuple[str, dict[str, int]]] = {}
-    while batch := list(islice(left, _BATCH)):
-        commands = [entry[1] for entry in batch]
-        # People repeat themselves: a command is looked at once.
-        fresh = set(commands).difference(seen)
-        seen |= fresh
-        _look(list(fresh), others)
-        if not others.keys().isdisjoint(commands):
-            replaced = [_replaced(entry, others, reading.redacted) for entry in batch]
-            batch = [entry for entry in replaced if entry[1]]
-        _add(reading, batch, kind, days)
+def _is_short(entries: list[Entry]) -> bool:
+    return max(map(len, map(_command, entries)), default=0) <= _MAX_COMMAND
+
+
+class _Taking:
+    """Takes the commands of one history into its reading."""
+
+    def __init__(self, reading: Reading, kind: str) -> None:
+        self._reading = reading
+        self._kind = kind
+        self._days: dict[int, Day] = {}
+        self._seen: set[str] = set()
+        self._others: dict[str, tuple[str, dict[str, int]]] = {}
+
+    def look(self, entries: Iterable[Entry]) -> None:
+        """Take commands that may hold something, as what is left of them."""
+        left = iter(entries)
+        while batch := list(islice(left, _BATCH)):
+            commands = [entry[1] for entry in batch]
+            # People repeat themselves: a command is looked at once.
+            fresh = set(commands).difference(self._seen)
+            self._seen |= fresh
+            _look(list(fresh), self._others)
+            if not self._others.keys().isdisjoint(commands):
+                batch = [_replaced(entry, self._others, self._reading.redacted) for entry in batch]
+            self.add(batch)
+
+    def add(self, entries: list[Entry]) -> None:
+        """Take commands as they are, without those that are empty."""
+        for number, run in groupby(filter(_command, entries), _day):
+            found = list(run)
+            if not _is_dated(found[0][0]):
+                number, found = 0, [(0, *entry[1:]) for entry in found]
+            day = self._days.get(number)
+            if day is None:
+                unit = _unit(found[0][0], self._kind)
+                day = Day(unit, knows_more=self._kind == "atuin")
+                day = self._days[number] = self._reading.parts.setdefault(unit, day)
+            day.commands += found
 
 
 def _look(commands: list[str], others: dict[str, tuple[str, dict[str, int]]]) -> None:
@@ -125,7 +164,7 @@ def _look(commands: list[str], others: dict[str, tuple[str, dict[str, int]]]) ->
         return
     text = "\n".join(commands)
     data = text.encode("utf-8", "surrogatepass")
-    if all(commands) and _is_clean(text, data) and max(map(len, commands)) <= _MAX_COMMAND and not suspects(data):
+    if all(commands) and _is_clean(data) and max(map(len, commands)) <= _MAX_COMMAND and not suspects(data):
         return
     if len(commands) > 1:
         half = len(commands) // 2
@@ -137,10 +176,11 @@ def _look(commands: list[str], others: dict[str, tuple[str, dict[str, int]]]) ->
         others[text] = redacted(clean(text).strip(), counts).strip()[:_MAX_COMMAND], counts
 
 
-def _is_clean(text: str, data: bytes) -> bool:
-    """Whether ``core.text.clean`` leaves ``text``, ``data`` in UTF-8, as it is: a look at the bytes costs less."""
+def _is_clean(data: bytes) -> bool:
+    """Whether ``core.text.clean`` leaves a text, ``data`` in UTF-8, as it is: a look at the bytes costs less."""
     odd = data.translate(None, _PLAIN)
     if odd.strip(_LATIN):
+        text = data.decode("utf-8", "surrogatepass")
         return clean(text) == text
     return not odd or _CONTROLS.search(data) is None
 
@@ -153,18 +193,6 @@ def _replaced(entry: Entry, others: dict[str, tuple[str, dict[str, int]]], redac
         for kind, count in counts.items():
             redacted[kind] = redacted.get(kind, 0) + count
     return at, command, folder, code
-
-
-def _add(reading: Reading, entries: list[Entry], kind: str, days: dict[int, Day]) -> None:
-    for number, run in groupby(entries, _day):
-        found = list(run)
-        if not _is_dated(found[0][0]):
-            number, found = 0, [(0, *entry[1:]) for entry in found]
-        day = days.get(number)
-        if day is None:
-            unit = _unit(found[0][0], kind)
-            day = days[number] = reading.parts.setdefault(unit, Day(unit))
-        day.commands += found
 
 
 def _day(entry: Entry) -> int:
@@ -181,7 +209,7 @@ def _unit(at: int, kind: str) -> str:
 
 def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     """(unit, bytes) of each command of a history that is a text, in order; together they are ``data``."""
-    kind = _kind(path, data)
+    kind = shell_formats.kind_of(path, data)
     start = at = 0
     for match in _PIECES[kind].finditer(data):
         if match.start() > start:
@@ -204,7 +232,7 @@ def dropped(path: str, held: bytes, before: bytes, now: bytes) -> bytes:
     there.update(piece for _, piece in known)
     known += [each for each in _commands_of(path, before) if each[1] not in there]
     # Bash takes a line that follows a time for part of that command; by a zsh history's first line its kind is told.
-    dated_first = _kind(path, now) != "bash"
+    dated_first = shell_formats.kind_of(path, now) != "bash"
     known.sort(key=lambda each: each[0] is not dated_first)
     return b"".join(piece + b"\n" for _, piece in known)
 
@@ -216,74 +244,6 @@ def _commands_of(path: str, data: bytes) -> Iterator[tuple[bool, bytes]]:
         # What bash writes without times is told apart by lines alone.
         whole = dated or not unit.endswith("bash")
         yield from ((dated, each) for each in ((piece.rstrip(b"\n"),) if whole else piece.splitlines()) if each)
-
-
-def _kind(path: str, data: bytes) -> str:
-    for name in (basename(path), basename(dirname(path))):
-        for kind in ("fish", "zsh", "bash"):
-            if kind in name:
-                return kind
-    if data.startswith(b"- cmd: "):
-        return "fish"
-    return "zsh" if data.startswith(b": ") else "bash"
-
-
-def _entries(kind: str, data: bytes) -> Iterator[Entry]:
-    if kind == "fish":
-        return _fish(data.decode("utf-8", "replace"))
-    if kind == "zsh":
-        return _zsh(_unmetafied(data).decode("utf-8", "replace"))
-    return _bash(data.decode("utf-8", "replace"))
-
-
-def _unmetafied(data: bytes) -> bytes:
-    """Zsh writes each byte of its own range as 0x83 and the byte with bit 5 inverted (zsh: Src/utils.c, unmetafy)."""
-    if b"\x83" not in data:
-        return data
-    pieces = data.split(b"\x83")
-    return pieces[0] + b"".join(bytes((piece[0] ^ 0x20,)) + piece[1:] for piece in pieces[1:] if piece)
-
-
-def _zsh(text: str) -> Iterator[Entry]:
-    # A command goes on behind a line's end that a backslash stands before, also one of its own (`\\` then): what itself
-    # ends with a backslash is written with a space behind it (zsh: Src/hist.c, readhistline).
-    text = _GOES_ON.sub("\0", text.replace("\0", "")) if "\\\n" in text else text
-    found = _ZSH.findall(text)
-    if "\0" in text:
-        found = [(stamp, command.replace("\0", "\n") if "\0" in command else command) for stamp, command in found]
-    stamps, commands = zip(*found, strict=True)
-    times = map(int, [stamp or 0 for stamp in stamps] if "" in stamps else stamps)
-    return zip(times, map(str.strip, commands), repeat(""), repeat(0), strict=False)
-
-
-def _bash(text: str) -> Iterator[Entry]:
-    at, held = 0, ""
-    for line in text.split("\n"):
-        if line.startswith("#") and 9 < len(line) < 14 and line.isascii() and line[1:].isdigit():
-            if held:
-                yield at, held.strip(), "", 0
-            at, held = int(line[1:]), ""
-        elif at and held:
-            held += f"\n{line}"  # with timestamps, a command goes on to the next one
-        elif at:
-            held = line
-        elif line.strip():
-            yield 0, line.strip(), "", 0
-    if held:
-        yield at, held.strip(), "", 0
-
-
-def _fish(text: str) -> Iterator[Entry]:
-    at, held = 0, ""
-    for line in text.split("\n"):
-        if line.startswith("- cmd: "):
-            if held:
-                yield at, held.strip(), "", 0
-            at, held = 0, line[7:].replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
-        elif line.startswith("  when: ") and len(line) < 29 and line.isascii() and line[8:].strip().isdigit():
-            at = int(line[8:])
-    if held:
-        yield at, held.strip(), "", 0
 
 
 def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf) -> Iterator[None]:
@@ -301,7 +261,7 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
         for at, command, cwd, ended, _ in _commands(connection, columns)
         if type(at) is int and type(command) is str
     )
-    _take(reading, found, "atuin")
+    _Taking(reading, "atuin").look(found)
     if not reading.parts:
         reading.skipped = EMPTY
     shelf.tables = {"history": ("timestamp", "command", "cwd", "exit", "id")}
@@ -329,6 +289,7 @@ def _rows(connection: apsw.Connection, columns: set[str]) -> Groups:
 
 # What tells commands apart: time and text.
 _identity = itemgetter(0, 1)
+_time, _command = itemgetter(0), itemgetter(1)
 
 
 def _told(entry: Entry) -> tuple[bool, int, str]:
@@ -337,13 +298,14 @@ def _told(entry: Entry) -> tuple[bool, int, str]:
 
 def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
     """(frontmatter, body) of one day from all the histories that know of it; copies of a command are one."""
-    commands = sorted(_united(parts), key=itemgetter(0))
+    commands = sorted(_united(parts), key=_time)
     if not commands:
         return "no command"
-    folders = [entry[2] for entry in commands if entry[2]]
+    knows_more = any(part.knows_more for part in parts)
+    folders = [entry[2] for entry in commands if entry[2]] if knows_more else []
     first, last = commands[0][0], commands[-1][0]
     heading = f"Shell commands of {unit}" if first else f"Shell commands without a time ({unit.rpartition('-')[2]})"
-    turns = list(_sections(commands))
+    turns: list[Any] = [_Section(run[0][0], _lines(run, knows_more)) for run in _runs(commands)]
     meta: dict[str, object] = {
         "session_id": unit,
         "source": NAME,
@@ -355,12 +317,12 @@ def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> 
         "turns": len(turns),
         "commands": len(commands),
     }
-    return meta, markdown.body(heading, list(turns))
+    return meta, markdown.body(heading, turns)
 
 
 def _united(parts: list[Day]) -> list[Entry]:
     """The commands of all histories, each of which may know of some that others know of, too."""
-    if len(parts) == 1 and not any(entry[2] or entry[3] for entry in parts[0].commands):
+    if len(parts) == 1 and not parts[0].knows_more:
         return parts[0].commands
     known: dict[tuple[int, str], Entry] = {}
     united: list[tuple[tuple[int, str], Entry]] = []
@@ -379,10 +341,10 @@ def _united(parts: list[Day]) -> list[Entry]:
 class _Section:
     """Commands that follow each other closely: a turn, as ``ingest.markdown`` writes it."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, lines: list[str]) -> None:
         self.role = "command"
         self.at = clock.iso(at) if at else ""
-        self.lines: list[str] = []
+        self.lines = lines
 
     def blocks(self) -> list[tuple[bool, str]]:
         return [(True, "\n".join(self.lines))]
@@ -391,22 +353,33 @@ class _Section:
         return []
 
 
-def _sections(commands: list[Entry]) -> Iterator[Any]:
-    section: _Section | None = None
-    before, folder = -_PAUSE_S - 1, ""
-    for at, command, cwd, code in commands:
-        if at - before > _PAUSE_S:
-            if section is not None:
-                yield section
-            section, folder = _Section(at), ""
-            add = section.lines.append
-        if cwd and cwd != folder:
-            add(f"- in {cwd}")
-            folder = cwd
-        when = f"- {_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} $" if at else "- $"
-        add(f"{when} {command}" if "\n" not in command else f"{when}\n{toolcalls.fenced(command, 'sh')}")
+def _runs(commands: list[Entry]) -> list[list[Entry]]:
+    """``commands``, which are sorted by time, cut where there is a pause."""
+    times = list(map(_time, commands))
+    starts = [at for at, (before, after) in enumerate(pairwise(times), 1) if after - before > _PAUSE_S]
+    return [commands[start:end] for start, end in pairwise((0, *starts, len(commands)))]
+
+
+def _lines(commands: list[Entry], knows_more: bool) -> list[str]:
+    if not knows_more:
+        return [
+            _line(at, command)
+            if "\n" in command or not at
+            else f"- {_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} $ {command}"
+            for at, command, _, _ in commands
+        ]
+    lines: list[str] = []
+    there = ""
+    for at, command, folder, code in commands:
+        if folder and folder != there:
+            lines.append(f"- in {folder}")
+            there = folder
+        lines.append(_line(at, command))
         if code:
-            add(f"  ! Exit code {code}")
-        before = at
-    if section is not None:
-        yield section
+            lines.append(f"  ! Exit code {code}")
+    return lines
+
+
+def _line(at: int, command: str) -> str:
+    when = f"- {_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} $" if at else "- $"
+    return f"{when} {command}" if "\n" not in command else f"{when}\n{toolcalls.fenced(command, 'sh')}"

@@ -227,12 +227,13 @@ def _record_left(reading: Reading, keeping: Keeping, recorder: Recorder, unwrap:
 
 
 def whole(
-    path: str, take: Callable[[Any, Reading], None], foreign: str, *, as_bytes: bool = False, apart: bool = False
+    path: str, take: Callable[[Any, Reading], Any], foreign: str, *, as_bytes: bool = False, apart: bool = False
 ) -> Reading:
     """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
 
     Of a text, ``take`` gets the redacted text itself; with ``as_bytes``, for histories that drop what is oldest, the
-    file's bytes, to be redacted by ``take``. ``apart``: its records lie in files of their own.
+    file's bytes, to be redacted by ``take``, which returns them where it found nothing in them, else no bytes.
+    ``apart``: its records lie in files of their own.
     """
     reading = Reading(path)
     try:
@@ -284,11 +285,11 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes)
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 
-def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], None], foreign: str, as_bytes: bool) -> bytes:
+def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], foreign: str, as_bytes: bool) -> bytes:
     """Let ``take`` have the file; the bytes that hold just what it got, or none where only it can tell."""
     redacted = b""
     if as_bytes:
-        take(data, reading)
+        redacted = take(data, reading)
     elif reading.path.endswith(".txt"):
         text = data.decode("utf-8", "replace")
         cleaned = clean(text, reading.redacted)

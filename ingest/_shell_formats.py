@@ -1,0 +1,108 @@
+"""The text files that shells keep their histories in, as commands; the formats: ``ingest._shell``."""
+
+from __future__ import annotations
+
+import re
+from itertools import repeat
+from os.path import basename, dirname
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+# Epoch seconds (0: unknown), command without white space around it, directory, exit code.
+Entry = tuple[int, str, str, int]
+
+_ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
+_GOES_ON = re.compile(r"\\\n")
+# By what a command may be spelled that does not stand in a history just so: bash writes commands as they are.
+_SPELLED = {"zsh": (b"\x83", b"\\\n", b"\0"), "bash": (), "fish": (b"\\",)}
+# Where a history may be cut: at a line's end that no command goes on behind.
+_BETWEEN = {
+    "zsh": re.compile(rb"(?<![\\\x83])\n"),
+    "bash": re.compile(rb"\n(?=#[0-9]{9,12}\n)"),
+    "fish": re.compile(rb"\n(?=- cmd: )"),
+}
+_PART = 1 << 16
+
+
+def kind_of(path: str, data: bytes) -> str:
+    """Whose history it is: what its name says, or its folder's, or else how it begins."""
+    for name in (basename(path), basename(dirname(path))):
+        for kind in ("fish", "zsh", "bash"):
+            if kind in name:
+                return kind
+    if data.startswith(b"- cmd: "):
+        return "fish"
+    return "zsh" if data.startswith(b": ") else "bash"
+
+
+def parts(kind: str, data: bytes) -> Iterator[bytes]:
+    """``data``, cut between commands: a part at a time is read in half the time that all of it takes at once."""
+    start = 0
+    while start < len(data):
+        found = _BETWEEN[kind].search(data, start + _PART)
+        end = found.end() if found else len(data)
+        yield data[start:end]
+        start = end
+
+
+def entries(kind: str, data: bytes) -> tuple[list[Entry], bool]:
+    """The commands of a part of a history, and whether each of them stands in it just so; some may be empty."""
+    raw = _unmetafied(data) if kind == "zsh" else data
+    text = raw.decode("utf-8", "replace")
+    as_written = "\ufffd" not in text and not any(map(data.__contains__, _SPELLED[kind]))
+    return list(_PARSERS[kind](text)), as_written
+
+
+def _unmetafied(data: bytes) -> bytes:
+    """Zsh writes each byte of its own range as 0x83 and the byte with bit 5 inverted (zsh: Src/utils.c, unmetafy)."""
+    if b"\x83" not in data:
+        return data
+    pieces = data.split(b"\x83")
+    return pieces[0] + b"".join(bytes((piece[0] ^ 0x20,)) + piece[1:] for piece in pieces[1:] if piece)
+
+
+def _zsh(text: str) -> Iterator[Entry]:
+    # A command goes on behind a line's end that a backslash stands before, also one of its own (`\\` then): what itself
+    # ends with a backslash is written with a space behind it (zsh: Src/hist.c, readhistline).
+    text = _GOES_ON.sub("\0", text.replace("\0", "")) if "\\\n" in text else text
+    found = _ZSH.findall(text)
+    if "\0" in text:
+        found = [(stamp, command.replace("\0", "\n") if "\0" in command else command) for stamp, command in found]
+    stamps, commands = zip(*found, strict=True)
+    times = map(int, [stamp or 0 for stamp in stamps] if "" in stamps else stamps)
+    return zip(times, map(str.strip, commands), repeat(""), repeat(0), strict=False)
+
+
+def _bash(text: str) -> Iterator[Entry]:
+    at, held = 0, ""
+    for line in text.split("\n"):
+        if line.startswith("#") and 9 < len(line) < 14 and line.isascii() and line[1:].isdigit():
+            if held:
+                yield at, held.strip(), "", 0
+            at, held = int(line[1:]), ""
+        elif at and held:
+            held += f"\n{line}"  # with timestamps, a command goes on to the next one
+        elif at:
+            held = line
+        elif line.strip():
+            yield 0, line.strip(), "", 0
+    if held:
+        yield at, held.strip(), "", 0
+
+
+def _fish(text: str) -> Iterator[Entry]:
+    at, held = 0, ""
+    for line in text.split("\n"):
+        if line.startswith("- cmd: "):
+            if held:
+                yield at, held.strip(), "", 0
+            at, held = 0, line[7:].replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
+        elif line.startswith("  when: ") and len(line) < 29 and line.isascii() and line[8:].strip().isdigit():
+            at = int(line[8:])
+    if held:
+        yield at, held.strip(), "", 0
+
+
+_PARSERS: dict[str, Callable[[str], Iterable[Entry]]] = {"zsh": _zsh, "bash": _bash, "fish": _fish}

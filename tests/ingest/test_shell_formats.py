@@ -1,0 +1,60 @@
+"""Histories are read a part at a time, and say what they say as a whole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest import _shell_formats as formats
+
+LINES = {
+    "zsh": [
+        ": 1777366440:0;git status",
+        "ls",
+        ": 1777366500:7;for x in a\\",
+        "do\\\\",
+        "done \\ ",
+        ": 9:0;",
+        "grüße",
+        "",
+    ],
+    "bash": ["#1777366440", "git status", "#1777366500", "#17", "cat <<X", "X", "#9", "grüße", ""],
+    "fish": ["- cmd: git status", "  when: 1777366440", "- cmd: a\\nb", "  paths:", "    - x", "- cmd: grüße", ""],
+}
+
+
+@given(
+    st.sampled_from(sorted(LINES)).flatmap(
+        lambda kind: st.tuples(st.just(kind), st.lists(st.sampled_from(LINES[kind])))
+    )
+)
+def test_a_history_in_parts_is_the_history(drawn: tuple[str, list[str]]) -> None:
+    kind, lines = drawn
+    data = "\n".join(lines).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(formats, "_PART", 8)
+        found = list(formats.parts(kind, data))
+    assert b"".join(found) == data
+    assert [entry for part in found for entry in formats.entries(kind, part)[0] if entry[1]] == [
+        entry for entry in formats.entries(kind, data)[0] if entry[1]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "as_written"),
+    [
+        ("zsh", b": 1777366440:0;git status\n", True),
+        ("zsh", b": 1777366440:0;git \\\nstatus\n", False),
+        ("zsh", b": 1777366440:0;gr\xc3\x83\x9c\n", False),
+        ("bash", b"#1777366440\nfor x in a\ndo\n", True),
+        ("bash", b"#1777366440\nls \xff\n", False),
+        ("fish", b"- cmd: git status\n", True),
+        ("fish", b"- cmd: a\\nb\n", False),
+    ],
+)
+def test_what_does_not_stand_in_a_history_just_so_is_known(kind: str, line: bytes, as_written: bool) -> None:
+    found, told = formats.entries(kind, line)
+    assert told is as_written
+    if told:
+        assert all(command.encode() in line for _, command, _, _ in found)
