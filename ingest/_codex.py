@@ -26,6 +26,7 @@ from ingest import _codex_vocabulary as known
 from ingest import rawfiles, records
 from ingest.agentcalls import command_text
 from ingest.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
+from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
@@ -44,6 +45,10 @@ def read(path: str) -> Reading:
         return whole(path, _document, FOREIGN)
     if path.endswith(".sqlite"):
         return state.read(path)
+    if is_history(NAME, path):
+        from ingest import _history_read
+
+        return _history_read.read(NAME, path)
     return lines(path, _pass_over if basename(path) == names.FILE else _take, FOREIGN)
 
 

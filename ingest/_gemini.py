@@ -13,14 +13,18 @@ import contextlib
 import hashlib
 import json
 from os.path import basename, dirname, join
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
 from core.text import clean, one_line
 from ingest import agentcalls, rawfiles, records
+from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAME = "gemini"
 FOREIGN = "not a Gemini CLI session"
@@ -66,6 +70,13 @@ def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if path.endswith(".jsonl"):
         return lines(path, _journal, FOREIGN)
+    if is_history(NAME, path):
+        from ingest import _history_read
+
+        folder = dirname(path)
+        return _history_read.read(
+            NAME, path, lambda later: _project(join(folder, "chats", ""), basename(folder), later)
+        )
     return whole(path, _document, FOREIGN)
 
 
@@ -183,7 +194,8 @@ class _State:
         session.records = len(self._seen)
         session.seen(moment(metadata.get("startTime")))
         session.title = string(metadata.get("summary"))
-        session.cwd = _project(path, string(metadata.get("projectHash")))
+        later: list[Callable[[], None]] = []
+        session.cwd = _project(path, string(metadata.get("projectHash")), later)
         if metadata.get("kind") == "subagent":
             session.parent = one_line(basename(dirname(path)), 500)
             if session.parent == "chats":
@@ -194,6 +206,7 @@ class _State:
             except BROKEN as error:
                 self._reading.broken(error, self._line)
         self._reading.parts[session.unit] = session
+        rawfiles.keep_with(self._reading, later)
 
     def _message(self, session: Session, name: str, message: dict[str, Any]) -> None:
         for field in sorted(message.keys() - _MESSAGE):
@@ -321,8 +334,11 @@ def _printed(output: str) -> str:
     return rest[: rest.rfind("\nExit Code: ")].replace("\nError: (none)", "")
 
 
-def _project(path: str, digest: str) -> str:
-    """The project's folder, from what lies beside the sessions: its marker, or the registry of names; or ""."""
+def _project(path: str, digest: str, later: list[Callable[[], None]]) -> str:
+    """The project's folder, from what lies beside the sessions: its marker, or the registry of names; or "".
+
+    ``later`` takes what has the archive keep that.
+    """
     chats = dirname(path)
     while chats and basename(chats) != "chats" and dirname(chats) != chats:
         chats = dirname(chats)
@@ -330,18 +346,18 @@ def _project(path: str, digest: str) -> str:
     if basename(chats) != "chats":
         return ""
     try:
-        return rawfiles.load(join(folder, ".project_root"), 65536).decode("utf-8", "replace").strip()
+        return rawfiles.load(join(folder, ".project_root"), 65536, later=later).decode("utf-8", "replace").strip()
     except OSError:
-        known = _registry(join(dirname(dirname(folder)), "projects.json"))
+        known = _registry(join(dirname(dirname(folder)), "projects.json"), later)
     for place, slug in known.items():
         if slug == basename(folder) or hashlib.sha256(place.encode("utf-8", "replace")).hexdigest() == digest:
             return place
     return ""
 
 
-def _registry(path: str) -> dict[str, str]:
+def _registry(path: str, later: list[Callable[[], None]]) -> dict[str, str]:
     try:
-        found = mapping(mapping(json.loads(rawfiles.load(path, 16 * 1024 * 1024))).get("projects"))
+        found = mapping(mapping(json.loads(rawfiles.load(path, 16 * 1024 * 1024, later=later))).get("projects"))
     except (OSError, ValueError, RecursionError):
         return {}
     return {place: slug for place, slug in sorted(found.items()) if type(slug) is str}

@@ -13,6 +13,7 @@ from core.document import render
 from core.home import Home
 from ingest import names, sessions
 from ingest.corpus import Corpus
+from ingest.histories import is_history
 from ingest.ledger import Ledger
 from ingest.state import FileRow, UnitRow
 from ingest.units import is_agent
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
             members: Iterable[tuple[str, Iterable[str]]] = ...,
             links: Iterable[tuple[str, str]] = ...,
             gone: Iterable[str] = ...,
+            left: Iterable[tuple[str, str]] = ...,
         ) -> None: ...
 
 
@@ -49,6 +51,8 @@ _BATCH = 128
 # Files of many units (databases, histories) that are kept in memory while late units are composed.
 _HELD = 4
 _KEPT = "its document is kept"
+# Prompts alone are fewer records than any transcript: see ``ingest.histories``.
+_PARTIAL = 1 << 31
 
 
 class Normaliser:
@@ -104,7 +108,10 @@ class Normaliser:
         self._changed_units: dict[str, UnitRow] = {}
         self._changed_links: dict[str, str] = {}
         self._gone: set[str] = set()
+        self._left: list[tuple[str, str]] = []
         self._done = 0
+        if keeping.transcripts is not None:
+            keeping.transcripts.units, keeping.transcripts.members = self._units, self._members
 
     def go(self, new: list[SourceFile], readable: set[str], *, verify: bool) -> None:
         """Normalise ``new``; restore documents that are missing or, with ``verify``, not as they were written."""
@@ -121,10 +128,12 @@ class Normaliser:
 
     def _read(self, new: list[SourceFile]) -> None:
         groups: dict[str, list[str]] = {}
+        alone = {file.path for file in new if is_history(self._source.NAME, file.path)}
         for file in new:
-            groups.setdefault(self._peek(file.path), []).append(file.path)
-        # Sessions before the agents they started: an agent's document says what its parent asked for.
-        for key in sorted(groups, key=lambda key: (is_agent(key), key)):
+            groups.setdefault(file.path if file.path in alone else self._peek(file.path), []).append(file.path)
+        # Sessions before the agents they started: an agent's document says what its parent asked for. Histories come
+        # last: what has a transcript is told by that.
+        for key in sorted(groups, key=lambda key: (key in alone, is_agent(key), key)):
             self._group(groups[key], len(new))
             if len(self._rows) + len(self._changed_units) >= _BATCH:
                 self._save()
@@ -145,6 +154,7 @@ class Normaliser:
             for reading in self._stream(path):
                 self._keeping.remove(reading)
                 for unit, part in reading.hand_over().items():
+                    self._leave_histories(unit, part)
                     self._members.setdefault(unit, set()).add(path)
                     parts.setdefault(unit, []).append((part, reading.mtime_ns))
                     versions.add(getattr(part, "version", ""))
@@ -177,6 +187,15 @@ class Normaliser:
             self._waiting = [reading for reading in self._waiting if not self._settled(reading)]
             for reading in settled:
                 self._row(reading)
+
+    def _leave_histories(self, unit: str, part: Any) -> None:
+        """Let a session that has a transcript now be made of that alone."""
+        if getattr(part, "partial", False):
+            return
+        for path in [path for path in self._members.get(unit, ()) if is_history(self._source.NAME, path)]:
+            self._members[unit].discard(path)
+            self._owned[path].discard(unit)
+            self._left.append((unit, path))
 
     def _at_once(self, path: str) -> list[Reading]:
         return [self._source.read(path)]
@@ -238,6 +257,8 @@ class Normaliser:
             return
         self._outcome[unit] = _DOCUMENT
         records = _distinct(parts)
+        if all(getattr(part, "partial", False) for part in parts):
+            records -= _PARTIAL
         shorter = known is not None and records < known.records and not (complete and self._stale)
         if known is not None and shorter and self._corpus.digest(known.name):
             # The longest copy is gone, or was cut short where it stood: neither may take what it said along.
@@ -339,7 +360,9 @@ class Normaliser:
             [(row.path, self._owned.get(row.path, ())) for row in self._rows],
             self._changed_links.items(),
             self._gone,
+            self._left,
         )
+        self._left = []
         self._rows = []
         self._changed_units = {}
         self._changed_links = {}
@@ -368,6 +391,8 @@ def notes(reading: Reading) -> str | None:
         said["recovered"] = reading.recovered
     if reading.redacted:
         said["redacted"] = reading.redacted
+    if reading.dropped:
+        said["dropped"] = reading.dropped
     if reading.marks:
         said["marks"] = reading.marks
     if reading.failed_reasons and reading.failed is None:

@@ -14,10 +14,10 @@ from os.path import expanduser, isdir, join
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from core.document import Document, Failure
     from core.home import Home
-    from ingest._claude_events import Part
     from ingest.files import SourceFile
     from ingest.reading import Reading
     from ingest.state import FileRow
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NAME = "claude"
 COLLECTION = "brain"
 
-_NOT_TRANSCRIPTS = {"history.jsonl": "prompt history", "journal.jsonl": "workflow journal"}
+_NOT_TRANSCRIPTS = {"journal.jsonl": "workflow journal"}
 _NOT_FOLDERS = {"memory": "memory folder", "tool-results": "tool result"}
 
 
@@ -54,11 +54,15 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
     """Every ``*.jsonl`` below the roots, sorted by path, whatever the layout; folders' symbolic links not followed.
 
+    The history of prompts is among them, also where it lies beside the roots.
+
     Files that cannot be transcripts are listed too, with the reason in ``skip``.
     """
     from ingest.files import walk
+    from ingest.histories import above
 
-    return walk(roots, ".jsonl", _NOT_TRANSCRIPTS, _NOT_FOLDERS)
+    places = list(roots)
+    return walk([*places, *above(NAME, places)], ".jsonl", _NOT_TRANSCRIPTS, _NOT_FOLDERS)
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
@@ -108,26 +112,38 @@ def peek(path: str) -> str:
 
 def read(path: str) -> Reading:
     """One file as slim events by unit, and the account of what was not kept."""
+    from ingest.histories import is_history
+
+    if is_history(NAME, path):
+        from ingest._history_read import read as read_history
+
+        return read_history(NAME, path)
     from ingest._claude_read import read as read_file
 
     return read_file(path)
 
 
-def compose(unit: str, parts: list[Part], link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
+def compose(unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
     """(frontmatter, body) of one unit from all its copies, or the reason why it makes no document.
 
     ``link``: agent type and task, tab-separated, as the parent's call has them; ``mtime_ns`` dates a unit that has
     no timestamps. The result depends on the set of ``parts`` alone, not on their order.
     """
+    if _is_partial(parts):
+        from ingest.sessions import compose as session
+
+        return session(unit, parts, link, mtime_ns)
     from ingest._claude_document import compose as document
 
     return document(unit, parts, link, mtime_ns)
 
 
-def links(unit: str, parts: list[Part]) -> dict[str, str]:
+def links(unit: str, parts: list[Any]) -> dict[str, str]:
     """Unit of each subagent that this unit started → its link: agent type and task, tab-separated."""
     from ingest.units import split_key, unit_key
 
+    if _is_partial(parts):
+        return {}
     session = split_key(unit)[0]
     found: dict[str, str] = {}
     for part in sorted(parts, key=lambda part: (len(part.uuids), part.digest)):
@@ -135,3 +151,8 @@ def links(unit: str, parts: list[Part]) -> dict[str, str]:
             if not agent.startswith("call "):
                 found[unit_key(session, agent)] = link
     return found
+
+
+def _is_partial(parts: list[Any]) -> bool:
+    """Whether all that is known of a unit is what was typed: a transcript and a history never make one together."""
+    return bool(parts) and all(getattr(part, "partial", False) for part in parts)

@@ -21,8 +21,6 @@ COLLECTION = "brain"
 PREFIX = "codex__"
 SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
 
-_NOT_TRANSCRIPTS = {"history.jsonl": "prompt history"}
-
 
 def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
     """The folders where this machine keeps transcripts, those that exist."""
@@ -34,15 +32,17 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
     """Every transcript below the roots, sorted by path; not a compressed one whose plain form lies beside it.
 
-    The index and the database that name the sessions are among them, also where they lie above the roots.
+    The index and the database that name the sessions are among them, and the history of prompts, also where they lie
+    above the roots.
     """
     from ingest._codex_names import above
     from ingest.databases import with_logs
     from ingest.files import walk
+    from ingest.histories import above as histories
 
     places = list(roots)
-    indexes = [index for place in places for index in above(place)]
-    files = list(with_logs(walk([*places, *indexes], _is_wanted, _NOT_TRANSCRIPTS, {})))
+    beside = [index for place in places for index in above(place)] + histories(NAME, places)
+    files = list(with_logs(walk([*places, *beside], _is_wanted, {}, {})))
     there = {file.path for file in files}
     for file in files:
         if not file.skip and file.path.endswith(".zst") and file.path.removesuffix(".zst") in there:

@@ -90,7 +90,7 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     shelf = Shelf(reading, kept, lambda lines: _parts(path, lines, take))
     try:
         if kept is not None and kept.shelved(path) is not None:
-            with _restored(reading) as connection:
+            with shelved(reading) as connection:
                 yield from _whole(connection, take, reading, shelf)
             return
         reading.size, reading.mtime_ns, reading.inode = look(path)
@@ -137,7 +137,8 @@ def _date(reading: Reading) -> None:
 
 
 @contextlib.contextmanager
-def _restored(reading: Reading) -> Iterator[apsw.Connection]:
+def shelved(reading: Reading) -> Iterator[apsw.Connection]:
+    """A database of the rows that the archive has of a file. Raises OSError."""
     from ingest.rawfiles import RawFile
     from ingest.rows import restored
 

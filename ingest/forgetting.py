@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from ingest.histories import is_history
 from ingest.keeping import FORGOTTEN
 from ingest.names import stem
 from ingest.state import FILE, State
@@ -59,7 +60,9 @@ def look(home: Home, source: str, marks: Collection[str]) -> Held:
         path = entry.path
         if entry.version == archive.BESIDE or path in held.files:
             continue
-        if basename(path).split(".")[0] in stems or (path not in known and _holds(home, source, entry, marks)):
+        # A history may still have prompts of a session that its transcript tells by now.
+        is_open = path not in known or is_history(source, path)
+        if basename(path).split(".")[0] in stems or (is_open and _holds(home, source, entry, marks)):
             held.files.add(path)
     for files in _beside(home, source, held.files).values():
         held.beside |= files

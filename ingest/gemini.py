@@ -22,7 +22,6 @@ PREFIX = "gemini__"
 SUFFIXES = (".json", ".jsonl")
 
 _NOT_SESSIONS = {
-    "logs.json": "prompt history",
     "projects.json": "names of projects",
     "settings.json": "settings",
     "state.json": "settings",
@@ -41,7 +40,7 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every session below the roots, sorted by path."""
+    """Every session below the roots, and each project's history of prompts, sorted by path."""
     from os.path import basename
 
     from ingest.files import walk

@@ -13,6 +13,7 @@ from core.home import Home
 from core.tombstones import Tombstones
 from core.version import REDACTION
 from ingest.exclusions import Rules
+from ingest.histories import HISTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from ingest.archive import Entry
     from ingest.files import SourceFile
+    from ingest.histories import Transcripts
     from ingest.reading import Reading
     from ingest.recording import Archive, Recorder
 
@@ -69,6 +71,7 @@ class Keeping:
         "_source",
         "from_archive",
         "rules",
+        "transcripts",
     )
 
     def __init__(self, home: Home, source: str, *, from_archive: bool = False) -> None:
@@ -84,6 +87,8 @@ class Keeping:
         self._forgotten = Tombstones(home)
         self.rules = Rules(home)
         self.from_archive = from_archive
+        self.transcripts: Transcripts | None = None
+        """What tells sessions of which histories have the prompts, for a run to say."""
 
     def mark(self) -> str:
         """Changes when files have to be read again: they are not in the archive, or other ones are excluded."""
@@ -225,6 +230,9 @@ class Keeping:
     def _withheld(self, unit: str, reading: Reading) -> str:
         if self.forgot(unit):
             return FORGOTTEN
+        is_partial = getattr(reading.parts[unit], "partial", False)
+        if is_partial and self.transcripts is not None and self.transcripts.tells(unit):
+            return HISTORY
         project = getattr(reading.parts[unit], "cwd", "")
         return self.rules.excluded(reading.path, project if isinstance(project, str) else "")
 

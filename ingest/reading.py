@@ -40,6 +40,7 @@ class Reading:
     was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what was not
     understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
     ``marks``: what the file says of sessions that lie elsewhere, as digests (``ingest._codex_state``);
+    ``dropped``: records that are left out, by reason;
     ``failures`` holds the first of ``failed_reasons``; ``stays``: there was more of it, and the archive keeps that;
     ``taken``: the units whose parts were handed over; ``withheld``: why others of them were left out.
     """
@@ -47,6 +48,7 @@ class Reading:
     __slots__ = (
         "consumed",
         "digest",
+        "dropped",
         "failed",
         "failed_reasons",
         "failures",
@@ -81,6 +83,7 @@ class Reading:
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
         self.marks: dict[str, str] = {}
+        self.dropped: dict[str, int] = {}
         self.consumed = self.size = self.mtime_ns = self.inode = 0
         self.digest = ""
 

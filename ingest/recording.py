@@ -226,10 +226,14 @@ class Recorder:
         self._archive.settle()
         return self._archive.folder
 
-    def piece(self, data: bytes) -> None:
-        """A part of the file that is an object by itself, in whole lines; pieces that it had and are not given go."""
+    def in_pieces(self) -> None:
+        """The file is what ``piece`` is given: pieces that it had and are not given go, though it were all of them."""
         self._grows = False
         self._pieces = True
+
+    def piece(self, data: bytes) -> None:
+        """A part of the file that is an object by itself, in whole lines."""
+        self.in_pieces()
         self.length += len(data)
         self.records += data.count(b"\n")
         self._hash.update(data)

@@ -9,6 +9,7 @@ from os.path import abspath
 from typing import TYPE_CHECKING, Any
 
 from ingest import run, sources
+from ingest.histories import Transcripts, is_history
 from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.shadow import Shadow
@@ -56,12 +57,17 @@ def rehearse(
     changed: set[str] = set()
     paths: list[str] = []
     keeping = Keeping(home, source_name)  # of which nothing is asked but what it withholds
+    keeping.transcripts = transcripts = Transcripts(source_name, files, rows)
+    members: dict[str, set[str]] = {}
+    transcripts.units, transcripts.members = units, members
+    new.sort(key=lambda file: is_history(source_name, file.path))
     for number, file in enumerate(new, 1):
         reading = source.read(file.path)
         keeping.withhold(reading)
         ledger.bytes += reading.consumed
         for unit in reading.parts:
             (changed if unit in units else fresh).add(unit)
+            members.setdefault(unit, set()).add(file.path)
         if reading.parts and len(paths) < _SHOWN:
             paths.append(file.path)
         ledger.account(_row(reading), fresh=True)

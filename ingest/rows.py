@@ -120,6 +120,8 @@ class Shelf:
     ) -> None:
         self.tables: Tables = {}
         """What is read of the database, for whoever reads it to say."""
+        self.lets_go: Callable[[str], bool] = lambda _: False
+        """Whether a unit that is not read any more goes from the archive as well."""
         self._reading = reading
         self._keeping = keeping
         self._parts = parts
@@ -171,6 +173,12 @@ class Shelf:
             for unit, rows in groups:
                 self.put(unit, self.open(rows))
 
+    def tidy(self) -> None:
+        """Have what is let go leave the archive, also where nothing else is put there."""
+        if self._keeping is not None and self._recorder is None:
+            recorder = self._opened(self._keeping)
+            self._recorder = recorder if recorder is not None and recorder.before is not None else None
+
     def finish(self) -> None:
         """The database was read to its end. Raises OSError and apsw.Error."""
         keeping, loose = self._keeping, self._loose
@@ -181,8 +189,9 @@ class Shelf:
         recorder = self._recorder
         if recorder is None or keeping is None:
             return
+        recorder.in_pieces()
         for unit, held in self._before.items():
-            if unit and unit not in self._made and not keeping.forgot(unit):
+            if unit and unit not in self._made and not keeping.forgot(unit) and not self.lets_go(unit):
                 for segment, _ in held:
                     recorder.piece(self._again(recorder, segment))
         if self._loose and whole:  # whose they are is not certain: they go with whichever unit is forgotten

@@ -14,6 +14,7 @@ from core.errors import BrainError
 from core.home import Home
 from core.locks import FileLock
 from ingest import pulse, sources
+from ingest.histories import Transcripts, is_history
 from ingest.keeping import Keeping
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.rawfiles import kept_by
@@ -81,6 +82,7 @@ def run(
             rows = [] if from_archive else vanished(files, known, places, ledger)
             if rows:
                 state.save(source_name, files=rows)
+            keeping.transcripts = Transcripts(source_name, files, known)
             if new or _damaged(home, source.COLLECTION, state, source_name, trust_stat):
                 from ingest._normalise import Normaliser
 
@@ -98,7 +100,7 @@ def run(
         ledger.write(home)
         if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
             is_restless = getattr(source, "is_restless", lambda _: False)
-            calm = [file for file in files if not is_restless(file.path)]
+            calm = [file for file in files if not (is_restless(file.path) or is_history(source_name, file.path))]
             pulse.write(home, source_name, own_places, calm, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
     return ledger
 
@@ -116,7 +118,8 @@ def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
         known = known_files(home, name)
         new = source.pending(source.discover(standing(source, home)), known, trust_stat=True)
         # An unreadable file is tried again by every run; it waits only if it is not what it was.
-        found[name] = sum(not _same(file, known.get(file.path)) for file in new)
+        # A history grows with each prompt, which its transcript tells: that is no news.
+        found[name] = sum(not (_same(file, known.get(file.path)) or is_history(name, file.path)) for file in new)
     return found
 
 

@@ -51,7 +51,7 @@ class Session:
     ``removed``: those of them that were taken back. ``first``/``last``: bounds of the conversation, as
     ``ingest.values.instant`` gives them. ``title`` is a person's or a machine's, ``task`` what a subagent was asked
     for; ``extra`` holds fields of this source, in their order. ``rank`` tells kinds of places apart of which one knows
-    more of a session than another (``ingest._cursor_copies``).
+    more of a session than another (``ingest._cursor_copies``). ``partial``: there is no transcript, but what was typed.
     """
 
     __slots__ = (
@@ -67,6 +67,7 @@ class Session:
         "last",
         "models",
         "parent",
+        "partial",
         "rank",
         "records",
         "removed",
@@ -94,6 +95,7 @@ class Session:
         self.models: set[str] = set()
         self.tokens: dict[str, int] = {}
         self.extra: dict[str, object] = {}
+        self.partial = False
         self._window = Window(MAX_DOCUMENT)
 
     @property

@@ -10,6 +10,7 @@ from os.path import dirname, join
 from typing import TYPE_CHECKING
 
 from ingest import databases, rows
+from ingest.histories import is_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +26,7 @@ def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] |
 
     None where the file cannot be taken apart: it goes as a whole.
     """
-    if path.endswith(databases.SUFFIXES):
+    if path.endswith(databases.SUFFIXES) or is_history(source, path):
         return [(rows.unit_of(data), data)]
     if source == "shell":
         from ingest import _shell
@@ -40,7 +41,7 @@ def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] |
 
 def is_one(source: str, path: str) -> bool:
     """Whether a file's pieces are told of all of its objects together: whose a line is may stand in an earlier one."""
-    return source in _IN_LINES and not path.endswith(databases.SUFFIXES)
+    return source in _IN_LINES and not path.endswith(databases.SUFFIXES) and not is_history(source, path)
 
 
 def owners(source: str, path: str, data: bytes, test: Callable[[bytes], bool]) -> set[str] | None:

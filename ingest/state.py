@@ -254,8 +254,12 @@ class State:
         members: Iterable[tuple[str, Iterable[str]]] = (),
         links: Iterable[tuple[str, str]] = (),
         gone: Iterable[str] = (),
+        left: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """Write a batch: rows replaced, ``members`` (path, its units) replaced path by path, units ``gone`` dropped."""
+        """Write a batch: rows replaced, ``members`` (path, its units) replaced path by path, units ``gone`` dropped.
+
+        ``left``: (unit, path) of members that are none any more.
+        """
         encode = os.fsencode
         execute = self._connection.executemany
         with self._connection:
@@ -289,6 +293,10 @@ class State:
             )
             execute("insert or replace into links values(?, ?, ?)", [(source, unit, link) for unit, link in links])
             execute("delete from units where source = ? and unit = ?", [(source, unit) for unit in gone])
+            execute(
+                "delete from members where source = ? and unit = ? and path = ?",
+                [(source, unit, encode(path)) for unit, path in left],
+            )
 
 
 def known(home: Home, source: str) -> dict[str, FileRow]:

@@ -40,6 +40,7 @@ def expiring(
     Files of which no document is made (empty, forgotten, excluded) do not count. Raises OSError and apsw.Error.
     """
     from ingest import archive, claude
+    from ingest.histories import is_history
     from ingest.state import known
 
     instant = time.time() if now is None else now
@@ -51,7 +52,7 @@ def expiring(
     unarchived: list[float] = []
     for root, days in periods.items():
         for file in claude.discover([root]):
-            if file.skip or not file.size or file.path in passed_over:
+            if file.skip or not file.size or file.path in passed_over or is_history(claude.NAME, file.path):
                 continue
             goes = file.mtime_ns / 1e9 + days * _DAY_S
             if goes > instant + within_days * _DAY_S:

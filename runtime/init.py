@@ -111,11 +111,13 @@ def _write_config(home: Home) -> bool:
 def _sessions(home: Home, folder: str | None) -> int:
     """How many transcripts there are to index, Claude Code's subagents' not counted."""
     from ingest import sources
+    from ingest.histories import is_history
 
     found: list[SourceFile] = []
     for name in (_SOURCE,) if folder else sources.present(home):
         source = sources.module(name)
-        found += source.discover([folder] if folder else source.default_roots(home))
+        files = source.discover([folder] if folder else source.default_roots(home))
+        found += [file for file in files if not is_history(name, file.path)]
     return sum(not file.skip and not basename(file.path).startswith("agent-") for file in found)
 
 

@@ -130,7 +130,7 @@ def test_a_transcript_stands_for_what_it_became(home: Home, transcripts: Path) -
 
 def test_a_transcript_that_made_no_document_says_why(home: Home, transcripts: Path, tmp_path: Path) -> None:
     assert "makes no document: empty" in not_indexed(home, str(transcripts / "empty.jsonl"))[0]
-    assert "left out: prompt history" in not_indexed(home, str(transcripts / "history.jsonl"))[0]
+    assert "makes no document: prompt history" in not_indexed(home, str(transcripts / "history.jsonl"))[0]
     (transcripts / "new.jsonl").write_text(record("x", "words"))
     assert not_indexed(home, str(transcripts / "new.jsonl")) == (
         "the transcript is on disk and has not been read yet",

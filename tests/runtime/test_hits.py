@@ -145,6 +145,7 @@ def test_patterns_in_a_name_are_letters(shelf: Shelf) -> None:
         ({"source": "claude", "session_id": "agent-1", "parent": "5f0c-2a"}, "claude --resume 5f0c-2a"),
         ({"source": "claude", "session_id": 42}, "claude --resume 42"),
         ({"source": "codex", "session_id": "5f0c"}, "codex resume 5f0c"),
+        ({"source": "codex", "session_id": "5f0c", "partial": True}, None),
         ({"source": "opencode", "session_id": "ses_1", "parent": "ses_0"}, "opencode --session ses_0"),
         ({"source": "note", "session_id": "5f0c"}, None),
         ({"source": "cursor", "session_id": "5f0c"}, None),
