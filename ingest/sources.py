@@ -32,10 +32,12 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("", "~/Library/Application Support", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
         ("XDG_CONFIG_HOME", "~/.config", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
         ("APPDATA", "", ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")),
-        ("", "~/.cursor", ("projects", "chats")),
-        # The agent in the terminal keeps its chats, and they alone, with its settings (rimio-ai/rimz pull request 399).
-        ("CURSOR_CONFIG_DIR", "", ("chats",)),
-        ("XDG_CONFIG_HOME", "~/.config", ("cursor/chats",)),
+        # What an editor asks of `cursor-agent acp` lies apart, in the same form (tiann/hapi pull request 844).
+        ("", "~/.cursor", ("projects", "chats", "acp-sessions")),
+        # The agent in the terminal keeps its chats, and they alone, with its settings (rimio-ai/rimz pull request 399;
+        # with a capital letter chenhg5/cc-connect pull request 1232).
+        ("CURSOR_CONFIG_DIR", "", ("chats", "acp-sessions")),
+        ("XDG_CONFIG_HOME", "~/.config", ("cursor/chats", "cursor/acp-sessions", "Cursor/chats")),
     ),
     "opencode": (
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +153,18 @@ def test_what_the_editor_asks_after_a_task_is_nobodys_words(home: Home, tmp_path
     meta, body = document(home)
     assert (meta["turns"], meta["title"]) == (2, "Why?")
     assert body == "# Why?\n\n## [1] user\n\nWhy?\n\n## [2] assistant · 2026-04-28 09:14\n\nSo.\n"
+
+
+def test_what_an_editor_asks_of_the_agent_lies_in_a_folder_of_its_own(home: Home) -> None:
+    folder = Path(os.environ["HOME"]) / ".cursor/acp-sessions/a1"
+    store = Store(folder)
+    turns = field(8, store.put(field(1, field(1, store.put(field(1, b"Where is the walrus?"))))))
+    store.close(store.list(asked("Where is the walrus?"), answered("On the ice.")) + turns, name="New Agent")
+    (folder / "meta.json").write_text(json.dumps({"schemaVersion": 1, "cwd": "/home/me/shop", "title": "The walrus"}))
+    (folder.parent / "probe").mkdir()
+    (folder.parent / "probe/meta.json").write_text(json.dumps({"schemaVersion": 1, "cwd": "/home/me/shop"}))
+    ledger = run(home, "cursor", trust_stat=True)
+    assert (ledger.ingested, ledger.documents, ledger.failed_files, ledger.unknown) == (1, 1, 0, {})
+    meta, body = document(home)
+    assert (meta["title"], meta["project"], meta["turns"]) == ("The walrus", "/home/me/shop", 2)
+    assert "On the ice." in body
