@@ -18,6 +18,7 @@ from ingest import _copilot_legacy as legacy
 from ingest import rawfiles, records
 from ingest.copilot import ABOUT
 from ingest.events import PROMPT, TEXT
+from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
@@ -116,6 +117,10 @@ _ANSWERED = ("User selected: ", "User responded: ", "User answered: ")
 
 def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    if is_history(NAME, path):
+        from ingest import _history_store
+
+        return _history_store.read(path)
     if path.endswith(".json"):
         return whole(path, _document, FOREIGN)
     return lines(path, _take, FOREIGN)

@@ -187,13 +187,18 @@ def _take(source: str, reading: Reading, prompts: Iterable[Prompt]) -> None:
         session.records += 1
         session.seen(prompt.at)
         session.cwd = session.cwd or redact(prompt.project, reading.redacted)
-        text = redact(prompt.text, reading.redacted).strip()
-        if text.startswith("!") and text[1:].strip():
-            session.command(f"! {text[1:].strip()}", prompt.at)
-        elif _COMMAND.match(text):
-            session.command(text, prompt.at)
-        else:
-            session.prompt(text, prompt.at)
+        typed(session, redact(prompt.text, reading.redacted), prompt.at)
+
+
+def typed(session: Session, text: str, at: str) -> None:
+    """Add what a person typed: a prompt, or a command of the tool's or of the shell."""
+    text = text.strip()
+    if text.startswith("!") and text[1:].strip():
+        session.command(f"! {text[1:].strip()}", at)
+    elif _COMMAND.match(text):
+        session.command(text, at)
+    else:
+        session.prompt(text, at)
 
 
 def _held(connection: Any) -> Iterator[Prompt]:

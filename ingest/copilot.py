@@ -23,6 +23,9 @@ COLLECTION = "brain"
 PREFIX = "copilot__"
 SUFFIXES = (".jsonl", ".json")
 
+# What the tool makes of its transcripts, and keeps when they are gone.
+STORE = "session-store.db"
+
 # Beside the events: what the session is called, and where it ran.
 ABOUT = "workspace.yaml"
 
@@ -37,13 +40,20 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every session below the roots, sorted by path, each as new as what its folder says of it."""
+    """Every session below the roots, sorted by path, each as new as what its folder says of it.
+
+    The database of all sessions is among them, also where it lies beside the roots.
+    """
     import os
     from os.path import basename, dirname
 
+    from ingest.databases import with_logs
     from ingest.files import walk
+    from ingest.histories import above
 
-    files = [file for file in walk(roots, SUFFIXES, {}, _NOT_FOLDERS) if _is_session(file.path)]
+    places = list(roots)
+    found = walk([*places, *above(NAME, places)], (*SUFFIXES, STORE), {}, _NOT_FOLDERS)
+    files = list(with_logs([file for file in found if _is_session(file.path)]))
     taken_over = {_session(file.path) for file in files if file.path.endswith(".jsonl")}
     for file in files:
         if file.skip:
@@ -58,7 +68,7 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
 
 def _is_session(path: str) -> bool:
     """Whether a file may be a session: of documents only those that lie, or are called, as sessions were."""
-    return path.endswith(".jsonl") or "/history-session-state/" in path or "/session_" in path
+    return path.endswith((".jsonl", f"/{STORE}")) or "/history-session-state/" in path or "/session_" in path
 
 
 def _session(path: str) -> str:

@@ -1,6 +1,7 @@
 """Histories of prompts, which tools keep for their arrow keys: all there is of a session whose transcript is gone.
 
-Codex's ``history.jsonl``, Claude Code's, and Gemini CLI's ``logs.json`` name the session of each prompt. A session that
+Codex's ``history.jsonl``, Claude Code's, and Gemini CLI's ``logs.json`` name the session of each prompt; the database
+that Copilot CLI makes of its transcripts (``session-store.db``) has the answers as well. A session that
 has a transcript of its own, or had one that is known, is told by that and never by its prompts as well. What is in them
 is read in ``ingest._history_read``.
 """
@@ -23,11 +24,14 @@ HISTORY = "prompt history"
 PLACES = {
     "claude": ("history.jsonl", ("projects",)),
     "codex": ("history.jsonl", ("sessions", "archived_sessions")),
+    "copilot": ("session-store.db", ("session-state", "history-session-state")),
     "gemini": ("logs.json", ("chats",)),
 }
 _UUID = 36
 # Of a session's id so much stands in the names of Gemini's transcripts.
 _SHORT = 8
+# What Copilot CLI calls a transcript in a session's folder.
+_EVENTS = "events"
 
 
 def is_history(source: str, path: str) -> bool:
@@ -54,7 +58,9 @@ def names(paths: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for path in paths:
         stem = basename(path).partition(".")[0]
-        found.update((stem, stem[-_UUID:], stem.rpartition("-")[2]))
+        found.update((stem, stem[-_UUID:], stem.rpartition("-")[2], stem.removeprefix("session_").rpartition("_")[0]))
+        if stem == _EVENTS:
+            found.add(basename(dirname(path)))
     return found
 
 

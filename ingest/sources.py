@@ -21,7 +21,7 @@ _AMP_IN_EDITORS = tuple(
 # The vendors' own documentation and sources name them; Claude Code's need more than a table: ``ingest.claude``.
 PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "claude": (),
-    "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions")),),
+    "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions", "history.jsonl")),),
     "pi": (("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)), ("PI_CODING_AGENT_SESSION_DIR", "", ())),
     "gemini": (
         ("", "~/.gemini", ("tmp",)),
@@ -45,7 +45,7 @@ PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode-*.db",)),
         ("OPENCODE_DB", "", ()),
     ),
-    "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state")),),
+    "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state", "session-store.db")),),
     "amp": (
         ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
         ("XDG_CONFIG_HOME", "~/.config", _AMP_IN_EDITORS),

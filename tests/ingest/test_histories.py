@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import apsw
 import pytest
 
 from core import config
@@ -22,7 +24,7 @@ from ingest.run import run, waiting
 from runtime import forget
 from runtime.export import Selection
 from runtime.indexing import index
-from tests.ingest import test_codex, test_gemini
+from tests.ingest import test_codex, test_copilot, test_gemini
 from tests.ingest.transcripts import Script, corpus, save, text
 
 HERE, GONE, AWAY = (f"0199abc{digit}-0000-7000-8000-00000000000{digit}" for digit in "123")
@@ -59,6 +61,30 @@ def _gemini(path: Path, session: str) -> None:
 def _claude(path: Path, session: str) -> None:
     script = Script(session)
     save(path, script.user(f"Told by {session}?"), script.assistant(text("Yes.")))
+
+
+def _copilot(path: Path, session: str) -> None:
+    opening = {**test_copilot.START, "sessionId": session}
+    test_copilot.events(path, ("session.start", opening), ("user.message", {"content": f"Told by {session}?"}))
+
+
+def _store(path: Path, said: list[Said]) -> None:
+    path.unlink(missing_ok=True)
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "create table sessions(id text primary key, cwd text, repository text, branch text, summary text,"
+        " created_at text, updated_at text); create table turns(id integer primary key, session_id text,"
+        " turn_index int, user_message text, assistant_response text, timestamp text)"
+    ).fetchall()
+    for number, (session, typed, at) in enumerate(said):
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
+        row = (session, "/home/me/shop", None, "main", None, stamp, stamp)
+        connection.execute("insert or ignore into sessions values(?, ?, ?, ?, ?, ?, ?)", row)
+        answer = "On the ice." if "seal" in typed else None
+        connection.execute(
+            "insert into turns values(?, ?, ?, ?, ?, ?)", (number, session, number, typed, answer, stamp)
+        )
+    connection.close()
 
 
 KINDS = [
@@ -104,6 +130,16 @@ KINDS = [
         "",
         "/home/me/shop",
     ),
+    Kind(
+        "copilot",
+        "session-state",
+        "session-store.db",
+        "session-state/{}/events.jsonl",
+        _copilot,
+        lambda said: {},
+        "copilot__",
+        "/home/me/shop",
+    ),
 ]
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.source)
 
@@ -122,6 +158,9 @@ class Tool:
 
     def type(self, *said: Said) -> None:
         self.said += said
+        if self.kind.history.endswith(".db"):
+            _store(self.folder / self.kind.history, self.said)
+            return
         entries = [self.kind.entry(each) for each in self.said]
         whole = json.dumps(entries, indent=2)
         lines = "".join(json.dumps(entry) + "\n" for entry in entries)
@@ -168,7 +207,9 @@ def test_a_session_without_a_transcript_is_told_by_its_prompts_and_one_with_is_n
     meta, body = split(held[tool.name(GONE)].decode())
     expected = {"session_id": GONE, "source": kind.source, "partial": True, "date": "2026-04-28T10:00:00Z"}
     assert expected.items() <= meta.items()
-    assert (meta["ended"], meta.get("project"), meta["turns"]) == ("2026-04-28T12:00:00Z", kind.project, 3)
+    answered = kind.source == "copilot"
+    assert (meta["ended"], meta.get("project"), meta["turns"]) == ("2026-04-28T12:00:00Z", kind.project, 3 + answered)
+    assert ("On the ice." in body) == answered
     assert meta["title"] == "Where is the walrus? [redacted:github]"
     assert "- /compact" in body
     assert "the other" not in body
@@ -276,9 +317,11 @@ def test_histories_are_looked_for_where_the_tools_keep_them_and_are_no_news(home
     for folder, part, entry in ((codex, "sessions", KINDS[0].entry), (claude, "projects", KINDS[2].entry)):
         (folder / part).mkdir(parents=True)
         (folder / "history.jsonl").write_text(json.dumps(entry((GONE, "hello walrus", AT))) + "\n")
+    (user / ".copilot").mkdir()
     logs = user / ".gemini/tmp/shop/logs.json"
     logs.parent.mkdir(parents=True)
     logs.write_text(json.dumps([KINDS[1].entry((GONE, "hello walrus", AT))]))
+    _store(user / ".copilot/session-store.db", [(GONE, "hello walrus", AT)])
     for source in histories.PLACES:
         assert source in sources.present(home)
         run(home, source, trust_stat=True)
