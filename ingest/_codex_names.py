@@ -91,7 +91,8 @@ def renamed(files: Sequence[SourceFile], known: Mapping[str, FileRow], indexes: 
 
 
 def _id(path: str) -> str:
-    return basename(path).removesuffix(".zst").rpartition(".")[0][-36:]
+    # Of a session that was taken back to an earlier turn: rollout-<time>-<id>_<id of that file> (since 0.150).
+    return basename(path).removesuffix(".zst").rpartition(".")[0].partition("_")[0][-36:]
 
 
 def _since(path: str, row: FileRow | None) -> set[str]:

@@ -58,7 +58,8 @@ def names(paths: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for path in paths:
         stem = basename(path).partition(".")[0]
-        found.update((stem, stem[-_UUID:], stem.rpartition("-")[2], stem.removeprefix("session_").rpartition("_")[0]))
+        plain = stem.partition("_")[0]
+        found.update((stem, plain[-_UUID:], stem.rpartition("-")[2], stem.removeprefix("session_").rpartition("_")[0]))
         if stem == _EVENTS:
             found.add(basename(dirname(path)))
     return found

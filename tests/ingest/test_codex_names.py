@@ -51,6 +51,8 @@ def test_the_name_that_was_given_last_is_the_title(home: Home, place: Path) -> N
 
 
 def test_a_rename_reaches_the_title_though_the_transcript_is_the_same(home: Home, place: Path) -> None:
+    taken_back = next(place.rglob(f"*{OTHER}.jsonl"))
+    taken_back.rename(taken_back.with_name(f"{taken_back.stem}_0199abc9-0000-7000-8000-000000000009.jsonl"))
     ingest(home, place)
     assert title(home) == "Why a?"
     named(place, SESSION, "The refresh race")
