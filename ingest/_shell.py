@@ -106,19 +106,22 @@ def _history(data: bytes, reading: Reading) -> bytes:
     """
     kind = shell_formats.kind_of(reading.path, data)
     suspicious = ahead(data)
-    found = [(part, *shell_formats.entries(kind, part)) for part in shell_formats.parts(kind, data)]
+    found = [(place, *_read_part(kind, data[place])) for place in shell_formats.parts(kind, data)]
     harmless = not suspicious()
     taking = _Taking(reading, kind)
-    for part, entries, as_written in found:
-        if as_written and (harmless or not suspects(part)) and _is_clean(part) and _is_short(entries):
+    for place, entries, as_written in found:
+        if as_written and (harmless or not suspects(data[place])):
             taking.add(entries)
         else:
             taking.look(entries)
     return data if harmless else b""
 
 
-def _is_short(entries: list[Entry]) -> bool:
-    return max(map(len, map(_command, entries)), default=0) <= _MAX_COMMAND
+def _read_part(kind: str, part: bytes) -> tuple[list[Entry], bool]:
+    """The commands of a part of a history, and whether they stay as they are where there is nothing to redact."""
+    entries, as_written = shell_formats.entries(kind, part)
+    longest = max(map(len, map(_command, entries)), default=0)
+    return entries, as_written and longest <= _MAX_COMMAND and _is_clean(part)
 
 
 class _Taking:

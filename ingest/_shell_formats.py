@@ -37,13 +37,13 @@ def kind_of(path: str, data: bytes) -> str:
     return "zsh" if data.startswith(b": ") else "bash"
 
 
-def parts(kind: str, data: bytes) -> Iterator[bytes]:
-    """``data``, cut between commands: a part at a time is read in half the time that all of it takes at once."""
+def parts(kind: str, data: bytes) -> Iterator[slice]:
+    """Where to cut ``data``, between commands: a part at a time is read in half the time that it takes as a whole."""
     start = 0
     while start < len(data):
         found = _BETWEEN[kind].search(data, start + _PART)
         end = found.end() if found else len(data)
-        yield data[start:end]
+        yield slice(start, end)
         start = end
 
 
