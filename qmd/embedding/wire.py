@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 import time
-from contextlib import contextmanager
+import weakref
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
@@ -33,6 +35,8 @@ WHOLE_S = 180.0
 LONGEST_WAIT_S = 60.0
 # An answer that was asked for before the time was up is waited for at least as long.
 _LEAST_S = 1.0
+# How much later than its time a request is ended that looks at no clock.
+_GRACE_S = 0.5
 # An answer of 128 vectors of 3072 numbers is 8 MB.
 _LARGEST = 64 << 20
 _SAID = 200
@@ -72,6 +76,8 @@ class Overloaded(EngineMissing):
 
 
 _TOO_LONG = re.compile(r"(?i)too (?:large|long)|exceeds? (?:the )?(?:\w+ )*(?:context|length|batch)")
+# Where the protocols have what was asked for.
+_ANSWERS = ("data", "embeddings", "results", "choices")
 _OVERLOADED = (502, 503, 504, 529)
 
 
@@ -109,6 +115,7 @@ class Endpoint:
         self._state = threading.Lock()
         self._under_way = 0
         self._closed = False
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self.patience_until: float | None = None
         """No attempt but the first begins after it (``time.monotonic()``), and none lasts much longer."""
         self.host = _host(url)
@@ -165,6 +172,38 @@ class Endpoint:
             if unused is not None:
                 unused.close()
 
+    @contextmanager
+    def _ended(self, seconds: float, late: threading.Event) -> Iterator[None]:
+        """What is done within ends after ``seconds``, and ``late`` is set then.
+
+        The client's timeouts are of one read each: headers that drip, and interim answers without end, pass them all.
+        """
+
+        def end() -> None:
+            late.set()
+            for each in list(self._sockets):
+                with suppress(OSError):  # it is closed already
+                    each.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _trace(self) -> dict[str, Any]:
+        """Has the client tell of each connection that it makes
+        (https://www.encode.io/httpcore/extensions/#trace).
+        """
+
+        def told(event: str, info: Mapping[str, Any]) -> None:
+            if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+                self._sockets.add(info["return_value"].get_extra_info("socket"))
+
+        return {"trace": told}
+
     def _unused(self) -> httpx2.Client | None:
         """The connection, to be closed, unless a request is under way."""
         if self._under_way:
@@ -181,14 +220,21 @@ class Endpoint:
         if self.patience_until is not None:
             left = min(left, max(_LEAST_S, self.patience_until - time.monotonic()))
         read_s = min(self._read_s, left)
+        late = threading.Event()
         try:
             timeout = httpx2.Timeout(read_s, connect=min(CONNECT_S, read_s))
-            with self._open() as client, client.stream("POST", self._url, json=body, timeout=timeout) as response:
+            with (
+                self._open() as client,
+                self._ended(left + _GRACE_S, late),
+                client.stream("POST", self._url, json=body, timeout=timeout, extensions=self._trace()) as response,
+            ):
                 data = self._whole(response, left)
                 status, headers = response.status_code, dict(response.headers)
         except httpx2.TimeoutException:
             raise _Late(EngineTimeout(f"{self.host} did not answer in time", self._fix)) from None
         except httpx2.TransportError as error:
+            if late.is_set():
+                raise _Late(EngineTimeout(f"{self.host} did not answer in time", self._fix)) from None
             # Refused, reset, closed in the middle of an answer.
             reason = self._safe(str(error)) or type(error).__name__
             kind = Unreachable if isinstance(error, httpx2.ConnectError) else EngineMissing
@@ -200,9 +246,17 @@ class Endpoint:
         if status != 200:
             self._refuse(status, headers, data)
         try:
-            return json.loads(data)
+            answer = json.loads(data)
         except (ValueError, RecursionError):
             raise _Again(Nonsense(f"{self.host} answered with something else than JSON", self._fix)) from None
+        if isinstance(answer, dict) and answer.get("error") and not any(map(answer.get, _ANSWERS)):
+            # LM Studio, and gateways whose own part went well, say so with HTTP 200.
+            said = answer["error"]
+            code = said.get("code") if isinstance(said, dict) else None
+            if type(code) is int and 400 <= code < 600:
+                self._refuse(code, headers, data)
+            raise Nonsense(f"{self.host} answered with an error{self._said(data)}", self._fix)
+        return answer
 
     def _whole(self, response: httpx2.Response, left: float) -> bytes:
         deadline = time.monotonic() + left

@@ -171,6 +171,39 @@ def test_an_endpoint_that_does_not_answer_is_given_up(endpoint: Endpoint) -> Non
         openai(endpoint, read_s=0.05).embed(["x"])
 
 
+@pytest.mark.parametrize("data", [b"X-More: and more\r\n", b"\r\nHTTP/1.1 102 Processing\r\n"])
+def test_an_endpoint_whose_headers_do_not_end_is_given_up(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    def drip(handler: Any, _: Any) -> bool:
+        handler.close_connection = True
+        handler.wfile.write(b"HTTP/1.1 102 Processing\r\n")
+        return endpoint.drips(handler, data)
+
+    monkeypatch.setattr(wire, "_GRACE_S", 0.05)
+    endpoint.behaviours = [drip]
+    assert openai(endpoint, whole_s=0.2).embed(["x"]).shape == (1, DIMENSIONS), "and asked again by another connection"
+    endpoint.always = drip
+    with pytest.raises(EngineTimeout, match="in time"):
+        openai(endpoint, whole_s=0.2).embed(["x"])
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        ("Unexpected endpoint or method", wire.Nonsense, "an error: Unexpected endpoint"),
+        ({"message": "maximum context length", "code": 400}, TextRefused, "maximum context length"),
+        ({"message": "no provider is up", "code": 503}, wire.Overloaded, "no provider is up"),
+    ],
+)
+def test_an_error_that_comes_as_a_success_is_read_as_what_it_is(
+    endpoint: Endpoint, error: Any, kind: type[BrainError], said: str
+) -> None:
+    endpoint.always = says({"error": error})
+    with pytest.raises(kind, match=said):
+        openai(endpoint).embed(["x"])
+
+
 def test_an_endpoint_that_drips_is_given_up(endpoint: Endpoint) -> None:
     def drip(handler: Any, _: Any) -> bool:
         handler.close_connection = True
