@@ -133,13 +133,13 @@ def _read(source: str, reading: Reading, kept: Keeping | None, project: Project 
 
 
 def _lines(raw: rawfiles.RawFile, reading: Reading) -> Iterator[Any]:
-    source = records.Records(raw.lines, reading.path, redact=False)
+    source = records.Records(raw.lines, reading.path)
     for item in source:
         if isinstance(item, Failure):
             reading.fail(item)
         else:
             yield item[1]
-    reading.recovered = source.recovered
+    reading.recovered, reading.redacted = source.recovered, source.redacted
     reading.consumed, reading.digest = source.consumed, source.digest()
 
 
@@ -186,7 +186,8 @@ def _take(source: str, reading: Reading, prompts: Iterable[Prompt]) -> None:
             session.extra["partial"] = True
         session.records += 1
         session.seen(prompt.at)
-        session.cwd = session.cwd or redact(prompt.project, reading.redacted)
+        if prompt.project and not session.cwd:
+            session.cwd = redact(prompt.project, reading.redacted)
         typed(session, redact(prompt.text, reading.redacted), prompt.at)
 
 

@@ -203,6 +203,7 @@ def test_a_session_without_a_transcript_is_told_by_its_prompts_and_one_with_is_n
     assert would["would"]["new"] == ledger.documents == ledger.written == 2
     assert (ledger.ingested, ledger.failed_files, ledger.skipped, ledger.unknown) == (2, 0, {}, {})
     held = corpus(tool.home)
+    assert ledger.redacted["github"] == 1
     assert b"said and told" not in held[tool.name(HERE)] + tool.archived()
     meta, body = split(held[tool.name(GONE)].decode())
     expected = {"session_id": GONE, "source": kind.source, "partial": True, "date": "2026-04-28T10:00:00Z"}
