@@ -6,10 +6,11 @@ Vectors of other programs are only read where their model is one that we have, w
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from core.config import embedder
-from core.errors import BrainError
+from core.errors import BrainError, Refused
 from qmd import ecma, knn, lex, vectors
 from qmd.answers import Filters
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
     # (text, whether it is a document rather than a question) → int8, empty where the encoder knows nothing of it.
     Encode = Callable[[str, bool], bytes]
+
+
+# How long a question waits for an endpoint: it may have to load its model first.
+QUESTION_S = 30.0
 
 
 class Found(lex.Found):
@@ -74,6 +79,12 @@ class Semantic:
         vector = self._encode(query, hyde) if query.strip() and limit > 0 else b""
         if not vector:
             return []
+        if len(vector) != self._space.dimensions:
+            raise Refused(
+                f"the model behind {self.name} has changed: it gives vectors of {len(vector)} numbers, where those that"
+                f" are kept have {self._space.dimensions}",
+                "qmd embed -f",
+            )
         only = (filters or Filters()).within(tuple(collections))
         restricted = bool(collections) or filters is not None
         near = knn.nearest(self._connection, self._space, vector, only, restricted=restricted).documents
@@ -130,8 +141,14 @@ def opened(
 
 def _by_model(source: Provider) -> Encode:
     from qmd.embedding.provider import quantise
+    from qmd.embedding.remote import Remote
 
-    return lambda text, hyde: quantise(source.embed([text], question=not hyde))[0]
+    def encode(text: str, hyde: bool) -> bytes:
+        if isinstance(source, Remote):
+            source.patient_until(time.monotonic() + QUESTION_S)
+        return quantise(source.embed([text], question=not hyde))[0]
+
+    return encode
 
 
 def _by_table(table: StaticQuery) -> Encode:

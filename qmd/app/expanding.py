@@ -53,25 +53,29 @@ def opened(session: Session) -> Expander | str:
 class Expansion:
     """One query's. ``intent`` is what its asker is after."""
 
-    __slots__ = ("_intent", "_query", "_session", "_why", "found")
+    __slots__ = ("_asked", "_session", "_why", "found", "intent", "query")
 
     def __init__(self, session: Session, query: str, intent: str) -> None:
         self._session = session
-        self._query = query
-        self._intent = intent
+        self.query = query
+        self.intent = intent
+        self._asked = False
         self._why = choice.NONE
         self.found: list[Search] = []
 
     def expand(self) -> list[Search]:
-        """What is searched for besides. Raises apsw.Error."""
+        """What is searched for besides; nobody is asked again for that. Raises apsw.Error."""
+        if self._asked:
+            return self.found
+        self._asked = True
         out = self._session.out
         source = opened(self._session)
         if isinstance(source, str):
             self._why = source
             return []
         out.error(out.paint("dim", f"Expanding query by {out.safe(source.name)}..."))
-        self.found, self._why = source.expand(self._query, self._intent), source.why
-        lines = [self._query, *(f"{search.kind}: {search.query}" for search in self.found)] if self.found else []
+        self.found, self._why = source.expand(self.query, self.intent), source.why
+        lines = [self.query, *(f"{search.kind}: {search.query}" for search in self.found)] if self.found else []
         for number, line in enumerate(lines, 1):
             flat = " ".join(out.safe(line).split())
             text = flat if ecma.length(flat) <= _SHOWN else ecma.cut(flat, 0, _SHOWN - 3) + "..."

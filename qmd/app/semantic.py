@@ -52,25 +52,25 @@ def query(session: Session) -> None:
     meaning: semantic.Semantic | str = ""
     if parsed is None or any(search.kind != "lex" for search in parsed.searches):
         meaning = _meaning(session)
-    by_meaning = None if isinstance(meaning, str) else meaning
+    expansion = None if parsed else Expansion(session, structured.plain(arguments.query), intent)
+
+    def answered(meaning: semantic.Semantic | str, again: bool = False) -> tuple[list[hybrid.Hit], str]:
+        if expansion is not None:
+            return _plain(session, expansion, collections, limits, meaning, judge)
+        assert parsed is not None
+        return _document(session, parsed, collections, limits, intent, meaning, judge, again)
+
     try:
-        if parsed:
-            hits, shown = _document(session, parsed, collections, limits, intent, meaning, judge)
-        else:
-            shown = structured.plain(arguments.query)
-            expansion = Expansion(session, shown, intent)
-            hits, strong = hybrid.plain(
-                connection, shown, collections, limits, intent, by_meaning, expansion.expand, judge
-            )
-            if strong:
-                out.error(out.paint("dim", f"Strong BM25 signal ({ecma.to_fixed(strong, 2)}) — skipping expansion"))
-            else:
-                expansion.tell(meaning)
-    except BrainError as error:
-        raise session.fail(f"qmd query: {error.message}", error.fix) from None
+        try:
+            hits, shown = answered(meaning)
+        except BrainError as error:
+            if isinstance(meaning, str):
+                raise session.fail(f"qmd query: {error.message}", error.fix) from None
+            # What stands in the texts is found without whoever encodes questions.
+            hits, shown = answered(out.safe(error.message), again=True)
     finally:
-        if by_meaning is not None:
-            by_meaning.close()
+        if not isinstance(meaning, str):
+            meaning.close()
         if judge is not None:
             judge.close()
     if not hits:
@@ -101,6 +101,29 @@ def query(session: Session) -> None:
     show(session, results, shown)
 
 
+def _plain(
+    session: Session,
+    expansion: Expansion,
+    collections: list[str],
+    limits: hybrid.Limits,
+    meaning: semantic.Semantic | str,
+    judge: Judge | None,
+) -> tuple[list[hybrid.Hit], str]:
+    """The hits of plain words, and the words by which they are shown."""
+    out = session.out
+    by_meaning = None if isinstance(meaning, str) else meaning
+    hits, strong = hybrid.plain(
+        session.index, expansion.query, collections, limits, expansion.intent, by_meaning, expansion.expand, judge
+    )
+    if strong:
+        out.error(out.paint("dim", f"Strong BM25 signal ({ecma.to_fixed(strong, 2)}) — skipping expansion"))
+        if by_meaning is None:
+            out.error(f"Warning: answered by keywords alone, not by meaning: {meaning}.")
+    else:
+        expansion.tell(meaning)
+    return hits, expansion.query
+
+
 def _document(
     session: Session,
     parsed: structured.Structured,
@@ -109,8 +132,9 @@ def _document(
     intent: str,
     meaning: semantic.Semantic | str,
     judge: Judge | None,
+    again: bool = False,
 ) -> tuple[list[hybrid.Hit], str]:
-    """The hits of typed lines, and the words by which they are shown."""
+    """The hits of typed lines, and the words by which they are shown; ``again``, the lines have been told already."""
     searches, out = parsed.searches, session.out
     by_meaning = None if isinstance(meaning, str) else meaning
     left_out = list(dict.fromkeys(f"{search.kind}:" for search in searches if search.kind != "lex"))
@@ -118,7 +142,8 @@ def _document(
         searches = [search for search in searches if search.kind == "lex"]
         if not searches:
             raise session.fail(f"qmd query: {' and '.join(left_out)} lines need vectors: {meaning}.")
-    _tell_searches(session, parsed.searches, intent)
+    if not again:
+        _tell_searches(session, parsed.searches, intent)
     if left_out and by_meaning is None:
         out.error(f"Warning: answered by the lex: lines alone; {', '.join(left_out)} need vectors: {meaning}.")
     hits = hybrid.documents(session.index, searches, collections, limits, intent, by_meaning, judge)

@@ -110,6 +110,8 @@ class Model:
                 raise EngineMissing("the model does not answer") from None
             if "vector" not in answer:
                 raise EngineMissing(f"the model refuses: {answer.get('error')}")
+            if look is not None and len(answer["vector"]) != 2 * look.space.dimensions:
+                raise EngineMissing(f"the model behind {look.space.name} gives vectors of another length than are kept")
             self.encoded += 1
             chunks = answer.get("chunks")
             return Encoded(

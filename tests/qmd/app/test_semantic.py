@@ -147,6 +147,57 @@ def test_changing_the_model_behind_its_name_is_noticed(pets: Path, qmd: Qmd, mon
     assert "has changed (qmd embed -f)" in done.err
 
 
+@pytest.fixture
+def remote(pets: Path, qmd: Qmd, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    """The same notes, embedded by an endpoint."""
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    assert qmd("provider", "openai", "--model", "m").code == 0
+    assert qmd("embed").code == 0
+    return endpoint
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        (says({"error": {"message": "insufficient credit"}}, 402), "insufficient credit"),
+        (
+            says({"data": [{"index": 0, "embedding": [1.0, 2.0]}]}),
+            "vectors of 2 numbers, where those that are kept have 6",
+        ),
+    ],
+)
+def test_a_query_is_answered_by_its_words_where_the_endpoint_does_not_encode_it(
+    remote: Endpoint, qmd: Qmd, behaviour: Any, said: str
+) -> None:
+    assert "not by meaning" not in qmd("query", "sofa dog", "--no-rerank", "--json").err
+    remote.always = behaviour
+    for text in ("sofa dog", "lex: sofa\nvec: a pet"):
+        done = qmd("query", text, "--no-rerank", "--json")
+        assert [row["file"] for row in rows(done)] == ["qmd://pets/dog.md"]
+        assert "Warning: answered by" in done.err
+        assert said in done.err
+        assert done.err.count("Structured search") == text.count("\n")
+    for words in (["vsearch", "a pet"], ["query", "vec: a pet", "--no-rerank"]):
+        done = qmd(*words)
+        assert (done.code, done.out) == (1, "")
+        assert said in done.err
+
+
+def test_a_question_waits_half_a_minute_for_an_endpoint_at_most(
+    remote: Endpoint, qmd: Qmd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qmd import semantic
+    from qmd.embedding import wire
+
+    monkeypatch.setattr(wire, "_LEAST_S", 0.05)
+    assert semantic.QUESTION_S <= 30
+    monkeypatch.setattr(semantic, "QUESTION_S", 0.1)
+    remote.always = hangs(remote.stopped)
+    done = qmd("query", "sofa dog", "--no-rerank", "--json")
+    assert [row["file"] for row in rows(done)] == ["qmd://pets/dog.md"]
+    assert "did not answer in time" in done.err
+
+
 def test_keyword_lines_need_no_model(notes: Path, qmd: Qmd) -> None:
     done = qmd("query", "lex: tokens\nlex: hourly", "--no-rerank", "--json")
     assert done.code == 0
