@@ -25,6 +25,8 @@ _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.
 # A model that did not load is not tried again for so long.
 _RETRY_S = 60.0
 _END_S = 2.0
+# A child that is at one question for so long is given no other: whoever asks would wait for nothing.
+_STUCK_S = 2.0
 _WHOSE_LEVEL = ("local", "all-MiniLM-L6-v2")
 
 
@@ -57,6 +59,8 @@ class Model:
         self._used = time.monotonic()
         self._not_before = 0.0
         self._why = ""
+        # The last question that the child has not answered, and since when it has not answered any.
+        self._unanswered: tuple[int, float] | None = None
         self.encoded = 0
 
     def encoder(self, section: dict[str, Any]) -> Encoder | None:
@@ -86,6 +90,7 @@ class Model:
                 self._used = time.monotonic()
             if child is None or child.stdin is None:
                 raise EngineMissing("the model has ended")
+            self._catch_up(said, number)
             deadline = time.monotonic() + timeout_s
             try:
                 message: dict[str, Any] = {"id": number, "text": text}
@@ -105,6 +110,7 @@ class Model:
                     if answer is None:
                         raise EngineMissing("the model has ended")
                     if answer.get("id") == number:  # others are answers that came too late for their questions
+                        self._unanswered = None
                         break
             except (OSError, ValueError, queue.Empty):
                 raise EngineMissing("the model does not answer") from None
@@ -120,6 +126,21 @@ class Model:
             )
         finally:
             self._turn.release()
+
+    def _catch_up(self, said: queue.SimpleQueue[dict[str, Any] | None], number: int) -> None:
+        """Take what was answered too late; raises EngineMissing where the child is at an earlier question for long."""
+        while self._unanswered is not None and not said.empty():
+            answer = said.get()
+            if answer is None:
+                raise EngineMissing("the model has ended")
+            if answer.get("id") == self._unanswered[0]:
+                self._unanswered = None
+        since = now = time.monotonic()
+        if self._unanswered is not None:
+            since = self._unanswered[1]
+            if now - since > _STUCK_S:
+                raise EngineMissing("the model does not answer")
+        self._unanswered = (number, since)
 
     @property
     def operations(self) -> dict[str, Any]:
@@ -176,6 +197,7 @@ class Model:
             env=self._environ,
         )
         self._child = child
+        self._unanswered = None
         self._said = queue.SimpleQueue()
         threading.Thread(target=self._listen, args=(child, self._said), name="model", daemon=True).start()
         try:

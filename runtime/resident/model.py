@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
@@ -29,6 +30,8 @@ def main() -> None:
     job = json.loads(sys.stdin.readline())
     limit(int(job["memory_bytes"]))
     from qmd.embedding.provider import make, quantise
+    from qmd.embedding.remote import Remote
+    from qmd.semantic import QUESTION_S
 
     try:
         # One thread: a question is short, and more of them would spin while there is nothing to do.
@@ -43,6 +46,9 @@ def main() -> None:
     matrix = Matrix()
     for line in sys.stdin:
         asked = json.loads(line)
+        if isinstance(source, Remote):
+            # Nobody waits so long; but an endpoint may have to load its model, and the next question finds it there.
+            source.patient_until(time.monotonic() + QUESTION_S)
         try:
             (vector,) = quantise(source.embed([asked["text"]], question=True))
             look = asked.get("look")

@@ -169,11 +169,13 @@ class _Open:
         self._asker.refresh(encoder)
         try:
             return self._asker.ask(question, request)
-        except EngineMissing:
+        except EngineMissing as error:
             if encoder is None:
                 raise
             self._asker.refresh(None)  # the model went in the middle of it
-            return self._asker.ask(question, request)
+            envelope = self._asker.ask(question, request)
+            envelope["route"]["reason"] += f"; {error.message}"
+            return envelope
 
     def close(self) -> None:
         self._asker.__exit__()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -21,16 +22,19 @@ from runtime.resident import encoder
 from runtime.resident.client import caller
 from runtime.resident.encoder import Encoder, Model
 from runtime.resident.roles import Asking
+from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.runtime.index_fixture import Shelf
 
 SCRIPTED = """
-import json, sys, time
+import json, os, sys, time
 job = json.loads(sys.stdin.readline())
 print(json.dumps({"provider": "local", "model": "m", "fingerprint": "f"}), flush=True)
 for line in sys.stdin:
     asked = json.loads(line)
     if asked["text"] == "slow":
         time.sleep(0.5)
+    while asked["text"].startswith("/") and not os.path.exists(asked["text"]):
+        time.sleep(0.005)
     if asked["text"] == "die":
         sys.exit(3)
     print(json.dumps({"id": asked["id"], "vector": asked["text"].encode().hex()}), flush=True)
@@ -115,6 +119,65 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_ones() -> None:
         found.timeout_s = 20.0
         assert found.begin("next").vector() == b"next"
     finally:
+        model.stop()
+
+
+@pytest.mark.usefixtures("scripted")
+def test_who_asks_a_model_that_is_stuck_does_not_wait_and_it_answers_again_afterwards(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(encoder, "_STUCK_S", -1.0)  # at any earlier question
+    model = Model(os.environ, 0, 60.0)
+    try:
+        found = ready(model)
+        sign = tmp_path / "sign"
+        found.timeout_s = 0.05
+        with pytest.raises(EngineMissing):
+            found.begin(str(sign)).vector()
+        found.timeout_s = 3600.0
+        with pytest.raises(EngineMissing, match="does not answer"):
+            found.begin("next").vector()
+        sign.touch()
+        vector = b""
+        deadline = time.monotonic() + 20
+        while not vector and time.monotonic() < deadline:
+            with contextlib.suppress(EngineMissing):
+                vector = found.begin("again").vector()
+        assert vector == b"again"
+    finally:
+        model.stop()
+
+
+@pytest.mark.usefixtures("direct")
+def test_an_endpoint_that_fails_is_named_by_an_answer_of_words(
+    home: Home, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    Path(home.root, "collections.yml").write_text(
+        "collections: {brain: {path: brain}}\nembedding: {provider: openai, model: m}\n"
+    )
+    Shelf(home).put("brain", "a.md", "Our dog sleeps on the sofa.", session_id="s", source="claude")
+    embed(home, load(home), os.environ)
+    model = Model(os.environ, 600 << 20, 60.0)
+    asking = Asking(home, model)
+    try:
+        ready(model, load(home).section("embedding"))
+        message = {
+            "op": "ask",
+            "question": "why does the dog sleep",
+            "request": {"timeout_s": 20.0},
+            "caller": caller(home),
+        }
+        assert "encoded by the model" in asking.operations["ask"](message)["route"]["reason"]
+        endpoint.always = says({"error": {"message": "insufficient credit"}}, 402)
+        envelope = asking.operations["ask"](message)
+        assert envelope["hits"]
+        assert "the model refuses: " in envelope["route"]["reason"]
+        assert envelope["route"]["reason"].endswith("HTTP 402: insufficient credit")
+        endpoint.always = says({"data": [{"index": 0, "embedding": [1.0, 2.0]}]})
+        assert "of another length" in asking.operations["ask"](message)["route"]["reason"]
+    finally:
+        asking.stop()
         model.stop()
 
 
