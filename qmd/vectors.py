@@ -185,29 +185,15 @@ def drop(connection: apsw.Connection, space: Space) -> None:
     )
 
 
-def clear(connection: apsw.Connection, space: Space, collections: Sequence[str] = ()) -> None:
-    """Let every text of ``collections`` (all where there are none named) wait again, inside the caller's transaction.
-
-    A text that other collections have too waits with them.
-    """
+def clear(connection: apsw.Connection, space: Space) -> None:
+    """Let every text of a space wait again, inside the caller's transaction; ``renewal`` keeps the old vectors."""
     from qmd import coarse
 
     load(connection)
-    if not collections:
-        coarse.drop(connection, space)
-        connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
-        connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
-        create(connection, space)
-        return
-    marks = ", ".join("?" * len(collections))
-    rows: Any = connection.execute(
-        "SELECT e.cut, e.done FROM brain_embedded e JOIN brain_cuts t ON t.id = e.cut WHERE e.model = ? AND t.hash IN"
-        f" (SELECT hash FROM documents WHERE active = 1 AND collection IN ({marks}))",
-        (space.id, *collections),
-    ).fetchall()
-    for cut, done in rows:
-        _delete(connection, space, cut, done)
-        connection.execute("DELETE FROM brain_embedded WHERE model = ? AND cut = ?", (space.id, cut))
+    coarse.drop(connection, space)
+    connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
+    connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
+    create(connection, space)
 
 
 def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str] = ()) -> list[Waiting]:

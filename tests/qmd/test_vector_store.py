@@ -232,19 +232,13 @@ def test_a_model_of_the_same_name_is_told_by_its_fingerprint(tmp_path: Path) -> 
     assert len(rowids(connection, again)) == 2
 
 
-def test_clearing_a_collection_lets_its_texts_wait_and_no_others(tmp_path: Path) -> None:
+def test_clearing_a_space_lets_all_of_its_texts_wait(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "alpha", "b.md": "beta"})
-    connection.execute("UPDATE documents SET collection = 'other' WHERE path = 'a.md'")
     of = space(connection)
     embed(connection, of)
     with Transaction(connection):
-        vectors.clear(connection, of, ["other"])
-    assert vectors.pending(connection, of) == {"other": 1}
-    assert len(rowids(connection, of)) == 2
-    embed(connection, of, collections=("other",))
-    with Transaction(connection):
         vectors.clear(connection, of)
-    assert vectors.pending(connection, of) == {"notes": 1, "other": 1}
+    assert vectors.pending(connection, of) == {"notes": 2}
     assert rowids(connection, of) == []
 
 
