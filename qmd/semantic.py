@@ -6,7 +6,6 @@ Vectors of other programs are only read where their model is one that we have, w
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 from core.config import embedder
@@ -145,7 +144,7 @@ def _by_model(source: Provider) -> Encode:
 
     def encode(text: str, hyde: bool) -> bytes:
         if isinstance(source, Remote):
-            source.patient_until(time.monotonic() + QUESTION_S)
+            source.hurry(QUESTION_S)
         return quantise(source.embed([text], question=not hyde))[0]
 
     return encode

@@ -33,6 +33,8 @@ _WINDOWS = {"openai": 8191, "gemini": 2048, "llm": 512}
 _CHUNK = 800
 _PIECE = re.compile(r"[A-Za-z0-9_]+|[^\sA-Za-z0-9_]")
 _LETTERS = 4
+# The waits between are half a second and one.
+_HASTY_ATTEMPTS = 3
 # Fewer texts at once than that are not tried where an endpoint does not answer in time.
 _LEAST_BATCH = 8
 
@@ -68,6 +70,7 @@ class Remote(ABC):
 
     name = ""
     batch = 64
+    _endpoint: Endpoint
 
     def __init__(self, model: str, window: int, dimensions: int, identity: str) -> None:
         self.model = model
@@ -110,10 +113,16 @@ class Remote(ABC):
 
     def patient_until(self, moment: float) -> None:
         """Ask nobody a second time after ``moment`` (``time.monotonic()``), nor wait much beyond it for an answer."""
-        self._until = moment
+        self._until = self._endpoint.patience_until = moment
 
-    def close(self) -> None:  # noqa: B027  # most have nothing to close
-        """Nothing is held open by default."""
+    def hurry(self, seconds: float) -> None:
+        """Somebody waits for what is asked for next: so long at most, and not for one that goes on failing."""
+        self.patient_until(time.monotonic() + seconds)
+        self._endpoint.attempts = _HASTY_ATTEMPTS
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._endpoint.close()
 
     def _all(self, texts: Sequence[str], size: int, question: bool) -> list[Any]:
         """The vector of each text, ``size`` at once, or as many as the endpoint takes. Raises BrainError."""
@@ -158,15 +167,6 @@ class OpenAI(Remote):
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._endpoint = Endpoint(f"{base}/embeddings", headers, key, fix, **options)
 
-    def patient_until(self, moment: float) -> None:
-        """See ``Remote``."""
-        super().patient_until(moment)
-        self._endpoint.patience_until = moment
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._endpoint.close()
-
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:  # noqa: ARG002  # one space for both
         body: dict[str, Any] = {"model": self.model, "input": list(texts)}
         if self._asked_for:
@@ -200,15 +200,6 @@ class Gemini(Remote):
         fix = "check GEMINI_API_KEY and the model's name"
         headers = {"x-goog-api-key": header(key, "GEMINI_API_KEY")}
         self._endpoint = Endpoint(f"{base}/{self._path}:batchEmbedContents", headers, key, fix, **options)
-
-    def patient_until(self, moment: float) -> None:
-        """See ``Remote``."""
-        super().patient_until(moment)
-        self._endpoint.patience_until = moment
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._endpoint.close()
 
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:
         shared: dict[str, Any] = {

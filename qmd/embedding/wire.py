@@ -107,7 +107,7 @@ class Endpoint:
         self._fix = fix
         self._read_s = read_s
         self._whole_s = whole_s
-        self._attempts = attempts
+        self.attempts = attempts
         self._largest = largest
         self._sleep = sleep
         self._client: httpx2.Client | None = None
@@ -129,7 +129,7 @@ class Endpoint:
         """
         import tenacity
 
-        after_all: Any = tenacity.stop_after_attempt(self._attempts)
+        after_all: Any = tenacity.stop_after_attempt(self.attempts)
         stop: Any = after_all | _is_late
         for moment in (until, self.patience_until):
             if moment is not None:

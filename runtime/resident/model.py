@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
@@ -48,7 +47,7 @@ def main() -> None:
         asked = json.loads(line)
         if isinstance(source, Remote):
             # Nobody waits so long; but an endpoint may have to load its model, and the next question finds it there.
-            source.patient_until(time.monotonic() + QUESTION_S)
+            source.hurry(QUESTION_S)
         try:
             (vector,) = quantise(source.embed([asked["text"]], question=True))
             look = asked.get("look")

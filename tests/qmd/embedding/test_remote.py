@@ -147,6 +147,17 @@ def test_it_gives_up_after_a_bounded_number_of_attempts(
     assert max(slept) <= wire.LONGEST_WAIT_S
 
 
+def test_who_waits_for_a_question_is_not_kept_waiting_by_one_that_goes_on_failing(endpoint: Endpoint) -> None:
+    slept = Slept()
+    endpoint.always = says({"error": "busy"}, 503)
+    provider = openai(endpoint, slept)
+    provider.hurry(30.0)
+    with pytest.raises(wire.Overloaded):
+        provider.embed(["x"], question=True)
+    assert len(endpoint.requests) == 3
+    assert sum(slept) < 2
+
+
 @pytest.mark.parametrize("behaviour", [closes, half_closes, says(b"<html>gateway</html>"), says(b'{"data": [')])
 def test_a_broken_connection_or_answer_is_tried_again(endpoint: Endpoint, behaviour: Any) -> None:
     endpoint.behaviours = [behaviour, behaviour]
