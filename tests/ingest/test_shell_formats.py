@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest import _shell
 from ingest import _shell_formats as formats
 
 LINES = {
@@ -58,3 +61,23 @@ def test_what_does_not_stand_in_a_history_just_so_is_known(kind: str, line: byte
     assert told is as_written
     if told:
         assert all(command.encode() in line for _, command, _, _ in found)
+
+
+@pytest.mark.parametrize("place", [None, 0, 7_000, 13_999])
+def test_a_large_history_is_looked_through_as_a_whole_and_a_part_at_a_time(tmp_path: Path, place: int | None) -> None:
+    said = [
+        f"make target-{number} of a folder with rather a long name, and then of all the others"
+        for number in range(14_000)
+    ]
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    if place is not None:
+        said[place] = f"curl -H x {token}"
+    path = tmp_path / ".zsh_history"
+    path.write_text("".join(f": {1_777_366_440 + number}:0;{command}\n" for number, command in enumerate(said)))
+    assert path.stat().st_size > 1 << 20  # so much is looked through on a thread
+    reading = _shell.read(str(path))
+    found = [command for day in reading.parts.values() for _, command, _, _ in day.commands]
+    if place is not None:
+        said[place] = "curl -H x [redacted:github]"
+    assert found == said
+    assert sum(reading.redacted.values()) == (place is not None)
