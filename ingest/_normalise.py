@@ -225,8 +225,10 @@ class Normaliser:
                 parts: list[tuple[Any, int]] = []
                 members = sorted(self._members.get(unit, ()))
                 for path in members:
-                    reading = held.get(path) or self._source.read(path)
-                    self._keeping.withhold(reading)
+                    reading = held.get(path)
+                    if reading is None:
+                        reading = self._source.read(path)
+                        self._keeping.withhold(reading)
                     if len(self._owned.get(path, ())) > 1 and len(held) < _HELD:
                         held[path] = reading
                     part = reading.parts.get(unit)

@@ -49,6 +49,11 @@ def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_
     return not_as_known(files, known, trust_stat=trust_stat)
 
 
+def peek(_path: str) -> str:
+    """What groups files: all histories tell of the same days, and are read once, together."""
+    return NAME
+
+
 def parse(path: str) -> Iterator[Document | Failure]:
     """The documents of one file taken alone, then what in it could not be read. Raises nothing."""
     from core.document import Document, Failure

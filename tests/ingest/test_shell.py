@@ -15,6 +15,7 @@ from core.document import split
 from core.home import Home
 from ingest import _shell, archive, shell
 from ingest.ledger import Ledger
+from ingest.reading import Reading
 from ingest.run import run
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
@@ -67,6 +68,27 @@ def test_days_are_united_from_all_histories_and_copies_are_one(home: Home, tmp_p
     (tmp_path / ".bash_history").write_text(f"#{AT}\none\n#{AT + 3}\ntwo\n")
     ingest(home, tmp_path)
     assert [line.split("$ ")[1] for line in body(home).split("\n") if "$ " in line] == ["one", "two", "three"]
+
+
+def test_histories_that_tell_of_the_same_days_are_read_once(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [".zsh_history", ".bash_history", "fish_history"]
+    for number, name in enumerate(names):
+        days = [AT + 86_400 * day + number for day in range(3)]
+        line = {".zsh_history": ": {}:0;ls\n", ".bash_history": "#{}\nls\n", "fish_history": "- cmd: ls\n  when: {}\n"}
+        (tmp_path / name).write_text("".join(map(line[name].format, days)))
+    seen: list[str] = []
+    read = _shell.read
+
+    def counted(path: str) -> Reading:
+        seen.append(Path(path).name)
+        return read(path)
+
+    monkeypatch.setattr(_shell, "read", counted)
+    assert ingest(home, tmp_path).documents == 3
+    assert sorted(seen) == sorted(names)
+    assert body(home).count("$ ls\n") == 3
 
 
 def test_what_a_shell_drops_from_its_history_stays(home: Home, tmp_path: Path) -> None:
