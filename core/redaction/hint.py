@@ -21,12 +21,15 @@ _TOKENS = (
     re_ lsv2_ pcsk_ e2b_ tvly- fc- vercel_blob_rw_ vca_ vcp_ vci_ vcr_ vck_ cfut_ cfat_ cfk_ phx_ phs_ phr_ CFPAT- HRKU-
     AKCp cmVmdGtuOj bkua_ bkct_ bkaj_ CCIPAT_ CCIPRJ_ sk.eyJ napi_ nvapi- jina_ pa- csk- tgp_v1_ sk_ ABSK dt0 pul- pnu_
     pnb_ xkeysib- xsmtpsib- apify_api_ sqp_ squ_ sqa_ sgp_ rpa_ access- rdme_ CLOJARS_ oy2 .webhook.office.com/
-    hooks.zapier.com/ LS0tLS1CRUdJTi
+    hooks.zapier.com/ LS0tLS1CRUdJTi crsr_ fw_ ctx7sk- AQ. rnd_ tr_ signkey- xaat- xapt- mlsn. pdl_ polar_ pylf_ hca
+    sktsec_ BSA st. SWMTKN- K10 oat_ oat- apikey_ apikey- pat_ pat- _live_ _prod_ zpka_ unkey_
+    nsec1
     """
 ).split()
 _NAMES = (
     "wachtwoord senha passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature"
-    " -key _key key authorization bearer basic"
+    " -key _key key authorization bearer basic sessid sessionid connect.sid bw_session"
+    " pgpass rootpass adminpass userpass requirepass smtppass mailpass"
 ).split()
 _ELSE = (
     "PRIVATE KEY",
@@ -81,7 +84,51 @@ _ELSE = (
     "SecureString",
     "Password(",
     "_password(",
+    "ignature=",
+    "appid=",
+    "access_key=",
+    "=key=",
+    '"auth"',
+    '"kty"',
+    "jdbc:oracle:",
+    "@tcp(",
+    "@unix(",
+    "@udp(",
+    "--passphrase-fd",
 )
+# Programs that take a password in a form of their own, and calls; in small letters.
+_GIVEN = (
+    *("pass:", "ssh-keygen ", "freerdp", "lftp", "rabbitmqctl ", "rclone obscure", "vault login"),
+    *("gh secret set", "cqlsh ", "twine ", "skopeo ", "influx ", "bcp "),
+    *("ipmitool ", "mosquitto_", "cryptsetup", "kinit", "ssh-add", "docker secret", "getconnection(", "wifi"),
+    *(
+        "hook/",
+        "hooks/",
+        "%3a%2f%2f",
+        "bearer%20",
+        "bearer+",
+        "basic%20",
+        "basic+",
+        "http -a",
+        "https -a",
+        "http --auth",
+    ),
+    *(
+        "https --auth",
+        "sqlplus",
+        "sqlldr",
+        "impdp",
+        "expdp",
+        "rman ",
+        "private-key",
+        "requirepass",
+        "masterauth",
+        "openssl passwd",
+        "/private-",
+    ),
+)
+_SETTERS = ("token(", "secret(", "apikey(", "api_key(", "bearerauth(", "bearer_auth(")
+_SIGNS = frozenset("!@#$%^&*+?")
 # Programs whose options of one letter take a password.
 _PROGRAMS = ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
 _VERBS = ("is", "was", "to")
@@ -103,6 +150,10 @@ def _may_hold(text: str) -> bool:
     folded = text.lower()
     if ("login" in folded and "passw" in folded) or "<private" in folded or "identified" in folded:
         return True
+    if any(given in folded for given in _GIVEN) or any(setter in folded for setter in _SETTERS):
+        return True
+    if _is_beside(folded) or _is_login(folded) or _is_file_of_passwords(text) or _is_encoded(folded):
+        return True
     if "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
     if any(name in folded for name in _PROGRAMS) and ("-p" in folded or "-hp" in folded or "-k" in folded):
@@ -118,6 +169,7 @@ def _may_hold(text: str) -> bool:
     if (
         "setx" in folded
         or "setenv" in folded
+        or "define" in folded
         or ("config" in folded and ("g set" in folded or "e set" in folded or "\tset" in folded))
         or "ENV" in text
         or ("set" in folded and " -" in folded)
@@ -151,7 +203,12 @@ def _is_told(text: str) -> bool:
         at = text.find(name)
         while at >= 0:
             said = text[at + len(name) : at + len(name) + 240]
-            if said[:1].isspace() and said.lstrip().startswith(("is", "was")) and any(map(str.isdigit, said)):
+            rest = said.lstrip()
+            told = said[:1].isspace() and rest.startswith(("is", "was", '"', "'", "`"))
+            if not told and rest.startswith((":", "=", "–", "->", "is", "was")):
+                before = text[max(0, at - 16) : at]
+                told = any(mine in before for mine in ("my", "our", "your", "api"))
+            if told and any(map(str.isdigit, said)):
                 return True
             at = text.find(name, at + 1)
     return False
@@ -172,7 +229,49 @@ def _says_little(text: str) -> bool:
     return False
 
 
+def _is_beside(text: str) -> bool:
+    """Whether ``value`` or ``default`` is given, and the name of a secret stands right before."""
+    if "<string>" in text:
+        return True
+    for word in ("value", "default"):
+        at = text.find(word)
+        while at >= 0:
+            if text[at + len(word) : at + len(word) + 8].lstrip("\"'\\ ")[:1] in (":", "=") and any(
+                name in text[max(0, at - 400) : at] for name in (*_NAMES, "pass")
+            ):
+                return True
+            at = text.find(word, at + 1)
+    return False
+
+
+def _is_login(text: str) -> bool:
+    """Whether who logs in is said with what they log in with: ``login: mira / …``."""
+    for word in ("login", "log-in", "credential", "creds", "account", "user"):
+        at = text.find(word)
+        while at >= 0:
+            said = text[at : at + 120]
+            colon = said.find(":")
+            if len(word) <= colon < len(word) + 6 and "/" in said[colon:]:
+                return True
+            at = text.find(word, at + 1)
+    return False
+
+
+def _is_file_of_passwords(text: str) -> bool:
+    """Whether a line has the five fields of ``.pgpass``."""
+    return text.count(":") > 3 and any(line.count(":") == 4 for line in text.split("\n"))
+
+
+def _is_encoded(text: str) -> bool:
+    """Whether the name of a secret may stand in text that is encoded for an address."""
+    return ("%3a" in text or "%3d" in text) and any(name in text for name in _NAMES)
+
+
 def _is_prose(text: str) -> bool:
+    for word in text.split("passw")[1:]:
+        after = word[:200].split(None, 2)[1:2]
+        if after and (after[0] in ("for", "of", "on") or not _SIGNS.isdisjoint(after[0])):
+            return True
     return any(f"{name} {verb}" in " ".join(text.split()) for name in ("password", "passwd") for verb in _VERBS) or (
         "role" in text or "user" in text or "password(" in text
     )

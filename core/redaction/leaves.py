@@ -8,6 +8,10 @@ from core.redaction import clean
 from core.redaction.private import across
 from core.redaction.rules import assigned
 
+_NAMES = ("name", "key", "Name", "Key", "ParameterKey")
+_JWK_PARTS = frozenset(("d", "p", "q", "dp", "dq", "qi", "k"))
+_VALUES = frozenset(("value", "Value", "default", "ParameterValue"))
+
 
 def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
     """``value`` with clean strings, keys among them; shared where nothing changed, never changed in place.
@@ -23,15 +27,31 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
         return clean(value, counts)
     if type(value) is dict:
         found: dict[str, Any] = {}
+        named = _named(value)
+        if "kty" in value:
+            value = {key: _part(key, item, counts) for key, item in value.items()}
         for key, item in value.items():
             plain = clean(key, counts) if len(key) > 12 else key
             while plain != key and plain in found:
                 plain += "'"
-            found[plain] = clean_leaves(item, counts, key)
+            found[plain] = clean_leaves(item, counts, named if key in _VALUES and named else key)
         return found
     if type(value) is list:
         return [clean_leaves(item, counts, name) for item in _closed(value)]
     return value
+
+
+def _named(pairs: dict[str, Any]) -> str:
+    """What a mapping calls the value that it has beside: ``{"name": "DB_PASSWORD", "value": …}``; else ""."""
+    return next((name for key in _NAMES if type(name := pairs.get(key)) is str), "")
+
+
+def _part(key: str, item: Any, counts: dict[str, int]) -> Any:
+    """A field of a JSON Web Key (RFC 7517, RFC 7518), replaced where it is a part of the private key."""
+    if key not in _JWK_PARTS or type(item) is not str or len(item) < 20:
+        return item
+    counts["private-key"] = counts.get("private-key", 0) + 1
+    return "[redacted:private-key]"
 
 
 def _closed(parts: list[Any]) -> list[Any]:

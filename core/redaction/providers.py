@@ -11,7 +11,7 @@ PROVIDERS: dict[str, str] = {
     "github": r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}",
     "gitlab": r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|rtr)-[A-Za-z0-9_-]{20,}",
     "slack": (
-        r"xox[abceoprs]-(?:\d+-)?[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}"
+        r"xoxd-[A-Za-z0-9%+/=_-]{40,}|xox[abceoprs]-(?:\d+-)?[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}"
         r"|(?:https?://)?hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}"
     ),
     "anthropic": r"sk-ant-[A-Za-z0-9_-]{20,}",
@@ -20,7 +20,10 @@ PROVIDERS: dict[str, str] = {
         r"sk-(?:proj|svcacct|admin|service|None)-[A-Za-z0-9_-]{20,}"
         r"|sk-[A-Za-z0-9]{16,}T3BlbkFJ[A-Za-z0-9]{16,}|sk-[A-Za-z0-9]{32,}|sess-[A-Za-z0-9]{40}"
     ),
-    "google": (r"AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}"),
+    "google": (
+        r"AIza[A-Za-z0-9_-]{35}|AQ\.[A-Za-z0-9_-]{40,}|GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{20,}"
+        r"|1//0[A-Za-z0-9_-]{30,}"
+    ),
     "stripe": r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{24,}",
     "npm": r"npm_[A-Za-z0-9]{36}",
     "pypi": r"pypi-[A-Za-z0-9_-]{40,}",
@@ -37,7 +40,8 @@ PROVIDERS: dict[str, str] = {
     "mailchimp": r"[0-9a-f]{32}-us\d{1,2}",
     "telegram": r"[0-9]{8,}:AA[A-Za-z0-9_-]{33}",
     "discord": (
-        r"[MNO][A-Za-z0-9_-]{23,}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"
+        # The first part is an account's number in base64.
+        r"[MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"
         r"|discord(?:app)?\.com/api/webhooks/[0-9]{10,}/[A-Za-z0-9_-]{40,}"
     ),
     "vault": r"hv[sbr]\.[A-Za-z0-9_-]{24,}",
@@ -106,6 +110,32 @@ PROVIDERS: dict[str, str] = {
     "nuget": r"oy2[a-z0-9]{43}",
     "teams": r"[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2/[A-Za-z0-9@-]{60,}/IncomingWebhook/[A-Za-z0-9/-]{40,}",
     "zapier": r"hooks\.zapier\.com/hooks/catch/[0-9]{4,}/[a-z0-9]{6,}",
+    "cursor": r"crsr_[0-9a-f]{64}",
+    "fireworks": r"fw_[A-Za-z0-9]{22,}",
+    "context7": r"ctx7sk-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    "render": r"rnd_[A-Za-z0-9]{28,}",
+    "trigger": r"tr_(?:dev|prod|stg|preview)_[A-Za-z0-9]{20,}",
+    "inngest": r"signkey-(?:prod|test|branch|staging)-[0-9a-f]{64}",
+    "axiom": r"xa[ap]t-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    "mailersend": r"mlsn\.[0-9a-f]{64}",
+    "paddle": r"pdl_(?:live|sdbx)_apikey_[a-z0-9]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}",
+    "polar": r"polar_[a-z]{2,6}_[A-Za-z0-9]{40,}",
+    "logfire": r"pylf_v\d_[a-z]{2,8}_[A-Za-z0-9]{40,}",
+    "honeycomb": r"hca[a-z]{2}_[a-z0-9]{58,}",
+    "socket": r"sktsec_[A-Za-z0-9_-]{40,}",
+    "brave": r"BSA[A-Za-z0-9_-]{27,28}",
+    "infisical": r"st\.[0-9a-f-]{20,36}\.[0-9a-f]{32}\.[0-9a-f]{32}",
+    "swarm": r"SWMTKN-1-[a-z0-9]{50}-[a-z0-9]{25}",
+    "zuplo": r"zpka_[0-9a-f]{32}_[0-9a-f]{8}",
+    "unkey": r"unkey_[A-Za-z0-9]{20,}",
+    "nostr": r"nsec1[02-9ac-hj-np-z]{58}",
+    "k3s": r"K10[0-9a-f]{64}::(?:server|node|[a-z0-9]{6}):[a-z0-9.]{16,}",
+    "cloudflared": r"eyJhIjoi[A-Za-z0-9+/_-]{100,}={0,2}",
+    # Whose they are is not known, but that they let somebody in: `acme_pat_…`, `sk-acme-…`.
+    "secret": (
+        r"(?:(?:[a-z][a-z0-9]{1,11}[_-])?(?:oat|apikey)|sk|pat|[a-z]{2,8}_(?:live|prod))[_-]"
+        r"(?:[a-z][a-z0-9]{1,9}[_-]){0,2}[A-Za-z0-9]{24,}(?:[_-][A-Za-z0-9]{3,64}){0,4}"
+    ),
     # In base64, as in kubeconfig (`client-key-data`) and secrets of Kubernetes: what begins as PEM does.
     "private-key": (
         r"LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURS|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBVEU|BFTkNSWVBURUQgUFJJVkFURS"
@@ -117,10 +147,11 @@ PROVIDERS: dict[str, str] = {
 WITHIN: dict[str, str] = {
     "mailchimp": r"[0-9a-f]-us\d",
     "telegram": r":AA[A-Za-z0-9_-]{33}",
-    "discord": r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}|discord(?:app)?\.com/api/webhooks/",
+    "discord": r"discord(?:app)?\.com/api/webhooks/",
     "terraform": r"\.atlasv1\.",
     "azure": r"8Q~[A-Za-z0-9_~.-]{31}",
     "teams": r"\.webhook\.office\.com/webhookb2/",
+    "secret": r"(?:oat|apikey|_live|_prod)[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}",
 }
 # For the automaton: beginnings that say enough; what follows would only be states.
 BEGINNINGS: dict[str, str] = {
@@ -162,4 +193,25 @@ BEGINNINGS: dict[str, str] = {
     "clojars": r"CLOJARS_",
     "nuget": r"oy2[a-z0-9]{16}",
     "zapier": r"hooks\.zapier\.com/",
+    "cursor": r"crsr_",
+    "fireworks": r"fw_[A-Za-z0-9]{8}",
+    "context7": r"ctx7sk-",
+    "render": r"rnd_[A-Za-z0-9]{8}",
+    "trigger": r"tr_[a-z]+_[A-Za-z0-9]{8}",
+    "inngest": r"signkey-",
+    "axiom": r"xa[ap]t-[0-9a-f]{8}",
+    "mailersend": r"mlsn\.",
+    "paddle": r"pdl_",
+    "polar": r"polar_[a-z]+_[A-Za-z0-9]{8}",
+    "logfire": r"pylf_",
+    "honeycomb": r"hca[a-z]{2}_",
+    "socket": r"sktsec_",
+    "brave": r"BSA[A-Za-z0-9_-]{16}",
+    "infisical": r"st\.[0-9a-f-]{8}",
+    "swarm": r"SWMTKN-",
+    "zuplo": r"zpka_",
+    "unkey": r"unkey_[A-Za-z0-9]{8}",
+    "nostr": r"nsec1[02-9ac-hj-np-z]{8}",
+    "k3s": r"K10[0-9a-f]{8}",
+    "cloudflared": r"eyJhIjoi",
 }

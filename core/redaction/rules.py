@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from core.redaction.commands import SPOKEN
@@ -10,12 +11,15 @@ from core.redaction.private import without_private
 from core.redaction.providers import PROVIDERS
 from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected
 from core.redaction.values import (
+    entropy,
     is_about,
+    is_basic,
     is_chosen,
     is_filler,
     is_key,
     is_listed,
     is_name,
+    is_other_key,
     is_password,
     is_placeholder,
     is_secret,
@@ -61,14 +65,15 @@ _VALUE = (
     r"|(?P<bare>(?:[^\s\"'`,;(){}\[\]<>|\\&]|(?<=[\w!$#*])&(?!amp;|[\w.%-]{1,60}=)(?=\w)){3,4096}(?P<next>[(\[{]?)))"
 )
 _ASSIGNMENT = re.compile(
-    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b|(?<![A-Za-z0-9])(?-i:PAT)\b))"
+    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b|(?<==)key(?==)|(?<![A-Za-z0-9])(?-i:PAT)\b))"
     rf"(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw|psk)))"
     rf"{_SEPARATOR}{_VALUE}",
     re.IGNORECASE,
 )
 _FLAG = re.compile(
     rf"(?:(?<![\w-])--?"
-    rf"|\b(?:set(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})|config(?:ure)?[ \t]set|(?-i:ENV))[ \t]{{1,3}})"
+    rf"|\b(?:set(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})|config(?:ure)?[ \t]set|(?-i:ENV))[ \t]{{1,3}}"
+    rf"|(?-i:#[ \t]{{0,3}}define)[ \t]{{1,3}})"
     rf"(?P<name>[\w./:-]{{0,40}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
     rf"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,4096}})(?P=quote)|(?P<bare>[^\s\"'`,;(){{}}\[\]<>|\\&-][^\s\"'`;|]{{2,4096}}))",
     re.IGNORECASE,
@@ -77,7 +82,9 @@ _FLAG = re.compile(
 _CODE_MOST = 200
 # Keys and signatures of links stand there, too.
 # The ampersand may be HTML's, JSON's (as Go writes it), or that of an address inside another.
-_CODE = re.compile(r"(?:[?&]|&amp;|\\u0026|%26)(?:code|key|sig|auth)=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})")
+_CODE = re.compile(
+    r"(?:[?&]|&amp;|\\u0026|%26)(?P<name>code|key|sig|auth|[Ss]ignature|appid|access_key)=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})"
+)
 # A header, an option of curl, an assignment to document.cookie.
 _COOKIES = re.compile(
     r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"
@@ -86,6 +93,13 @@ _COOKIES = re.compile(
     re.IGNORECASE,
 )
 _COOKIE = re.compile(r"(?P<name>[\w.%$-]{1,64})=(?P<value>[^\s;]+)")
+# Who logs in stands right before what they log in with.
+_USER = re.compile(
+    r"\b(?:user(?:name)?|login|e-?mail|benutzer(?:name)?)\\*[\"']?\s?[:=]\s?\S{1,60}\s{1,40}\Z", re.IGNORECASE
+)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+# A word and a number, where it is said to be a password.
+_WORDED = re.compile(r"(?=.{8})[A-Za-z]{4,20}[-_.]?\d{3,6}[!?@#$%&*]{0,2}")
 _SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -97,8 +111,8 @@ _BLOB = 100
 # What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
 _BEFORE = 256
 _AFTER = 8192
-_OF_WHOLES = ("private", "key", "token")
-_OF_LINES = frozenset(("url", "header", "cookie", "assignment", "flag", "spoken", "code"))
+_OF_WHOLES = ("private", "key", "token", "pair")
+_OF_LINES = frozenset(PARTS) - frozenset(_OF_WHOLES)
 _CHUNK = 1024
 _GOES_ON = ("\\", "=", ":", "(")
 _PASSES = 4
@@ -120,8 +134,10 @@ def replace(text: str, counts: dict[str, int]) -> str:
 def assigned(name: str, value: str) -> str:
     """The kind of secret that ``value`` is by being called ``name``, as in a mapping; "" where it is none."""
     name = name.replace("\\", "")  # markdown's escapes
-    found = _names().search(name)
-    if found is None or is_about(name):
+    if name == "auth":
+        return "basic" if is_basic(value) else ""
+    found = _found(name)
+    if found is None or is_about(name) or _is_id(name, value):
         return ""
     if found["pass"]:
         return "password" if is_password(value, quoted=True, tight=False) else ""
@@ -166,6 +182,10 @@ def _plain(text: str, counts: dict[str, int]) -> str:
         text = _keys(text, counts)
     if "token" in rules:
         text = _tokens(text, counts)
+    if "pair" in rules:
+        from core.redaction import structures  # late: few lines have such places
+
+        text = structures.cleaned(structures.PAIRS, text, counts)
     if short:
         return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
     return "".join(_chunk(chunk, counts) for chunk in _chunks(text))
@@ -186,8 +206,8 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def _chunk(text: str, counts: dict[str, int]) -> str:
-    rules = suspected(text.encode("utf-8", "surrogatepass"))
-    return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
+    rules = suspected(text.encode("utf-8", "surrogatepass"), _OF_LINES)
+    return text if not rules else _Lines(text, counts).cleaned(rules)
 
 
 class _Lines:
@@ -201,6 +221,10 @@ class _Lines:
 
     def cleaned(self, rules: set[str]) -> str:
         """The text after ``rules``."""
+        if "place" in rules:
+            from core.redaction import structures
+
+            self._text = structures.cleaned(structures.PLACES, self._text, self._counts)
         for rule, pattern, replaced in (
             ("url", _URL, self._url),
             ("header", _HEADER, self._header),
@@ -261,12 +285,14 @@ class _Lines:
         if not quoted and separator == ":":
             value = value.rstrip(".:?")
         if match["little"]:
-            plain = quoted or match["sep"] == "="
+            plain = quoted or match["sep"] == "=" or _USER.search(self._text, 0, match.start()) is not None
             return self._kept(match, group, len(value), "password") if is_chosen(value, plain=plain) else match[0]
-        if is_about(self._name(match)):
+        if is_about(self._name(match)) or _is_id(self._name(match), value):
             return match[0]
         if match["loose"] or match["auth"]:
-            return self._kept(match, group, len(value), "secret") if is_key(self._name(match), value) else match[0]
+            name = self._name(match)
+            sure = is_basic(value) if match["auth"] else name.endswith("PAT") and re.fullmatch("[0-9a-f]{32,64}", value)
+            return self._kept(match, group, len(value), "secret") if sure or is_key(name, value) else match[0]
         if not match["pass"]:
             return self._kept(match, group, len(value), "secret") if is_secret(value, quoted=quoted) else match[0]
         tight = match["sep"] == "="
@@ -303,6 +329,7 @@ class _Lines:
         value = match["value"]
         if not value.startswith(("4/0", "4%2F0", "4%2f0")):
             mixed = any(map(str.isupper, value)) and any(map(str.islower, value))
+            mixed |= match["name"] in ("appid", "access_key")
             if not 16 <= len(value) <= _CODE_MOST or not mixed or not is_secret(value, quoted=False):
                 return match[0]
         elif is_placeholder(value):
@@ -311,15 +338,27 @@ class _Lines:
 
     def _spoken(self, match: re.Match[str]) -> str:
         value = match["value"]
+        if match["bare"]:
+            # Words follow there as often: what has a sign, too, is none.
+            value = value.rstrip(".,:;)]*_?!\"'")
+            signs = bool(re.search(r"[!@#$%^&*+]", value.strip("*")))
+            found = signs and is_chosen(value, plain=False)
+            return self._kept(match, "value", len(value), "password") if found else match[0]
         if match["prose"] or match["told"]:
             value = value.rstrip(".,:)]*_")
             if match["told"]:
+                name = re.sub(r"\W*(?:is|was)?\W*$", "", match["told"])
+                # What is called a key may be a hash.
+                if is_other_key(name.replace(" ", "_")) or (
+                    name.endswith("key") and re.fullmatch(r"[0-9a-f-]+", value)
+                ):
+                    return match[0]
                 digits = sum(map(str.isdigit, value))
                 random = len(value) >= (16 if digits > 2 else 20) and digits > 1 and is_secret(value, quoted=False)
                 return self._kept(match, "value", len(value), "secret") if random else match[0]
             return (
                 self._kept(match, "value", len(value), "password")
-                if is_chosen(value, plain=False, odd_signs="/_:")
+                if is_chosen(value, plain=False, odd_signs="/_:") or _WORDED.fullmatch(value)
                 else match[0]
             )
         called = bool(match["called"])
@@ -328,6 +367,11 @@ class _Lines:
         ):
             return self._kept(match, "value", len(value), "password")
         return match[0]
+
+
+def _is_id(name: str, value: str) -> bool:
+    """Whether ``value`` says which session it is, as an agent's do, and lets nobody in."""
+    return name.endswith("sessionid") and _UUID.fullmatch(value) is not None
 
 
 def _is_pointed(value: str) -> bool:
@@ -401,7 +445,11 @@ def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
     found = data[start:end].decode("ascii", "replace")
     if is_placeholder(found) or len(set(found[-16:])) < 5:
         return False
-    return kind != "slack" or any(map(str.isdigit, found))
+    if kind == "secret":
+        tail = max(re.split("[_-]", found), key=len)
+        mixed = sum(map(str.isdigit, tail)) > 2 and any(map(str.islower, tail)) and any(map(str.isupper, tail))
+        return mixed or (len(tail) >= 32 and entropy(tail) >= 3)
+    return kind not in ("slack", "brave") or any(map(str.isdigit, found))
 
 
 def _keys(text: str, counts: dict[str, int]) -> str:
@@ -436,6 +484,12 @@ def _keys(text: str, counts: dict[str, int]) -> str:
 def _count(counts: dict[str, int], kind: str) -> str:
     counts[kind] = counts.get(kind, 0) + 1
     return ""
+
+
+@lru_cache(1024)
+def _found(name: str) -> re.Match[str] | None:
+    """Where a name, of which a transcript has few, speaks of a secret."""
+    return _names().search(name)
 
 
 _NAMES: re.Pattern[str] | None = None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Ends of names that hold a secret. `auth` alone stands before too much else.
 _NAMES = (
     r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|_pass|_pw|rootpw"
+    r"|(?:pg|root|admin|user|require|smtp|mail)pass"
     r"|wachtwoord|mot de passe|contrase(?:ñ|n|\\u00f1)a|senha"
 )
 PASSWORD = _NAMES
@@ -26,6 +27,7 @@ NAMED = (
     r"secret|token|credential|x-amz-signature|"
     r"(?:api|access|auth|account|private|signing|signature|encryption|encrypt|crypto|master|shared|license|admin|"
     r"service|client|app|application|storage|webhook|deploy|jwt|hmac|aes|rsa|ssh|session|subscription)[ _-]?key"
+    r"|phpsessid|jsessionid|connect\.sid|(?-i:sessionid)|bw_session"
 )
 
 _SHUT = (
@@ -46,6 +48,9 @@ def _loose(pattern: str) -> str:
 _BEGINNINGS = (
     *(BEGINNINGS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items() if kind not in WITHIN),
     r"eyJ[A-Za-z0-9_-]{8,}\.",
+    r"(?:sk|pat)[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}",
+    # Discord's: what stands between points would cost states behind every point.
+    r"[MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{6}\.",
 )
 
 # Rule of ``core.redaction.rules`` → what it needs to be there.
@@ -68,7 +73,7 @@ PARTS = {
         r"|(?i:(?:^|[^\w-]|\\(?:[nrtbf]|u[0-9a-f]{4}))(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
         rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # As do names of keys of no known kind.
-        r"|(?:(?i:[_-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
+        r"|(?:(?i:[_=-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
         rf"|(?i:(?:{PASSWORD})[\w-]*[\"'`\\\]]*\)\.[a-z])"
     ),
     "flag": (
@@ -78,25 +83,53 @@ PARTS = {
         # fish, Windows, csh: `set -gx NAME VALUE`
         rf"|(?i:set(?:x|env|(?:[ \t]+--?[a-z]+)+)[ \t]+\w*(?:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-])"
         rf"|(?i:config(?:ure)?[ \t]set[ \t]+[\w./:-]*(?:{PASSWORD}|pass|{NAMED})[\w-]*[ \t]+[^\s-])"
-        rf"|ENV[ \t]+\w*(?i:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-]"
+        rf"|(?:ENV|#[ \t]*define)[ \t]+\w*(?i:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-]"
     ),
     "cookie": (
         r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
-        r"|curl(?:[^\n]|\\\n)*(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
+        # Of curl's only the option: a line that goes on would double the states.
+        r"|(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
     ),
-    "code": r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth)=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})",
+    "code": (
+        r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth|[Ss]ignature|appid|access_key)"
+        r"=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})"
+    ),
+    # Over lines: a name and a value side by side; a JSON Web Key.
+    "pair": (
+        rf"(?i:(?:{PASSWORD}|{NAMED}){_BETWEEN}(?:\\*[\"'])?(?:<\\*/key>)?(?:\\[nrt]|[\s,{{\\\"'-])+"
+        r"(?:(?:type|sensitive|nullable|description) *= *(?:\w+|\\*\"[^\"\n]*\")(?:\\[nrt]|\s)+)*"
+        r"(?:<string>|(?:value|default)\\*[\"']? *[:=]))|\"kty\\*\""
+    ),
+    "place": (
+        rf"(?i:(?:{PASSWORD}|{NAMED})[\w.-]*(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
+        r"|%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40|(?:bearer|basic)(?:%20|\+))"
+        r"|\"auth\\*\"\s*:\s*\\*\"[A-Za-z0-9+/]|/private-[0-9a-f]{8}"
+        r"|hooks?\\*/(?:[\w.-]+\\*/)*[A-Za-z_-]*[0-9][A-Za-z0-9_-]{8}"
+        r"|jdbc:oracle:|(?:sqlplus|sqlldr|impdp|expdp)\s|@(?:tcp|unix|udp)\("
+        r"|:(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]|:\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@"
+    ),
     "spoken": (
         r"(?i:login\s+\S+\s+password|identified (?:with \S+ )?by\s+\\*[\"']|sshpass -p"
-        r"|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]"
+        r"|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]|https? (?:-a|--auth)[ =]"
         # Words so rare that what follows is left to the rule: it would cost states.
         r"|mysql[^\n]{0,80}\s-p\S|docker login|redis-cli|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
         r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*[\"']|[= ]password\(\\*'|auth ?= ?\("
         r"|(?:basic|digest)auth\("
         r"|(?-i:sqlcmd|zip|7z[ar]?|mongo(?:sh|dump|restore)?|(?:az|oc|podman) login|openssl enc|nmcli|wpa_passphrase"
-        r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |[a-z0-9-][ \t]*<<<[^<]"
+        r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |[^<]<<<[^<]"
         r"|(?:login|authenticate|sign_?in\w*|PlainAuth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
-        r"|create_(?:super)?user\(|creds? ?= ?\("
-        r"|(?:secret|token|api[ _-]?key|access[ _-]?key)\s+(?:is|was):?\s+[\"'`\\]*[A-Za-z0-9+/=._-]{16}"
+        r"|create_(?:super)?user\(|creds? ?= ?\(|getConnection\(|wifi\w*\.[a-z]+\("
+        r"|-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:|private-key\s*<\("
+        r"|(?-i:ssh-keyg|freerdp|lftp |rabbitmqc|rclone ob|vault lo|gh secret|cqlsh |twine |skopeo|influx |bcp |ipmitoo"
+        r"|mosquitto_)"
+        r"|\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)|--passphrase-fd"
+        r"|(?:token|secret|api_?key|bearer_?auth)\(\\*[\"'][A-Za-z0-9+/=._-]{8}"
+        r"|(?:log-?in|credentials?|creds|account|user(?:name)?)\s?:\s+[\w.@-]+\s*/\s*[^\s/]"
+        r"|(?:(?:secret|token|(?:api|access)[ _-]?key)\s+(?:is|was):?"
+        r"|(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
+        r"(?:is|was|[:=]|–|\\u2013|->))\s+[\"'`\\]*[A-Za-z0-9+/=._-]{16}"
+        r"|(?:token|secret|api[ _-]?key)\s\\*[\"'`][A-Za-z0-9+/=._-]{8}|requirepass\s|masterauth\s|openssl passwd "
+        r"|passw(?:or)?d\s+(?:for|of|on)\s|passw(?:or)?d\s+[^\s:=\\\"'`]*[!@#$%^&*+]"
         r"|passw(?:or)?d\s+(?:is|was|to):?\s+[\"'`\\]*[^\s]*[0-9])"
     ),
 }
@@ -108,16 +141,22 @@ _ESCAPED = r"\\u00[2-7]"
 # Bytes that a thread is worth.
 _MUCH = 1 << 20
 
-_search: Callable[[bytes], object] | None = None
+_match: Callable[[bytes], object] | None = None
 _searches: dict[str, Callable[[bytes], object]] = {}
 
 
 def suspects(data: bytes) -> bool:
     """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
-    global _search
-    if _search is None:
-        _search = compiled("|".join((*PARTS.values(), ESCAPE, _ESCAPED))).search
-    return _search(data) is not None
+    global _match
+    if _match is None:
+        import re2
+
+        # A set of one: it says whether, and not where, which is a tenth less.
+        whole = re2.Set.SearchSet(_options())
+        whole.Add("|".join((*PARTS.values(), ESCAPE, _ESCAPED)).encode())
+        whole.Compile()
+        _match = whole.Match
+    return bool(_match(data))
 
 
 def ahead(data: bytes) -> Callable[[], bool]:
@@ -156,7 +195,13 @@ def compiled(pattern: str) -> Any:
     """A pattern for bytes: RE2's object, with the methods of ``re.Pattern``."""
     import re2
 
+    return re2.compile(pattern.encode(), options=_options())
+
+
+def _options() -> Any:
+    import re2
+
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # bytes as they come; all patterns are ASCII
     options.max_mem = 64 << 20  # of the automaton's states, made as they are met
-    return re2.compile(pattern.encode(), options=options)
+    return options

@@ -40,7 +40,7 @@ _FILLER = frozenset("placeholder redacted changeme change replaceme replace me e
 _ASKED = re.compile(r"^(?:your|(?:insert|replace|enter|change|todo|fixme|put)(?:[-_.]|$))", re.IGNORECASE)
 _STRUCTURE = re.compile(
     r"""^(?:
-        \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | \\?$
+        \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | @\w{2,20}\( | \\?$
         | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$ | sha\d{1,3}[-:]
     )
     | x{4,} | \*{3,} | \.\.\. | …  | <[a-z] | \{\{ | \$\{ | \$\(
@@ -183,6 +183,24 @@ def is_key(name: str, value: str) -> bool:
     return all(sum(map(sign, value)) > 2 for sign in signs) and entropy(value) >= 3.7 and not _PATH.search(value)
 
 
+def is_other_key(name: str) -> bool:
+    """Whether what ``name`` calls a key lets nobody in: a cache's, a table's."""
+    return bool(_OTHER_KEYS.search(name))
+
+
+def is_basic(value: str) -> bool:
+    """Whether ``value`` is ``name:password`` in base64, as in ``Authorization: Basic`` and Docker's configuration."""
+    import base64
+    import binascii
+
+    try:
+        plain = base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    name, _, password = plain.partition(":")
+    return bool(re.fullmatch(r"[\w.@$+-]{1,80}", name)) and len(password) > 2 and plain.isprintable()
+
+
 def is_listed(value: str) -> bool:
     """Whether a quoted value behind a quoted name and a comma is rather the next name of a list than what is given."""
     if not any(map(str.isdigit, value)) or value.lower() in _TERMS or value.startswith(("urllib", "python")):
@@ -201,7 +219,7 @@ def _is_camel(value: str) -> bool:
 
 def is_about(name: str) -> bool:
     """Whether a name speaks of a secret (its length, file, kind) without holding it."""
-    return bool(_ABOUT.search(name))
+    return bool(_ABOUT.search(name)) and not name.endswith("secret_id")  # of Vault's AppRole
 
 
 def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
@@ -276,13 +294,22 @@ def is_secret(value: str, *, quoted: bool) -> bool:
 
 
 def _is_code(value: str, *, quoted: bool) -> bool:
-    if _PATH.search(value) or _PASSWD_LINE.match(value):
+    if (_PATH.search(value) and not _is_bytes(value)) or _PASSWD_LINE.match(value):
         return True
     if quoted:
         return value.startswith(("process.env", "os.environ", "env.", "secrets.", "vars.", "env:", "vault:", "file:"))
     return bool((_DOTTED.match(value) and not _is_random(value)) or _CALL.match(value)) or value.startswith(
         ("&", "*", "!", "(", ":", "function")
     )
+
+
+def _is_bytes(value: str) -> bool:
+    """Whether what begins like a path is rather base64: no folder has such a name."""
+    if not re.fullmatch(r"/[A-Za-z0-9+/]{23,4096}={0,2}", value):
+        return False
+    longest = max(value.split("/"), key=len)
+    signs = (str.isdigit, str.isupper, str.islower)
+    return len(longest) >= 12 and all(sum(map(sign, longest)) > 1 for sign in signs) and entropy(value) >= 4
 
 
 def _is_random(value: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 import uuid
 from typing import NamedTuple
@@ -192,6 +193,65 @@ class Maker:
             "private-key": base64.b64encode("\n".join(self.pem("RSA ", 3)).encode()).decode().rstrip("="),
             "jwt": self.jwt(),
         }
+
+    def drawn(self, mark: str) -> str:
+        """The value of a mark of the pasted lines: an alphabet and a length, or what a person or a program makes."""
+        alphabet = mark.rstrip(string.digits)
+        size = int(mark[len(alphabet) :] or 0)
+        if alphabet == "b":
+            return self.b64(int(mark[3:]))
+        if alphabet == "num":
+            return "".join(self.random.choices("123456789", k=size))
+        if alphabet in _ALPHABETS:
+            return self.some(_ALPHABETS[alphabet], size)
+        word = self.random.choice("sunfish granite juniper cobalt lantern".split())
+        some = self.random.randint
+        if mark == "hum":
+            name = word.capitalize()
+            return self.random.choice(
+                (
+                    f"{name}{some(10, 2030)}!",
+                    f"{word}{some(100, 9999)}",
+                    f"{name}@{some(10, 999)}",
+                    f"{name}Otter{some(1, 99)}",
+                )
+            )
+        if mark == "dice":
+            return f"{word}-harbor-meadow-nimbus-{some(10, 99)}"
+        if mark == "pct":
+            return f"{self.some(ALNUM, 7)}%21{self.some(ALNUM, 5)}"
+        if mark == "uuid":
+            return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+        if mark == "basic":
+            return base64.b64encode(f"mira:{self.some(ALNUM, 12)}".encode()).decode()
+        return self.jwt() if mark == "jwt" else f"{self.some(ALNUM, 8)}#{self.some(ALNUM, 7)}"
+
+
+_ALPHABETS = {
+    "hex": HEX,
+    "HEX": HEX.upper(),
+    "a": ALNUM,
+    "A": string.ascii_uppercase + string.digits,
+    "low": LOWER,
+    "u": URLSAFE,
+}
+
+
+def pasted(lines: list[str], seed: int) -> list[Case]:
+    """Lines with marks, filled in: a case for each ``⟦mark⟧``, which is a secret, or one for a line that has none."""
+    make = Maker(seed)
+    cases: list[Case] = []
+    for line in lines:
+        secrets: list[str] = []
+        text = re.sub("⟪(\\w+)⟫", lambda mark: make.drawn(mark[1]), line)
+
+        def secret(mark: re.Match[str], into: list[str] = secrets) -> str:
+            into.append(make.drawn(mark[1]))
+            return into[-1]
+
+        text = re.sub("⟦(\\w+)⟧", secret, text)
+        cases += [Case(text, value, f"pasted {line}") for value in secrets or [""]]
+    return cases
 
 
 # Where programs, calls and people give one without a name of its own before it.

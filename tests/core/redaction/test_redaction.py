@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from core import redaction
 from core.redaction import clean_record, redact, screen
 from core.redaction.hint import may_hold
+from tests.core.redaction.pasted_others import OTHERS
+from tests.core.redaction.pasted_secrets import SECRETS
 
 
 def _labelled() -> ModuleType:
@@ -29,8 +31,8 @@ def _labelled() -> ModuleType:
 
 
 LABELLED: Any = _labelled()
-POSITIVES = LABELLED.positives()
-NEGATIVES = LABELLED.negatives()
+POSITIVES = LABELLED.positives() + LABELLED.pasted(SECRETS, 15)
+NEGATIVES = LABELLED.negatives() + LABELLED.pasted(OTHERS, 16)
 
 
 def test_the_labelled_set_meets_the_bars() -> None:
@@ -41,6 +43,14 @@ def test_the_labelled_set_meets_the_bars() -> None:
     precision = found / (found + len(touched))
     assert recall >= 0.95, [case.label for case in missed]
     assert precision >= 0.98, [case.text for case in touched]
+
+
+def test_lines_as_people_paste_them_meet_them_nearly() -> None:
+    cases = LABELLED.pasted(SECRETS, 78)
+    missed = [case for case in cases if case.secret in redact(case.text)[0]]
+    assert len(missed) / len(cases) <= 0.09, [case.label for case in missed]
+    touched = [case.text for case in LABELLED.pasted(OTHERS, 79) if redact(case.text)[0] != case.text]
+    assert len(touched) / (len(cases) - len(missed) + len(touched)) <= 0.02, touched
 
 
 def test_a_second_seed_meets_them_too() -> None:

@@ -1,0 +1,132 @@
+"""Places that are told by their structure: a name and its value side by side, what is encoded for an address, drivers.
+
+Each is a pattern whose group ``value`` (or one of ``_VALUES``) is judged, and its judge: match → kind, or "" for none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from core.redaction.screen import NAMED, PASSWORD
+from core.redaction.values import is_basic, is_chosen, is_filler, is_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Judge = Callable[[re.Match[str]], str]
+
+_NAME = rf"(?P<name>[\w./-]{{0,40}}?(?:{PASSWORD}|{NAMED})[\w.-]{{0,30}})"
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+# `- name: DB_PASSWORD\n  value: …`, `{"name": "DB_PASSWORD", "value": "…"}`, Terraform's `variable`, a property list.
+PAIRED = re.compile(
+    rf"(?:\b(?:name|key|variable)\b\\*[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\*[\"']?|<key>){_NAME}\\*[\"']?(?:</key>)?"
+    r"(?:\\[nrt]|[\s,{\\\"'-]){1,60}(?:(?:type|sensitive|nullable|description)\s{1,12}=\s{1,3}(?:\w{1,20}|\"[^\"\n]{0,200}\")\s{1,20}){0,4}"
+    r"(?:<string>|(?:value|default)\\*[\"']?\s{0,3}[:=]\s{0,3})"
+    r"(?:(?P<quote>\\*[\"'])(?P<value>(?:(?!(?P=quote))[^\n]){3,400})|(?P<bare>[^\s\"'`,;<>(){}\\]{3,400}))",
+    re.IGNORECASE,
+)
+_ENCODED = re.compile(
+    rf"(?:{_NAME}(?:%5C)*(?:%22|%27)?(?:%20|\+)?(?:%3A|%3D)(?:%20|\+)?(?:%5C)*(?:%22|%27)?"
+    r"|(?P<url>%3A%2F%2F[\w.~-]{0,60}%3A)|(?P<header>(?<![A-Za-z])(?:bearer|basic)(?:%20|\+)))"
+    r"(?P<value>(?:[\w.~*!$()-]|%(?!2[2267C]|7D|5C|3B|40|0A|20)[0-9A-F]{2}){4,600})",
+    re.IGNORECASE,
+)
+_JWK = re.compile(r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9_-]{20,4096})")
+_NEAR = 4096
+_BASIC = re.compile(r"\\*\"auth\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9+/]{8,400}={0,2})")
+_HOOK = re.compile(
+    r"https?:\\?/\\?/[^\s/\"'<>\\]{3,100}(?:\\?/[\w.@-]{1,60}){0,6}?\\?/(?:[\w-]{0,16}hooks?)\\?/"
+    r"(?:(?!commit|blob|tree|raw|pull|issues|docs|releases)[\w.-]{1,40}\\?/){0,2}"
+    rf"(?P<value>{_UUID}|[A-Za-z0-9_-]{{20,100}})(?![\w-])"
+    r"|/calendar/ical/[^\s/]{3,100}/private-(?P<bare>[0-9a-f]{32})/"
+)
+_LOGIN = re.compile(
+    r"\b(?:jdbc:oracle:\w{2,6}:|(?:sqlplus|sqlldr|impdp|expdp)\s[^\n|;&]{0,60}?)[\w$#]{1,60}/(?P<oracle>[^\s@\"'/\\]{3,100})@"
+    r"|\b[\w.-]{1,60}:(?P<go>[^\s@\"'/\\]{3,200})@(?:tcp|unix|udp)\("
+    r"|^[\w.*-]{1,100}:(?:\d{4,5}|\*):(?=[A-Za-z*])[\w.*-]{1,60}:(?=[\w.*-]*[A-Za-z*])[\w.*-]{1,60}:(?P<pgpass>[^\s:]{4,100})$",
+    re.MULTILINE,
+)
+_USER = re.compile(
+    r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,24}:\\?/\\?/(?P<value>[A-Za-z0-9_-]{20,300})(?::(?:x-oauth-basic|x-token-auth)?)?"
+    r"@(?!\w{0,40}\.?ingest|sentry)(?=[\w\[])"
+)
+
+
+def _encoded(match: re.Match[str]) -> str:
+    value = unquote(match["value"])
+    if match["url"]:
+        # Only what an encoded `@` follows is a password.
+        ends = match.string[match.end() : match.end() + 3].upper() == "%40"
+        return "url" if ends and not is_filler(value) else ""
+    if match["header"]:
+        return "bearer" if len(value) >= 16 and is_secret(value, quoted=False) else ""
+    return _assigned(match["name"], value)
+
+
+def _paired(match: re.Match[str]) -> str:
+    return _assigned(match["name"], match["value"] or match["bare"])
+
+
+def _jwk(match: re.Match[str]) -> str:
+    around = match.string[max(0, match.start() - _NEAR) : match.end() + _NEAR]
+    return "private-key" if '"kty' in around or 'kty\\"' in around else ""
+
+
+def _basic(match: re.Match[str]) -> str:
+    return "basic" if is_basic(match["value"]) else ""
+
+
+def _hook(match: re.Match[str]) -> str:
+    value = match["value"]
+    if not value or re.fullmatch(_UUID, value):
+        return "secret"
+    random = sum(map(str.isdigit, value)) > 2 and value.count("-") < 2 and is_secret(value, quoted=False)
+    return "secret" if random else ""
+
+
+def _login(match: re.Match[str]) -> str:
+    if match["pgpass"]:
+        return "password" if is_chosen(match["pgpass"], plain=True) else ""
+    value = match["oracle"] or match["go"]
+    return "" if is_filler(value) else "url"
+
+
+def _user(match: re.Match[str]) -> str:
+    return "url" if is_secret(match["value"], quoted=False) else ""
+
+
+def _assigned(name: str, value: str) -> str:
+    from core.redaction.rules import assigned
+
+    return assigned(name, value)
+
+
+# Over lines, and within one.
+PAIRS: tuple[tuple[re.Pattern[str], Judge], ...] = ((PAIRED, _paired), (_JWK, _jwk))
+PLACES: tuple[tuple[re.Pattern[str], Judge], ...] = (
+    (_ENCODED, _encoded),
+    (_BASIC, _basic),
+    (_HOOK, _hook),
+    (_LOGIN, _login),
+    (_USER, _user),
+)
+
+
+def cleaned(places: tuple[tuple[re.Pattern[str], Judge], ...], text: str, counts: dict[str, int]) -> str:
+    """``text`` with every value that a judge names a kind for replaced; ``counts`` (kind → number) is added to."""
+    for pattern, judge in places:
+        text = pattern.sub(lambda match, judge=judge: _replaced(match, judge(match), counts), text)  # type: ignore[misc]
+    return text
+
+
+def _replaced(match: re.Match[str], kind: str, counts: dict[str, int]) -> str:
+    if not kind:
+        return match[0]
+    counts[kind] = counts.get(kind, 0) + 1
+    start, end = match.span(next(group for group, found in match.groupdict().items() if found and group in _VALUES))
+    return f"{match[0][: start - match.start()]}[redacted:{kind}]{match[0][end - match.start() :]}"
+
+
+_VALUES = frozenset(("value", "bare", "oracle", "go", "pgpass"))
