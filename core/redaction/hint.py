@@ -148,7 +148,12 @@ def _may_hold(text: str) -> bool:
     if "://" in text and "@" in text:
         return True
     folded = text.lower()
-    if ("login" in folded and "passw" in folded) or "<private" in folded or "identified" in folded:
+    if (
+        ("login" in folded and "passw" in folded)
+        or "<private" in folded
+        or "/private" in folded
+        or "identified" in folded
+    ):
         return True
     if any(given in folded for given in _GIVEN) or any(setter in folded for setter in _SETTERS):
         return True

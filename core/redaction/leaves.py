@@ -9,6 +9,7 @@ from core.redaction.private import across
 from core.redaction.rules import assigned
 
 _NAMES = ("name", "key", "Name", "Key", "ParameterKey")
+_MESSAGES = frozenset(("content", "parts"))
 _JWK_PARTS = frozenset(("d", "p", "q", "dp", "dq", "qi", "k"))
 _VALUES = frozenset(("value", "Value", "default", "ParameterValue"))
 
@@ -37,7 +38,7 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
             found[plain] = clean_leaves(item, counts, named if key in _VALUES and named else key)
         return found
     if type(value) is list:
-        return [clean_leaves(item, counts, name) for item in _closed(value)]
+        return [clean_leaves(item, counts, name) for item in _closed(value, name)]
     return value
 
 
@@ -54,12 +55,15 @@ def _part(key: str, item: Any, counts: dict[str, int]) -> Any:
     return "[redacted:private-key]"
 
 
-def _closed(parts: list[Any]) -> list[Any]:
-    """The parts of a message, ``{"text": …}``, without a private span that goes over several of them."""
+def _closed(parts: list[Any], name: str) -> list[Any]:
+    """The parts of a message, ``{"text": …}``, without a private span that goes over several of them.
+
+    ``name``: what they stand under; other lists of texts may be of many messages.
+    """
     places = [place for place, part in enumerate(parts) if type(part) is dict and type(part.get("text")) is str]
     if len(places) < 2:
         return parts
-    cut = across([parts[place]["text"] for place in places])
+    cut = across([parts[place]["text"] for place in places], to_end=name in _MESSAGES)
     if cut is None:
         return parts
     closed = list(parts)

@@ -14,16 +14,20 @@ def without_private(text: str) -> tuple[str, int]:
     """(``text`` without private spans, how many there were).
 
     A span within a span belongs to it. One that has fewer ends than beginnings goes to its last end; without any,
-    to the end of the text. An end of nothing stays.
+    to the end of the text. One that ends before any begins began in a message before: it goes from the text's start.
+    Of another end of nothing the tag goes.
     """
     pieces: list[str] = []
-    spans = at = 0
     tags = list(_TAG.finditer(text))
-    number = 0
+    number = _leading(tags)
+    at = tags[number - 1].end() if number else 0
+    spans = 1 if number else 0
     while number < len(tags):
         tag = tags[number]
         number += 1
         if not tag["open"]:
+            pieces.append(text[at : tag.start()])
+            at = tag.end()
             continue
         last = _last(tags, number)
         pieces.append(text[at : tag.start()])
@@ -31,6 +35,11 @@ def without_private(text: str) -> tuple[str, int]:
         number = len(tags) if last < 0 else last + 1
         spans += 1
     return "".join((*pieces, text[at:])) if spans else text, spans
+
+
+def _leading(tags: list[re.Match[str]]) -> int:
+    """How many ends there are before anything begins."""
+    return next((number for number, tag in enumerate(tags) if tag["open"]), len(tags))
 
 
 def _last(tags: list[re.Match[str]], start: int) -> int:
@@ -46,10 +55,11 @@ def _last(tags: list[re.Match[str]], start: int) -> int:
     return last
 
 
-def across(texts: list[str]) -> list[str] | None:
+def across(texts: list[str], *, to_end: bool = False) -> list[str] | None:
     """The parts of one message without a span that goes over several of them; None where there is none.
 
-    Of each part what the span covers goes; spans within one part are left to ``without_private``.
+    Of each part what the span covers goes; spans within one part are left to ``without_private``. ``to_end``: the parts
+    are all of a message, and one that nothing ends goes to its end.
     """
     open_at = -1
     kept = list(texts)
@@ -66,4 +76,6 @@ def across(texts: list[str]) -> list[str] | None:
             open_at = -1
         if tags and tags[-1]["open"]:
             open_at = number
+    if to_end and open_at >= 0:
+        kept[open_at + 1 :] = [""] * (len(kept) - open_at - 1)
     return kept if kept != texts else None

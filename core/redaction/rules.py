@@ -285,7 +285,11 @@ class _Lines:
         if not quoted and separator == ":":
             value = value.rstrip(".:?")
         if match["little"]:
-            plain = quoted or match["sep"] == "=" or _USER.search(self._text, 0, match.start()) is not None
+            plain = (
+                quoted
+                or match["sep"] == "="
+                or _USER.search(self._text, max(0, match.start() - 180), match.start()) is not None
+            )
             return self._kept(match, group, len(value), "password") if is_chosen(value, plain=plain) else match[0]
         if is_about(self._name(match)) or _is_id(self._name(match), value):
             return match[0]

@@ -59,7 +59,7 @@ PARTS = {
         (*WITHIN.values(), rf"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{{4}}))(?:{'|'.join(_BEGINNINGS)})")
     ),
     "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY",
-    "private": r"(?i:<private(?:\\|\s|>))",
+    "private": r"(?i:<\\*/?private(?:\\|\s|>))",
     "url": r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
     "header": (
         r"(?i:(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16})"

@@ -28,7 +28,8 @@ PAIRED = re.compile(
     re.IGNORECASE,
 )
 _ENCODED = re.compile(
-    rf"(?:{_NAME}(?:%5C)*(?:%22|%27)?(?:%20|\+)?(?:%3A|%3D)(?:%20|\+)?(?:%5C)*(?:%22|%27)?"
+    # The name's end: what is before it is looked at once there is something to judge.
+    rf"(?:(?P<name>(?:{PASSWORD}|{NAMED})[\w.-]{{0,30}})(?:%5C)*(?:%22|%27)?(?:%20|\+)?(?:%3A|%3D)(?:%20|\+)?(?:%5C)*(?:%22|%27)?"
     r"|(?P<url>%3A%2F%2F[\w.~-]{0,60}%3A)|(?P<header>(?<![A-Za-z])(?:bearer|basic)(?:%20|\+)))"
     r"(?P<value>(?:[\w.~*!$()-]|%(?!2[2267C]|7D|5C|3B|40|0A|20)[0-9A-F]{2}){4,600})",
     re.IGNORECASE,
@@ -62,7 +63,8 @@ def _encoded(match: re.Match[str]) -> str:
         return "url" if ends and not is_filler(value) else ""
     if match["header"]:
         return "bearer" if len(value) >= 16 and is_secret(value, quoted=False) else ""
-    return _assigned(match["name"], value)
+    head = re.search(r"[A-Za-z0-9_.-]*\Z", match.string[max(0, match.start() - 40) : match.start()])
+    return _assigned((head[0] if head else "") + match["name"], value)
 
 
 def _paired(match: re.Match[str]) -> str:

@@ -191,11 +191,10 @@ def is_other_key(name: str) -> bool:
 def is_basic(value: str) -> bool:
     """Whether ``value`` is ``name:password`` in base64, as in ``Authorization: Basic`` and Docker's configuration."""
     import base64
-    import binascii
 
     try:
         plain = base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return False
     name, _, password = plain.partition(":")
     return bool(re.fullmatch(r"[\w.@$+-]{1,80}", name)) and len(password) > 2 and plain.isprintable()
