@@ -6,8 +6,10 @@ and written anew (https://sqlite.org/pragma.html#pragma_secure_delete, https://s
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from core.errors import Internal
 from qmd import orphans
 from qmd.segments import TABLES
 from qmd.writer import drop
@@ -36,6 +38,22 @@ def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> 
         connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 0)")
     compact(connection)
     return gone
+
+
+def require_room(path: str) -> None:
+    """Raise Internal where the index at ``path`` cannot be written anew: that takes twice its size, next to it.
+
+    ``VACUUM`` makes a copy, and writes that into the log before the old pages go (https://sqlite.org/lang_vacuum.html).
+    Told beforehand, since it would fill the disk first, and again at each run.
+    """
+    room = os.statvfs(os.path.dirname(path) or ".")
+    free, wanted = room.f_bavail * room.f_frsize, 2 * os.path.getsize(path)
+    if free < wanted:
+        raise Internal(
+            "the disk is too full to write the index anew:"
+            f" that takes {wanted / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free",
+            f"free {(wanted - free) / 1e6 + 1:,.0f} MB, then: brain index",
+        )
 
 
 def compact(connection: apsw.Connection) -> None:

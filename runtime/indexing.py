@@ -122,8 +122,9 @@ def index(
                 connection.execute("COMMIT")
             if older:
                 # What an older policy let pass is in no document any more, but in pages and segments that are free.
-                from qmd.erase import erase
+                from qmd.erase import erase, require_room
 
+                require_room(home.index)
                 erase(connection, ())
                 withhold.mark(connection)
             connection.execute("PRAGMA optimize")

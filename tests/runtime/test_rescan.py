@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 from core import config, redaction
 from core.document import Timestamp, render, split
+from core.errors import Internal
 from core.home import Home
 from ingest import archive, keeping, recording, rewriting
 from ingest import state as state_module
+from qmd import orphans
 from runtime import inbox, rescan, withhold
 from runtime.indexing import index
 from tests.ingest.transcripts import SESSION, Script, save, text
@@ -143,8 +147,6 @@ def test_the_memory_is_withheld_from_agents_until_then(home: Home, brain: Brain)
     assert brain("index", "--new").returncode == 0
     for surface in ("claude-code", "mcp", "terminal"):
         assert brain("ask", "heron", env={"BRAIN_SURFACE": surface}).returncode == 0
-    import apsw
-
     connection = apsw.Connection(home.index)
     connection.execute("update brain_state set value = 0 where key = 'redaction'")
     connection.close()
@@ -153,6 +155,38 @@ def test_the_memory_is_withheld_from_agents_until_then(home: Home, brain: Brain)
         assert (done.returncode, json.loads(done.stdout)["error"]) == (71, "refused")
     assert brain("ask", "heron").returncode == 0
     assert brain("index", "--new").returncode == 0
+    assert brain("ask", "heron", env={"BRAIN_SURFACE": "mcp"}).returncode == 0
+
+
+@pytest.mark.parametrize("full", ["before", "meanwhile"])
+def test_a_disk_too_full_to_write_the_index_anew_says_so_and_loses_nothing(
+    home: Home, brain: Brain, monkeypatch: pytest.MonkeyPatch, full: str
+) -> None:
+    inbox.write(home, "The heron flies at dawn.")
+    index(home, config.load(home))
+    connection = apsw.Connection(home.index)
+    connection.execute("update brain_state set value = 0 where key = 'redaction'")
+    connection.close()
+    inbox.write(home, "The otter swims at dusk.")
+
+    class Full:
+        f_bavail, f_frsize = 10, 4096
+
+    def fails(_: object) -> None:
+        raise apsw.FullError
+
+    with monkeypatch.context() as patch:
+        if full == "before":
+            patch.setattr(os, "statvfs", lambda _: Full)
+        else:
+            patch.setattr(orphans, "clean", fails)
+        with pytest.raises(Internal, match=r"disk is (too )?full") as caught:
+            index(home, config.load(home))
+    assert caught.value.fix.startswith("free ")
+    # What was read meanwhile is there for a person, and still withheld from agents.
+    assert "otter" in brain("ask", "otter").stdout
+    assert brain("ask", "otter", env={"BRAIN_SURFACE": "mcp"}).returncode == 71
+    index(home, config.load(home))
     assert brain("ask", "heron", env={"BRAIN_SURFACE": "mcp"}).returncode == 0
 
 
