@@ -125,9 +125,11 @@ class Later:
             self._wait = self._beside.begin(self._task, queued=True)
 
     def outcome(self) -> Any:
-        """What it returns or raises; None where there is no thread or connection for it: the caller does it itself."""
+        """What it returns or raises; None where there is no thread or connection for it, or where a table is gone by
+        now that was there when the question began: the caller does it itself, in the state of then.
+        """
         self.begin()
         try:
             return self._wait() if self._wait is not None else None
-        except BrainError:
+        except (BrainError, apsw.SQLError):
             return None

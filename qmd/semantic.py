@@ -76,17 +76,26 @@ class Semantic:
         Raises BrainError where the provider fails, apsw.Error.
         """
         vector = self._encode(query, hyde) if query.strip() and limit > 0 else b""
-        if not vector:
-            return []
-        if len(vector) != self._space.dimensions:
+        found: list[Found] = []
+        if vector:
+            with self._connection:  # one state of the index: while a model is loaded, vectors may be made anew
+                found = self._nearest(vector, limit, collections, filters)
+        return found
+
+    def _nearest(self, vector: bytes, limit: int, collections: Sequence[str], filters: Filters | None) -> list[Found]:
+        space = vectors.find(self._connection, self._space.provider, self._space.model)
+        if space is None or space.fingerprint != self._space.fingerprint:
+            raise Refused(f"the vectors of {self.name} were made anew by another state of the model", "ask once more")
+        self._space = space
+        if len(vector) != space.dimensions:
             raise Refused(
                 f"the model behind {self.name} has changed: it gives vectors of {len(vector)} numbers, where those that"
-                f" are kept have {self._space.dimensions}",
+                f" are kept have {space.dimensions}",
                 "qmd embed -f",
             )
         only = (filters or Filters()).within(tuple(collections))
         restricted = bool(collections) or filters is not None
-        near = knn.nearest(self._connection, self._space, vector, only, restricted=restricted).documents
+        near = knn.nearest(self._connection, space, vector, only, restricted=restricted).documents
         best = sorted(near, key=lambda document: (-near[document].best, document))[:limit]
         rows: dict[int, Any] = {
             row[0]: row

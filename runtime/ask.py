@@ -196,14 +196,16 @@ class Asker:
 
     def _open_semantics(self) -> Semantics | str:
         """What to ask by meaning with, or why there is nothing. Raises apsw.Error."""
-        if self._semantics is None:
-            from runtime import meaning
+        known = self._semantics
+        if known is not None and (isinstance(known, str) or known.stands()):
+            return known
+        from runtime import meaning
 
-            fresh = self._freshness
-            if self._beside is None and fresh is not None and fresh.embedded >= _MANY_EMBEDDED:
-                self._look_twice()
-            self._semantics = meaning.open_space(self._connection, self._config, self._encoder, self._beside)
-        return self._semantics
+        fresh = self._freshness
+        if self._beside is None and fresh is not None and fresh.embedded >= _MANY_EMBEDDED:
+            self._look_twice()
+        self._semantics = known = meaning.open_space(self._connection, self._config, self._encoder, self._beside)
+        return known
 
     def _open_reranking(self, plan: Plan, request: Request) -> tuple[Reranking | None, dict[str, Any] | None]:
         """(the reranker, None), or (None, why there is none). Raises BrainError where the request names it itself."""

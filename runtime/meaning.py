@@ -48,6 +48,11 @@ class Semantics:
         self.encoder = encoder
         self.weights = weights
 
+    def stands(self) -> bool:
+        """Whether the space is what it was: its vectors may have been made anew since, in another table."""
+        space = vectors.find(self._connection, self.space.provider, self.space.model)
+        return space is not None and (space.table, space.fingerprint) == (self.space.table, self.space.fingerprint)
+
     def of(self, question: str, factor: float, filters: Filters) -> Meaning | None:
         """What to search by, all weights times ``factor``; None where the encoder knows nothing of the question.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.errors import BadInput
 from core.home import Home
-from qmd import static_fit, vectors
+from qmd import renewal, static_fit, vectors
 from qmd.answers import Filters
 from qmd.beside import Beside
 from qmd.embedding.provider import quantise
@@ -20,6 +20,7 @@ from qmd.static_query import Known
 from qmd.store import Transaction, open_index
 from runtime import ask as ask_module
 from runtime.ask import Asker, Request
+from runtime.meaning import Semantics
 from tests.qmd.test_static_query import _WORDS, Model
 from tests.runtime.index_fixture import Shelf
 from tests.test_import_budget import modules, of_brain
@@ -63,6 +64,16 @@ def embed(home: Home, model: Model, fit: bool = True) -> None:
         vectors.stamp(connection, space, 1)
     if fit:
         assert static_fit.fit(connection, space, model, home.state) is not None
+    connection.close()
+
+
+def make_anew(home: Home) -> None:
+    """The same vectors, in another table."""
+    connection = open_index(home.index, write=True)
+    (space,) = vectors.spaces(connection)
+    with Transaction(connection):
+        begun = renewal.begin(connection, space, 16, "print", "whole")
+    renewal.take(connection, space, begun)
     connection.close()
 
 
@@ -208,6 +219,28 @@ def test_vectors_that_are_searched_beside_the_words_change_no_answer(
         assert answers() == alone
     by_model = answers(encoder=Encoder())
     assert all("by the model" in envelope["route"]["reason"] for envelope in by_model)
+
+
+@pytest.mark.parametrize("staying", [False, True])
+def test_a_question_at_the_moment_when_new_vectors_take_the_place_of_the_old_is_answered_as_any_other(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, staying: bool
+) -> None:
+    embed(shelf.home, Model())
+    request = Request(mode="vec", min_score=0.0)
+    whole = Semantics.of
+
+    def of(semantics: Semantics, *given: Any) -> Any:
+        make_anew(shelf.home)
+        return whole(semantics, *given)
+
+    with Asker(shelf.home, shelf.config, staying=staying) as asker:
+        before = asker.ask(_WORDS[0], request)
+        make_anew(shelf.home)
+        between = asker.ask(_WORDS[0], request)
+        monkeypatch.setattr(Semantics, "of", of)
+        within = asker.ask(_WORDS[0], request)
+    assert before["hits"] == between["hits"] == within["hits"] != []
+    assert before["route"] == between["route"] == within["route"]
 
 
 def test_many_vectors_cost_a_cold_question_one_module_more(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:

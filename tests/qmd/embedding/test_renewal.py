@@ -11,8 +11,9 @@ from core.errors import Internal, Refused
 from qmd import coarse, renewal, vectors
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
-from qmd.embedding.provider import TextRefused
+from qmd.embedding.provider import TextRefused, quantise
 from qmd.schema import SPAN
+from qmd.semantic import Semantic
 from qmd.store import open_index
 from qmd.update import update
 from qmd.vectors import Space
@@ -202,3 +203,21 @@ def test_the_search_by_signs_is_of_the_vectors_that_answer(
     vector = bytes([127] + [0] * 15)
     assert {chunk % SPAN for chunk, _ in coarse.nearest(connection, of, vector, 12)} == {0}
     assert tables(connection) == 2
+
+
+@pytest.mark.parametrize("state", [{}, CHANGED])
+def test_vectors_that_are_made_anew_while_a_question_is_encoded_answer_it_if_they_can(
+    world: tuple[apsw.Connection, Folder], state: dict[str, Any]
+) -> None:
+    connection, _ = world
+
+    def encode(text: str, hyde: bool) -> bytes:
+        embed(connection, Fake(**state), force=True)
+        return quantise(Fake().embed([text], question=not hyde))[0]
+
+    asked = Semantic(connection, space(connection), encode, lambda: None)
+    if state:
+        with pytest.raises(Refused, match="made anew by another state"):
+            asked.search("note n3", 5)
+    else:
+        assert len(asked.search("note n3", 5)) == 5
