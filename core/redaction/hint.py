@@ -98,35 +98,11 @@ _ELSE = (
 )
 # Programs that take a password in a form of their own, and calls; in small letters.
 _GIVEN = (
-    *("pass:", "ssh-keygen ", "freerdp", "lftp", "rabbitmqctl ", "rclone obscure", "vault login"),
-    *("gh secret set", "cqlsh ", "twine ", "skopeo ", "influx ", "bcp "),
-    *("ipmitool ", "mosquitto_", "cryptsetup", "kinit", "ssh-add", "docker secret", "getconnection(", "wifi"),
-    *(
-        "hook/",
-        "hooks/",
-        "%3a%2f%2f",
-        "bearer%20",
-        "bearer+",
-        "basic%20",
-        "basic+",
-        "http -a",
-        "https -a",
-        "http --auth",
-    ),
-    *(
-        "https --auth",
-        "sqlplus",
-        "sqlldr",
-        "impdp",
-        "expdp",
-        "rman ",
-        "private-key",
-        "requirepass",
-        "masterauth",
-        "openssl passwd",
-        "/private-",
-    ),
-)
+    "ssh-keygen |freerdp|lftp|rabbitmqctl |rclone obscure|vault login|gh secret set|cqlsh |twine |skopeo |influx |bcp |"
+    "ipmitool |mosquitto_|cryptsetup|kinit|ssh-add|docker secret|getconnection(|wifi|%3a%2f%2f|bearer%20|bearer+|"
+    "basic%20|basic+|http -a|https -a|http --auth|https --auth|sqlplus|sqlldr|impdp|expdp|private-key|requirepass|"
+    "masterauth|openssl passwd|/private-"
+).split("|")
 _SETTERS = ("token(", "secret(", "apikey(", "api_key(", "bearerauth(", "bearer_auth(")
 _SIGNS = frozenset("!@#$%^&*+?")
 # Programs whose options of one letter take a password.
@@ -145,7 +121,7 @@ def may_hold(text: str) -> bool:
 def _may_hold(text: str) -> bool:
     if any(mark in text for mark in _ELSE):
         return True
-    if "://" in text and "@" in text:
+    if "://" in text and ("@" in text or "hook/" in text or "hooks/" in text):
         return True
     folded = text.lower()
     if (
@@ -155,7 +131,11 @@ def _may_hold(text: str) -> bool:
         or "identified" in folded
     ):
         return True
-    if any(given in folded for given in _GIVEN) or any(setter in folded for setter in _SETTERS):
+    if (
+        ("-pass" in folded and "pass:" in folded)
+        or any(given in folded for given in _GIVEN)
+        or any(setter in folded for setter in _SETTERS)
+    ):
         return True
     if _is_beside(folded) or _is_login(folded) or _is_file_of_passwords(text) or _is_encoded(folded):
         return True
@@ -264,7 +244,10 @@ def _is_login(text: str) -> bool:
 
 def _is_file_of_passwords(text: str) -> bool:
     """Whether a line has the five fields of ``.pgpass``."""
-    return text.count(":") > 3 and any(line.count(":") == 4 for line in text.split("\n"))
+    if text.count(":") < 4:
+        return False
+    lines = [line.split(":") for line in text.split("\n") if line.count(":") == 4]
+    return any(fields[1] == "*" or (fields[1].isdigit() and len(fields[1]) > 3) for fields in lines)
 
 
 def _is_encoded(text: str) -> bool:
@@ -275,7 +258,9 @@ def _is_encoded(text: str) -> bool:
 def _is_prose(text: str) -> bool:
     for word in text.split("passw")[1:]:
         after = word[:200].split(None, 2)[1:2]
-        if after and (after[0] in ("for", "of", "on") or not _SIGNS.isdisjoint(after[0])):
+        if after and (
+            after[0] in ("for", "of", "on") or (not _SIGNS.isdisjoint(after[0]) and any(map(str.isdigit, after[0])))
+        ):
             return True
     return any(f"{name} {verb}" in " ".join(text.split()) for name in ("password", "passwd") for verb in _VERBS) or (
         "role" in text or "user" in text or "password(" in text
