@@ -43,15 +43,14 @@ def of_srt(captions: Iterable[tuple[float, str]]) -> Iterator[Said]:
 def of_vtt(captions: Iterable[tuple[float, str]]) -> Iterator[Said]:
     """What captions say, of which each is (seconds, text); a voice holds until its end tag, the next, or the cue's."""
     for start, text in captions:
-        spans = [("", "")]
-        for piece in _TAG.split(text):
-            voice = _VOICE.fullmatch(piece)
-            if voice is not None or piece == "</v>":
-                spans.append((_plain(voice[1]) if voice is not None else "", ""))
-            elif not _TAG.fullmatch(piece):
-                spans[-1] = (spans[-1][0], spans[-1][1] + piece)
+        spans: list[tuple[str, list[str]]] = [("", [])]
+        for number, piece in enumerate(_TAG.split(text)):
+            if number % 2 == 0:
+                spans[-1][1].append(piece)
+            elif (voice := _VOICE.fullmatch(piece)) is not None or piece == "</v>":
+                spans.append((_plain(voice[1]) if voice is not None else "", []))
         for speaker, words in spans:
-            for line in words.splitlines():
+            for line in "".join(words).splitlines():
                 yield Said(start, speaker if line.strip() else "", _plain(line))
 
 

@@ -294,6 +294,9 @@ def test_a_link_that_leads_out_of_the_folder_is_not_followed_but_counted(tmp_pat
             "[00:00:01] Ann van Lee: Ready?\n\n[00:00:01] BOB: At 10:30: yes I think and so: we ship\n\n"
             "[00:01:10] BOB: Later",
         ),
+        # A tag that is never closed is none, and costs no more than any other text.
+        ("c.vtt", f"WEBVTT\n\n00:01.000 --> 00:03.000\na <v{' ' * 50_000}Ann\n", "[00:00:01] a <v Ann"),
+        ("d.vtt", f"WEBVTT\n\n00:01.000 --> 00:03.000\n{'<c>a' * 5000}\n", f"[00:00:01] {'a' * 5000}"),
     ],
 )
 def test_captions_say_who_speaks(name: str, text: str, body: str) -> None:
