@@ -183,7 +183,8 @@ class Endpoint:
             late.set()
             for each in list(self._sockets):
                 with suppress(OSError):  # it is closed already
-                    each.shutdown(socket.SHUT_RDWR)
+                    # Not an SSL socket's own: that forgets its key first, and who still sends would do so in clear.
+                    socket.socket.shutdown(each, socket.SHUT_RDWR)
 
         timer = threading.Timer(seconds, end)
         timer.daemon = True

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 import threading
 import time
@@ -197,6 +198,27 @@ def test_an_endpoint_whose_headers_do_not_end_is_given_up(
     endpoint.always = drip
     with pytest.raises(EngineTimeout, match="in time"):
         openai(endpoint, whole_s=0.2).embed(["x"])
+
+
+def test_what_is_ended_late_is_not_taken_out_of_its_encryption_first(endpoint: Endpoint) -> None:
+    left: list[int] = []
+
+    class Encrypted(socket.socket):
+        """As ``ssl.SSLSocket``, whose own method forgets its key before it ends the connection."""
+
+        def shutdown(self, how: int) -> None:
+            left.append(how)
+
+    mine, other = socket.socketpair()
+    other.settimeout(20)
+    encrypted = Encrypted(fileno=mine.detach())
+    asked = wire.Endpoint(endpoint.url, {})
+    late = threading.Event()
+    asked._sockets.add(encrypted)
+    with encrypted, other, asked._ended(0.0, late):
+        assert other.recv(1) == b""
+        assert late.is_set()
+    assert left == []
 
 
 @pytest.mark.parametrize(
