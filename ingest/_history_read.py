@@ -28,7 +28,7 @@ from ingest.sessions import Session
 from ingest.values import mapping, moment, string
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ingest.keeping import Keeping
 
@@ -58,9 +58,11 @@ def _codex(entry: dict[str, Any]) -> Prompt:
 
 
 def _claude(entry: dict[str, Any]) -> Prompt:
-    pasted = mapping(entry.get("pastedContents"))
+    # Each stands where it is first named: a line could name a long one without end.
+    pasted = dict(mapping(entry.get("pastedContents")))
     text = _PASTED.sub(
-        lambda found: string(mapping(pasted.get(found[1])).get("content")) or found[0], string(entry.get("display"))
+        lambda found: string(mapping(pasted.pop(found[1], None)).get("content")) or found[0],
+        string(entry.get("display")),
     )
     session, project = string(entry.get("sessionId")), string(entry.get("project"))
     return Prompt(session, moment(entry.get("timestamp")), text, project)
@@ -224,27 +226,47 @@ def _without_resumed(prompts: list[Prompt], reading: Reading, kept: Keeping | No
     sessions: dict[str, list[Prompt]] = {}
     for prompt in prompts:
         sessions.setdefault(_unit(prompt), []).append(prompt)
-    chats = [] if sessions.keys() <= told.keys() else list(histories.beside("gemini", reading.path))
+    probes: dict[str, _Probe] = {}
     for unit, found in sessions.items():
         said = [prompt.text for prompt in found if not _COMMAND.match(prompt.text)]
         times = [prompt.at for prompt in found if prompt.at]
-        if unit not in told and said and times and _is_in(max(said, key=len), max(times), min(times), chats):
+        if unit not in told and said and times:
+            probes[unit] = _Probe(_escaped(max(said, key=len)[:_PROBE]), min(times), max(times))
+    for path in histories.beside("gemini", reading.path) if probes else ():
+        for unit in _held_in(path, probes):
             told[unit] = "resumed"
+            del probes[unit]
     reading.marks = told
     return [prompt for prompt in prompts if _unit(prompt) not in told]
 
 
-def _is_in(text: str, last: str, first: str, chats: list[str]) -> bool:
-    probe = json.dumps(text[:_PROBE], ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
-    for path in chats:
-        # session-2026-03-01T10-15-<id>: begun at that minute.
-        began = os.path.basename(path)[len("session-") :][: len("2026-03-01T10-15")]
-        try:
-            written = moment(os.stat(path).st_mtime_ns)
-            if began.replace("-", ":") <= last[: len(began)].replace("-", ":") and written >= first:
-                with open(path, "rb") as stream:
-                    if probe in stream.read(rawfiles.MAX_WHOLE):
-                        return True
-        except OSError:
-            continue  # what cannot be read tells nothing
-    return False
+class _Probe(NamedTuple):
+    """What to look for of a session in a transcript of another id, and when the first and last of it was typed."""
+
+    text: bytes
+    first: str
+    last: str
+
+
+def _escaped(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
+
+
+def _held_in(path: str, probes: Mapping[str, _Probe]) -> list[str]:
+    """The sessions whose probe stands in the transcript at ``path``, which is read once for all of them."""
+    # session-2026-03-01T10-15-<id>: begun at that minute.
+    began = os.path.basename(path)[len("session-") :][: len("2026-03-01T10-15")].replace("-", ":")
+    try:
+        with rawfiles.RawFile(path) as raw:
+            written = moment(raw.status.st_mtime_ns)
+            may = {
+                unit: probe.text
+                for unit, probe in probes.items()
+                if began <= probe.last[: len(began)].replace("-", ":") and written >= probe.first
+            }
+            if not may or not stat.S_ISREG(raw.status.st_mode):
+                return []
+            data = raw.lines.read(rawfiles.MAX_WHOLE)
+            return [unit for unit, text in may.items() if text in data]
+    except OSError:
+        return []  # what cannot be read tells nothing

@@ -16,7 +16,7 @@ import pytest
 from core import config
 from core.document import split
 from core.home import Home
-from ingest import archive, histories, sources
+from ingest import _history_read, archive, histories, rawfiles, sources
 from ingest.ledger import Ledger
 from ingest.one import one
 from ingest.rehearsal import rehearse
@@ -337,18 +337,43 @@ def test_what_was_typed_after_a_session_was_resumed_is_told_by_that_one(tool: To
     tool.ingest()
     assert sorted(corpus(tool.home)) == sorted([tool.name(HERE), tool.name("5" * 36)])
     path.unlink()
+    os.mkfifo(path)  # which nobody writes to
     tool.type((AWAY, "newer", AT + 14400))
     tool.ingest()
     assert tool.name(GONE) not in corpus(tool.home)
     assert tool.name(AWAY) in corpus(tool.home)
 
 
+@pytest.mark.parametrize("kind", KINDS[1:2], ids=["gemini"])
+def test_transcripts_are_looked_through_once_for_all_sessions_that_may_have_been_resumed(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tool.folder / "chats/session-2026-04-28T09-30-55555555.json"
+    asked = [test_gemini.user(f"m{number}", f"Prompt number {number}.") for number in range(20)]
+    test_gemini.whole(path, *asked, sessionId="5" * 36)
+    tool.type(*((f"{number:08}" * 4, f"Prompt number {number}.", AT + 7200) for number in range(40)))
+    opened: list[str] = []
+    whole = rawfiles.RawFile.__init__
+
+    def init(raw: rawfiles.RawFile, path: str) -> None:
+        opened.append(path)
+        whole(raw, path)
+
+    monkeypatch.setattr(rawfiles.RawFile, "__init__", init)
+    _history_read.read("gemini", str(tool.folder / "logs.json"))
+    assert opened.count(str(path)) == 1
+    tool.ingest()
+    made = corpus(tool.home)
+    assert [tool.name(f"{number:08}" * 4) in made for number in range(40)] == [False] * 20 + [True] * 20
+
+
 def test_odd_entries_are_counted_and_pasted_text_is_put_where_it_was_pasted(home: Home, tmp_path: Path) -> None:
     (tmp_path / "projects").mkdir()
     pasted = {"1": {"id": 1, "type": "text", "content": "a long\nlog"}}
+    first = "[Pasted text #1 +1 lines]"
     known = {"sessionId": GONE, "timestamp": AT * 1000, "project": "/p"}
     entries: list[Any] = [
-        {**known, "display": "Why [Pasted text #1 +1 lines] and [Pasted text #2 +9 lines]?", "pastedContents": pasted},
+        {**known, "display": f"Why {first} and [Pasted text #2 +9 lines], not {first}?", "pastedContents": pasted},
         {**known, "display": "!make test"},
         {**known, "display": "from tomorrow on", "mood": "fine"},
         {**known, "display": 7},
@@ -358,7 +383,7 @@ def test_odd_entries_are_counted_and_pasted_text_is_put_where_it_was_pasted(home
     (tmp_path / "history.jsonl").write_text("\n".join([*lines[:2], "{broken", *lines[2:], '{"display": "tor']))
     ledger = run(home, "claude", [str(tmp_path / "projects")], trust_stat=False)
     body = split(corpus(home)[f"{GONE}.md"].decode())[1]
-    assert "Why a long\nlog and [Pasted text #2 +9 lines]?" in body
+    assert f"Why a long\nlog and [Pasted text #2 +9 lines], not {first}?" in body
     assert "- ! make test" in body
     assert list(ledger.unknown) == ["prompt: field mood"]
     assert ledger.dropped == {"prompts that name no session": 1}
