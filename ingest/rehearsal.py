@@ -1,6 +1,7 @@
 """What a run would do, without doing it: files are looked at and read, and nothing is written anywhere.
 
-Copies of one session are not put together: a document counts as one that may change where any file of it would be read.
+Copies of one session are not put together: a document counts as one that may change where any file of it would be read,
+and as new where one file alone has enough of it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from os.path import abspath
 from typing import TYPE_CHECKING, Any
 
-from ingest import run, sources
+from ingest import run, sessions, sources
 from ingest.histories import Transcripts, is_history
 from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, OWN, Ledger
@@ -55,7 +56,9 @@ def rehearse(
     units = known_units(home, source_name)
     fresh: set[str] = set()
     changed: set[str] = set()
-    paths: list[str] = []
+    compose = getattr(source, "compose", sessions.compose)
+    none: dict[str, str] = {}  # why a unit, of what was read of it so far, is no document
+    rows_read: list[tuple[FileRow, list[str]]] = []
     keeping = Keeping(home, source_name)  # of which nothing is asked but what it withholds
     keeping.transcripts = transcripts = Transcripts(source_name, files, rows)
     members: dict[str, set[str]] = {}
@@ -65,14 +68,27 @@ def rehearse(
         reading = source.read(file.path)
         keeping.withhold(reading)
         ledger.bytes += reading.consumed
-        for unit in reading.parts:
-            (changed if unit in units else fresh).add(unit)
+        for unit, part in reading.parts.items():
             members.setdefault(unit, set()).add(file.path)
-        if reading.parts and len(paths) < _SHOWN:
-            paths.append(file.path)
-        ledger.account(_row(reading), fresh=True)
+            if unit in units:
+                changed.add(unit)
+            elif unit not in fresh:
+                made = compose(unit, [part], "", reading.mtime_ns)
+                if isinstance(made, str):
+                    none.setdefault(unit, made)
+                else:
+                    fresh.add(unit)
+        rows_read.append((_row(reading), sorted(reading.parts)))
         if progress is not None:
             progress(number, len(new), file.path)
+    paths: list[str] = []
+    for row, owned in rows_read:
+        if row.status == "ingested":
+            if all(unit not in fresh and unit not in changed for unit in owned):
+                row.status, row.reason = "skipped", none[owned[0]]
+            elif len(paths) < _SHOWN:
+                paths.append(row.path)
+        ledger.account(row, fresh=True)
     ledger.documents = len(units.keys() | fresh)
     would = {
         "read": len(new),

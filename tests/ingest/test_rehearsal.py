@@ -44,6 +44,20 @@ def test_what_it_announces_is_what_the_run_does(home: Home, tmp_path: Path) -> N
     assert (grown["new"], grown["changed"]) == (0, 1)
 
 
+def test_a_session_in_which_nothing_was_said_is_announced_as_no_document(home: Home, tmp_path: Path) -> None:
+    make = Rollout()
+    said = save(tmp_path / NAME, make.meta(), *make.asked("Why?"))
+    silent = Rollout()
+    name = NAME.replace("0000000a", "0000000b")
+    save(tmp_path / name, silent.meta(name.removesuffix(".jsonl")[-36:]))
+    rehearsed = rehearse(home, "codex", [str(tmp_path)], trust_stat=False)
+    assert (rehearsed["would"]["new"], rehearsed["would"]["files"]) == (1, [str(said)])
+    done = ingest(home, tmp_path).as_dict()
+    assert done["skipped"] == {"no conversation": 1}
+    for field in ("seen", "ingested", "skipped", "documents"):
+        assert rehearsed[field] == done[field], field
+
+
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_the_command_says_so_and_makes_no_home(brain: Brain, tmp_path: Path, form: tuple[str, ...]) -> None:
     make = Rollout()
