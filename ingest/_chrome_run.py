@@ -22,7 +22,7 @@ from ingest._chrome_archive import Archive, place
 from ingest._chrome_changed import digest_of
 from ingest._chrome_moving import opened, places
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
-from ingest.sqlite_copy import Unsettled, copied
+from ingest.sqlite_copy import Unsettled, apart, copied
 from ingest.state import FileRow, State
 
 TYPE_CHECKING = False
@@ -103,15 +103,13 @@ class Run:
 
     def _rehearse(self) -> Ledger:
         """All of it with a copy of the archive in memory; the copies of databases are gone when it ends."""
-        import tempfile
-
         from ingest.shadow import in_memory
         from ingest.state import known
 
         held = places(self._home)
         archive = Archive(self._home, in_memory(held[0] if held else place(self._home)))
         try:
-            with tempfile.TemporaryDirectory(prefix="brain-chrome-") as folder:
+            with apart() as folder:
                 self._copies = join(folder, "copies")
                 self._take_over(known(self._home, chrome.NAME), archive, None, stale=False)
             self._make_days(archive)
@@ -308,8 +306,6 @@ class _Taken:
 
 def documents(path: str) -> Iterator[Document | Failure]:
     """The days of one database taken alone, then what in it could not be read. Raises OSError for the machine's own."""
-    import tempfile
-
     from core.document import Document, Failure
     from core.home import Home
     from ingest._chrome_day import compose
@@ -318,7 +314,7 @@ def documents(path: str) -> Iterator[Document | Failure]:
     from ingest.zones import system_zone
 
     taken = _Taken()
-    with tempfile.TemporaryDirectory(prefix="brain-chrome-") as folder:
+    with apart() as folder:
         archive = Archive(Home(folder))
         try:
             with copied(path, join(folder, "copies")) as copy:

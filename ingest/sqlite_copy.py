@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _COMPANIONS = ("-journal", "-wal")
 _MAGIC = b"SQLite format 3\x00"
 _PREFIX = "copy-"
+_APART = "brain-copies-"
 _TRIES = 8
 _WAIT_S = 0.1
 # Two writes within one tick of the file system's clock leave the same mtime: 10 ms is the slowest kernel's tick,
@@ -162,10 +163,22 @@ def _open(path: str) -> apsw.Connection:
     return connection
 
 
-def _sweep(scratch: str) -> None:
+@contextlib.contextmanager
+def apart() -> Iterator[str]:
+    """A private folder for copies outside of every home, gone when the ``with`` ends.
+
+    One that a killed process left is removed by the next to want one, after an hour. Raises OSError.
+    """
+    _sweep(tempfile.gettempdir(), _APART)
+    with tempfile.TemporaryDirectory(prefix=_APART) as folder:
+        yield folder
+
+
+def _sweep(scratch: str, prefix: str = _PREFIX) -> None:
     with contextlib.suppress(OSError), os.scandir(scratch) as entries:
         for entry in entries:
-            if not entry.name.startswith(_PREFIX):
+            if not entry.name.startswith(prefix):
                 continue
-            if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_S:
+            status = entry.stat(follow_symlinks=False)
+            if status.st_uid == os.getuid() and time.time() - status.st_mtime > _ABANDONED_S:
                 shutil.rmtree(entry.path, ignore_errors=True)

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from ingest.sqlite_copy import Unsettled, copied, is_database, parts
+from ingest.sqlite_copy import Unsettled, apart, copied, is_database, parts
 
 # A process of its own: POSIX locks do not hold against the process that took them.
 _OWNER = """
@@ -178,3 +179,23 @@ def test_a_write_changes_the_parts(tmp_path: Path) -> None:
     connection.execute("update account set amount = 1")
     connection.close()
     assert parts(path) != before
+
+
+def test_what_a_killed_process_left_apart_from_every_home_goes_after_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    common = tmp_path / "common"
+    common.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(common))
+    killed = f"import sys, os; sys.path[:] = {sys.path!r}\nfrom ingest.sqlite_copy import apart\n"
+    killed += "import tempfile; tempfile.tempdir = sys.argv[1]\nwith apart() as folder: os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", killed, str(common)], check=False).returncode == 9
+    (left,) = common.iterdir()
+    (left / "database").write_bytes(b"visits")
+    with apart() as folder:
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        assert left.exists()
+    os.utime(left, (time.time() - 7200,) * 2)
+    with apart() as folder:
+        assert [path.name for path in common.iterdir()] == [os.path.basename(folder)]
+    assert list(common.iterdir()) == []
