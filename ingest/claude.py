@@ -9,7 +9,7 @@ which is therefore imported where it is first needed.
 from __future__ import annotations
 
 import os
-from os.path import expanduser, isdir, join
+from os.path import exists, expanduser, isdir, isfile, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _NOT_FOLDERS = {"memory": "memory folder", "tool-results": "tool result"}
 
 
 def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The folders where this machine keeps transcripts, those that exist.
+    """The folders where this machine keeps transcripts, those that exist, and of a removed one the history of prompts.
 
     ``CLAUDE_CONFIG_DIR`` (one folder, or several separated by commas or the path separator) takes the place of
     ``~/.claude`` and ``~/.config/claude``; with ``home``, ``sources.claude.roots`` of collections.yml are added.
@@ -43,12 +43,17 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
         configs = [given]
     else:
         configs = [part.strip() for part in given.replace(os.pathsep, ",").split(",") if part.strip()]
-    roots = [join(os.path.abspath(expanduser(config)), "projects") for config in configs]
+    roots: list[str] = []
+    for config in configs:
+        folder = os.path.abspath(expanduser(config))
+        projects, history = join(folder, "projects"), join(folder, "history.jsonl")
+        # Where all transcripts are gone, the prompts are what is left of them.
+        roots.append(history if isfile(history) and not isdir(projects) else projects)
     if home is not None:
         from ingest.sources import configured
 
-        roots += configured(NAME, home)
-    return [root for root in dict.fromkeys(roots) if isdir(root)]
+        roots += [root for root in configured(NAME, home) if isdir(root)]
+    return [root for root in dict.fromkeys(roots) if exists(root)]
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:

@@ -441,6 +441,18 @@ def test_default_roots_follow_the_environment(tmp_path: Path, monkeypatch: pytes
     assert claude.default_roots(environ={"CLAUDE_CONFIG_DIR": str(tmp_path / "missing")}) == []
 
 
+def test_prompts_are_found_where_the_folder_of_transcripts_is_gone(tmp_path: Path) -> None:
+    history = tmp_path / "history.jsonl"
+    history.write_text('{"display": "Why?", "timestamp": 1770000200000, "sessionId": "a"}\n')
+    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+    found = claude.default_roots(environ=environ)
+    assert [file.path for file in claude.discover(found)] == found == [str(history)]
+    (tmp_path / "projects").mkdir()
+    found = claude.default_roots(environ=environ)
+    assert found == [str(tmp_path / "projects")]
+    assert [file.path for file in claude.discover(found)] == [str(history)]
+
+
 FIELDS = st.sampled_from(
     "uuid parentUuid sessionId agentId isSidechain timestamp message content type text thinking id name input model"
     " usage output_tokens tool_use_id is_error toolUseResult answers annotations attachment prompt subtype operation"
