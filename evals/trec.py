@@ -179,7 +179,7 @@ def _records(path: Path, what: str) -> list[dict[str, Any]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadInput(f"{path}:{number}: not JSON: {error}", f"edit {path}") from None
         identity = record.get("id", record.get("_id")) if isinstance(record, dict) else None
         if not isinstance(identity, str | int) or str(identity) in seen:

@@ -277,6 +277,7 @@ def test_a_fixture_matches_files_as_qmd_does_and_keeps_what_is_missing_as_expect
         ("queries.tsv", "q1\ta\nq1\tb\n", "two queries of the id .q1."),
         ("docs.jsonl", '{"id": "a"}\n{"id": "a"}\n', "docs.jsonl:2: a document needs an `id` of its own"),
         ("docs.jsonl", "nonsense\n", "docs.jsonl:1: not JSON"),
+        ("docs.jsonl", "[" * 200_000, "docs.jsonl:1: not JSON"),
         ("docs.jsonl", "1\n", "docs.jsonl:1: a document needs an `id` of its own"),
     ],
 )
