@@ -61,7 +61,7 @@ def names(path: str) -> dict[str, str]:
             return {}
         with copied(path, join(resolve().state, "scratch")) as copy:
             found = _names(copy.connection, databases.tables(copy.connection).get("threads", set()))
-    except (OSError, Unsettled, apsw.Error):
+    except (OSError, Unsettled, apsw.Error, UnicodeDecodeError):
         return {} if before is None else before[1]
     _known[path] = (stamp, found)
     return found

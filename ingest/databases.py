@@ -117,14 +117,14 @@ def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: She
             _date(reading)
             yield reading
         _date(reading)
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:  # the latter of text that is no UTF-8
         # What was read before stays, in the archive as in its documents.
         _damaged(reading, error)
         if not reading.taken:
             shelf.abandon()
 
 
-def _damaged(reading: Reading, error: apsw.Error) -> None:
+def _damaged(reading: Reading, error: apsw.Error | UnicodeDecodeError) -> None:
     from core.document import Failure
 
     reading.parts.clear()
