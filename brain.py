@@ -194,10 +194,14 @@ def _utf8(words: list[str]) -> list[str]:
     return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in words]
 
 
+# What other tools call it.
+_ALSO = {"status": "explain", "search": "ask", "query": "ask"}
+
+
 def _nearest(name: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    near = [_ALSO[name]] if name in _ALSO else difflib.get_close_matches(name, COMMANDS, n=1)
     return f"did you mean `brain {near[0]}`?" if near else "brain --help"
 
 

@@ -132,8 +132,12 @@ def _evaluate(args: Args, context: Context, labels: list[str], **given: Any) -> 
             warn(f"brain: {gone} questions have lost their documents: brain eval build draws others")
     fresh = given.pop("fresh", False)
     settings = Settings(args.split or "all", args.sample or 0, **given)
-    with Bar() as bar:
-        result = evaluate(context.home, datasets, chosen, settings, fresh=fresh, progress=bar)
+    try:
+        with Bar() as bar:
+            result = evaluate(context.home, datasets, chosen, settings, fresh=fresh, progress=bar)
+    except KeyboardInterrupt:
+        warn("brain: every answer so far is kept: the same command, without --fresh, goes on from there")
+        raise
     context.fields.update(run=result["run"], n_sets=len(result["sets"]))
     return result
 

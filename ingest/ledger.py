@@ -2,7 +2,8 @@
 
 Kept in ``state/ledger/<source>.json``, read by ``explain``: the last run's that found any files, since one over empty
 folders says nothing of what the brain holds. What a file had to say is remembered with it, so that a run in which
-nothing changed still reports what was skipped, failed or not understood.
+nothing changed still reports what was skipped, failed or not understood; what was not understood also of the files
+that the run did not look at.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from core.home import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from ingest.state import FileRow
@@ -107,15 +109,7 @@ class Ledger:
         """Add what one file had to say: counts by reason or kind, and the first ``failures``."""
         for reason, count in notes.get("dropped", {}).items():
             self.dropped[reason] = self.dropped.get(reason, 0) + count
-        for what, (count, line, *look) in notes.get("unknown", {}).items():
-            entry = self.unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
-            if look and look[0]:
-                entry.setdefault("shape", look[0])
-            entry["count"] = int(str(entry["count"])) + count
-            seen = entry.get("versions")
-            found = {*(seen if isinstance(seen, list) else ()), *notes.get("versions", ())}
-            if found:
-                entry["versions"] = sorted(found)[:_MAX_VERSIONS]
+        _add_unknown(self.unknown, path, notes)
         for reason, count in notes.get("recovered", {}).items():
             self.recovered[reason] = self.recovered.get(reason, 0) + count
         for kind, count in notes.get("redacted", {}).items():
@@ -161,16 +155,39 @@ class Ledger:
             "finished": self.finished,
         }
 
-    def write(self, home: Home) -> None:
-        """Keep this ledger, unless one is kept and this run found nothing to say. Raises OSError."""
+    def write(self, home: Home, elsewhere: Iterable[FileRow] = ()) -> None:
+        """Keep this ledger, unless one is kept and this run found nothing to say. Raises OSError.
+
+        ``elsewhere``: the source's files that this run did not find, given by hand once or deleted since. What was not
+        understood of them is kept with it: their documents lack it still.
+        """
         import json
 
         from core.files import write_atomic
 
         if not self.seen and not self.vanished and self.source in read(home):
             return
-        text = json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
+        unknown = {what: dict(entry) for what, entry in self.unknown.items()}
+        for row in elsewhere:
+            # A size below 0: what an earlier version of the parser had to say.
+            if row.size >= 0 and row.notes and '"unknown"' in row.notes:
+                _add_unknown(unknown, row.path, json.loads(row.notes))
+        kept = {**self.as_dict(), "unknown": dict(sorted(unknown.items()))}
+        text = json.dumps(kept, ensure_ascii=False, indent=1)
         write_atomic(join(home.state, "ledger", f"{self.source}.json"), text.encode("utf-8", "replace"))
+
+
+def _add_unknown(unknown: dict[str, dict[str, object]], path: str, notes: dict[str, Any]) -> None:
+    """Add what one file had to say of records and fields that nothing is known of."""
+    for what, (count, line, *look) in notes.get("unknown", {}).items():
+        entry = unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
+        if look and look[0]:
+            entry.setdefault("shape", look[0])
+        entry["count"] = int(str(entry["count"])) + count
+        seen = entry.get("versions")
+        found = {*(seen if isinstance(seen, list) else ()), *notes.get("versions", ())}
+        if found:
+            entry["versions"] = sorted(found)[:_MAX_VERSIONS]
 
 
 def read(home: Home) -> dict[str, dict[str, object]]:

@@ -97,7 +97,8 @@ def run(
             keeping.close()
             state.close()
         ledger.finished = int(time.time())
-        ledger.write(home)
+        found = {file.path for file in files}
+        ledger.write(home, (row for path, row in known.items() if path not in found))
         if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
             is_restless = getattr(source, "is_restless", lambda _: False)
             calm = [file for file in files if not (is_restless(file.path) or is_history(source_name, file.path))]

@@ -212,8 +212,10 @@ def _one(rows: list[tuple[Any, ...]], name: str) -> None:
 
 
 def _near(connection: apsw.Connection, name: str) -> list[str]:
-    """Uris of documents whose path holds the name, else whose file name is spelt much like it."""
-    stem = name.removeprefix(SCHEME).rpartition("/")[2].removesuffix(".md").removeprefix("#")
+    """Uris of documents whose path holds the name, else whose file name is spelt much like it; of no docid."""
+    if name.startswith("#"):
+        return []
+    stem = name.removeprefix(SCHEME).rpartition("/")[2].removesuffix(".md")
     if not stem:
         return []
     rows: list[Any] = connection.execute(

@@ -79,7 +79,9 @@ def test_help_on_a_command_is_on_stdout_and_no_failure(brain: Brain, home: Home,
     assert not Path(home.usage).exists(), "help is no use of the memory"
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("aks", "ask"), ("recnt", "recent"), ("Inbox", "inbox")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("aks", "ask"), ("recnt", "recent"), ("Inbox", "inbox"), ("status", "explain")]
+)
 def test_a_misspelt_command_names_the_one_that_was_meant(brain: Brain, typed: str, meant: str) -> None:
     done = brain(typed)
     assert (done.returncode, done.stdout) == (64, "")

@@ -4,6 +4,9 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
+import brain as program
 from tests.conftest import Brain
 from tests.evals import small
 
@@ -96,3 +99,18 @@ def test_a_report_of_nothing_says_what_to_run(brain: Brain) -> None:
     refused = brain("eval", "report")
     assert refused.returncode == 64
     assert "brain eval run" in refused.stderr
+
+
+def test_a_run_that_is_interrupted_says_that_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evals.run.run", interrupted)
+    small.trec(tmp_path / "kitchen")
+    assert program.main(["eval", "run", "--data", str(tmp_path / "kitchen"), "-a", "ask"]) == 130
+    assert capsys.readouterr().err.splitlines() == [
+        "brain: every answer so far is kept: the same command, without --fresh, goes on from there",
+        "brain: interrupted",
+    ]

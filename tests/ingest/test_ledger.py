@@ -51,6 +51,29 @@ def test_the_first_account_is_kept_whatever_it_found(home: Home) -> None:
     assert ledger.read(home)["claude"]["seen"] == 0
 
 
+def test_what_was_not_understood_stays_known_when_a_run_looks_elsewhere(
+    home: Home, given: Path, claude_root: Path
+) -> None:
+    strange = save(given / "strange.jsonl", Script("c" * 8 + SESSION[8:]).user("z"))
+    with strange.open("a") as stream:
+        stream.write('{"type": "hologram", "sessionId": "' + "c" * 8 + SESSION[8:] + '"}\n')
+    counted = ingest(home, given)
+    (what,) = counted.unknown
+    save(claude_root / "projects/-p/b.jsonl", Script(OTHER).user("y"))
+    own = run(home, "claude", trust_stat=True)
+    assert own.unknown == {}
+    assert ledger.of(home, "claude")["unknown"] == counted.unknown
+    strange.unlink()
+    ingest(home, given)
+    assert ledger.of(home, "claude")["unknown"] == counted.unknown
+    connection = apsw.Connection(f"{home.state}/{FILE}")
+    connection.execute("update files set size = -1")  # as a new parser does, until it has read them again
+    connection.close()
+    run(home, "claude", trust_stat=True)
+    assert "hologram" in what
+    assert ledger.of(home, "claude")["unknown"] == {}
+
+
 def test_a_state_of_the_version_before_is_taken_over(home: Home, given: Path) -> None:
     ingest(home, given)
     connection = apsw.Connection(f"{home.state}/{FILE}")

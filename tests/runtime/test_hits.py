@@ -122,6 +122,9 @@ def test_no_document_is_a_valid_answer_that_names_what_comes_close(shelf: Shelf)
     with pytest.raises(hits.NotFound) as caught:
         find(shelf, "codxe__77.md")
     assert caught.value.near == ["qmd://brain/codex__77.md"]
+    with pytest.raises(hits.NotFound) as caught:
+        find(shelf, "#000077")  # beside a command that deletes, a guess is worse than none
+    assert caught.value.near == []
 
 
 def test_a_document_that_is_gone_is_not_found(shelf: Shelf) -> None:
