@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 
-# `prose`: said in words; `told`: so of a token or key; `called`: an argument of a call, where words are names.
-SPOKEN = re.compile(
-    r"(?:(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}(?:with\s\S{1,60}\s)?by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p"
+_VALUE = r"\\*[\"'`]?(?P<value>[^\s\"'`\\;]{3,200})"
+
+
+def _before(place: str) -> re.Pattern[str]:
+    """``place``, and the value that follows it."""
+    return re.compile(rf"(?:{place}){_VALUE}", re.IGNORECASE)
+
+
+# Apart, and each with a hint of its own (``core.redaction.screen``): together they are tried for a microsecond at
+# each character. Arguments of programs, and what is like them.
+PROGRAMS = _before(
+    r"(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}(?:with\s\S{1,60}\s)?by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p"
     r"|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p|\b(?:role|user)\s[^\n;]{0,200}?\bpassword(?=\s{1,3}')"
     r"|[= ]password\((?='))\s{0,3}"
     r"|\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--user[\s=]{1,3})[\"']?[^\s:\"']{1,80}:"
@@ -47,20 +56,27 @@ SPOKEN = re.compile(
     r"|\b(?:bcp|ipmitool|mosquitto_(?:pub|sub)) [^\n|;&]{0,200}?\s(?-i:-P)\s{0,3}(?=[^\s-])"
     r"|private-key\s{0,3}<\(\s{0,3}(?:echo|printf)\s{1,3}"
     r"|\bConvertTo-SecureString (?:-String\s{1,3})?(?=[\"'])|\b(?:store|key)Password\s{1,3}(?=[\"'])"
-    r"|(?P<called>\b(?:set|make|hash|check|verify|change|reset|update|encrypt)_?password\((?=\\*[\"'])"
+)
+# An argument of a call, where words are names.
+CALLS = _before(
+    r"\b(?:set|make|hash|check|verify|change|reset|update|encrypt)_?password\((?=\\*[\"'])"
     r"|\b(?:login|authenticate|sign_?in|signInWithEmailAndPassword|PlainAuth)"
     r"\((?:(?:\w{1,30}|\\*\"\\*\"),\s{0,2})?\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
     r"|\bgetConnection\([^\n()]{1,200}?,\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
     r"|\bwifi\w{0,10}\.(?:begin|connect|addAP)\((?:\w{1,30}|\\*[\"'][^\"'\\\n]{1,40}\\*[\"']),\s{0,2}(?=\\*[\"'])"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.)passw(?:or)?d\((?=\\*[\"'])"
-    r"|\bcreate_(?:super)?user\([^\n()]{0,160}?,\s{0,2}(?=\\*[\"'][^\"'\n]{3,100}[\"']\s{0,2}\)))"
-    r"|(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
+    r"|\bcreate_(?:super)?user\([^\n()]{0,160}?,\s{0,2}(?=\\*[\"'][^\"'\n]{3,100}[\"']\s{0,2}\))"
+)
+# What a token or a key is said to be.
+TOLD = _before(
+    r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
     r"|(?:\b(?:secret|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was):?"
     r"|\b(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s{0,1}(?:is|was|:|=|–|->))\s{1,2}"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.)(?:token|secret|api_?key|access_?token|bearer_?auth)\((?=\\*[\"']))"
-    r"|(?P<prose>\bpassw(?:or)?d\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?(?:is|was|to):?\s{1,2}"
+)
+# A password said in words (`prose`), or nothing but its name before it (`bare`).
+SAID = _before(
+    r"(?P<prose>\bpassw(?:or)?d\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?(?:is|was|to):?\s{1,2}"
     r"|\b(?:log-?in|credentials?|creds|account|user(?:name)?)\b\s?:\s{1,2}[\w.@-]{1,60}\s{0,2}/\s{0,2}(?=\S{6}))"
-    r"|(?P<bare>\bpassw(?:or)?d\s{1,2}(?=[^\s:=])))"
-    r"\\*[\"'`]?(?P<value>[^\s\"'`\\;]{3,200})",
-    re.IGNORECASE,
+    r"|(?P<bare>\bpassw(?:or)?d\s{1,2}(?=[^\s:=]))"
 )

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from core.redaction.commands import SPOKEN
+from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD
 from core.redaction.private import without_private
 from core.redaction.providers import PROVIDERS
 from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected
@@ -231,7 +231,10 @@ class _Lines:
             ("cookie", _COOKIES, self._cookies),
             ("assignment", _ASSIGNMENT, self._assignment),
             ("flag", _FLAG, self._flag),
-            ("spoken", SPOKEN, self._spoken),
+            ("program", PROGRAMS, self._program),
+            ("call", CALLS, self._call),
+            ("told", TOLD, self._told),
+            ("said", SAID, self._said),
             ("code", _CODE, self._code),
         ):
             if rule in rules:
@@ -340,37 +343,36 @@ class _Lines:
             return match[0]
         return self._kept(match, "value", len(value), "secret")
 
-    def _spoken(self, match: re.Match[str]) -> str:
+    def _program(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        found = is_password(value, quoted=_is_pointed(value), tight=True)
+        return self._kept(match, "value", len(value), "password") if found else match[0]
+
+    def _call(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        found = any(map(str.isdigit, value)) and is_password(value, quoted=True, tight=False)
+        return self._kept(match, "value", len(value), "password") if found else match[0]
+
+    def _told(self, match: re.Match[str]) -> str:
+        value = match["value"].rstrip(".,:)]*_")
+        name = re.sub(r"\W*(?:is|was)?\W*$", "", match["told"])
+        # What is called a key may be a hash.
+        if is_other_key(name.replace(" ", "_")) or (name.endswith("key") and re.fullmatch(r"[0-9a-f-]+", value)):
+            return match[0]
+        digits = sum(map(str.isdigit, value))
+        random = len(value) >= (16 if digits > 2 else 20) and digits > 1 and is_secret(value, quoted=False)
+        return self._kept(match, "value", len(value), "secret") if random else match[0]
+
+    def _said(self, match: re.Match[str]) -> str:
         value = match["value"]
         if match["bare"]:
             # Words follow there as often: what has a sign, too, is none.
             value = value.rstrip(".,:;)]*_?!\"'")
-            signs = bool(re.search(r"[!@#$%^&*+]", value.strip("*")))
-            found = signs and is_chosen(value, plain=False)
-            return self._kept(match, "value", len(value), "password") if found else match[0]
-        if match["prose"] or match["told"]:
+            found = re.search(r"[!@#$%^&*+]", value.strip("*")) is not None and is_chosen(value, plain=False)
+        else:
             value = value.rstrip(".,:)]*_")
-            if match["told"]:
-                name = re.sub(r"\W*(?:is|was)?\W*$", "", match["told"])
-                # What is called a key may be a hash.
-                if is_other_key(name.replace(" ", "_")) or (
-                    name.endswith("key") and re.fullmatch(r"[0-9a-f-]+", value)
-                ):
-                    return match[0]
-                digits = sum(map(str.isdigit, value))
-                random = len(value) >= (16 if digits > 2 else 20) and digits > 1 and is_secret(value, quoted=False)
-                return self._kept(match, "value", len(value), "secret") if random else match[0]
-            return (
-                self._kept(match, "value", len(value), "password")
-                if is_chosen(value, plain=False, odd_signs="/_:") or _WORDED.fullmatch(value)
-                else match[0]
-            )
-        called = bool(match["called"])
-        if is_password(value, quoted=called or _is_pointed(value), tight=not called) and (
-            not called or any(map(str.isdigit, value))
-        ):
-            return self._kept(match, "value", len(value), "password")
-        return match[0]
+            found = is_chosen(value, plain=False, odd_signs="/_:") or _WORDED.fullmatch(value) is not None
+        return self._kept(match, "value", len(value), "password") if found else match[0]
 
 
 def _is_id(name: str, value: str) -> bool:

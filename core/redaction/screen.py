@@ -108,28 +108,35 @@ PARTS = {
         r"|jdbc:oracle:|(?:sqlplus|sqlldr|impdp|expdp)\s|@(?:tcp|unix|udp)\("
         r"|:(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]|:\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@"
     ),
-    "spoken": (
+    "program": (
         r"(?i:login\s+\S+\s+password|identified (?:with \S+ )?by\s+\\*[\"']|sshpass -p"
         r"|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]|https? (?:-a|--auth)[ =]"
         # Words so rare that what follows is left to the rule: it would cost states.
         r"|mysql[^\n]{0,80}\s-p\S|docker login|redis-cli|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
         r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*[\"']|[= ]password\(\\*'|auth ?= ?\("
-        r"|(?:basic|digest)auth\("
+        r"|(?:basic|digest)auth\(|creds? ?= ?\("
         r"|(?-i:sqlcmd|zip|7z[ar]?|mongo(?:sh|dump|restore)?|(?:az|oc|podman) login|openssl enc|nmcli|wpa_passphrase"
         r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |[^<]<<<[^<]"
-        r"|(?:login|authenticate|sign_?in\w*|PlainAuth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
-        r"|create_(?:super)?user\(|creds? ?= ?\(|getConnection\(|wifi\w*\.[a-z]+\("
         r"|-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:|private-key\s*<\("
         r"|(?-i:ssh-keyg|freerdp|lftp |rabbitmqc|rclone ob|vault lo|gh secret|cqlsh |twine |skopeo|influx |bcp |ipmitoo"
         r"|mosquitto_)"
         r"|\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)|--passphrase-fd"
-        r"|(?:token|secret|api_?key|bearer_?auth)\(\\*[\"'][A-Za-z0-9+/=._-]{8}"
-        r"|(?:log-?in|credentials?|creds|account|user(?:name)?)\s?:\s+[\w.@-]+\s*/\s*[^\s/]"
+        r"|requirepass\s|masterauth\s|openssl passwd )"
+    ),
+    "call": (
+        r"(?i:(?:login|authenticate|sign_?in\w*|PlainAuth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
+        r"|create_(?:super)?user\(|getConnection\(|wifi\w*\.[a-z]+\()"
+    ),
+    "told": (
+        r"(?i:(?:token|secret|api_?key|bearer_?auth)\(\\*[\"'][A-Za-z0-9+/=._-]{8}"
         r"|(?:(?:secret|token|(?:api|access)[ _-]?key)\s+(?:is|was):?"
         r"|(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
         r"(?:is|was|[:=]|–|\\u2013|->))\s+[\"'`\\]*[A-Za-z0-9+/=._-]{16}"
-        r"|(?:token|secret|api[ _-]?key)\s\\*[\"'`][A-Za-z0-9+/=._-]{8}|requirepass\s|masterauth\s|openssl passwd "
-        r"|passw(?:or)?d\s+(?:for|of|on)\s|passw(?:or)?d\s+[^\s:=\\\"'`]*[!@#$%^&*+]"
+        r"|(?:token|secret|api[ _-]?key)\s\\*[\"'`][A-Za-z0-9+/=._-]{8})"
+    ),
+    "said": (
+        r"(?i:(?:log-?in|credentials?|creds|account|user(?:name)?)\s?:\s+[\w.@-]+\s*/\s*[^\s/]"
+        r"|passw(?:or)?d\s+(?:for|of|on)\s|passw(?:or)?d\s+[^\s:=\\\"'`]*[!@#$%^&*+]|passw(?:or)?d\s+\\*[\"']"
         r"|passw(?:or)?d\s+(?:is|was|to):?\s+[\"'`\\]*[^\s]*[0-9])"
     ),
 }
