@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _VALUE = r"\\*[\"'`]?(?P<value>[^\s\"'`\\;]{3,200})"
 
 
-def _before(place: str) -> re.Pattern[str]:
-    """``place``, and the value that follows it."""
+@cache
+def before(place: str) -> re.Pattern[str]:
+    """``place``, and the value that follows it; made once it is needed, which takes tens of milliseconds."""
     return re.compile(rf"(?:{place}){_VALUE}", re.IGNORECASE)
 
 
 # Apart, and each with a hint of its own (``core.redaction.screen``): together they are tried for a microsecond at
 # each character. Arguments of programs, and what is like them.
-PROGRAMS = _before(
+PROGRAMS = (
     r"(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}(?:with\s\S{1,60}\s)?by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p"
     r"|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p|\b(?:role|user)\s[^\n;]{0,200}?\bpassword(?=\s{1,3}')"
     r"|[= ]password\((?='))\s{0,3}"
@@ -58,7 +60,7 @@ PROGRAMS = _before(
     r"|\bConvertTo-SecureString (?:-String\s{1,3})?(?=[\"'])|\b(?:store|key)Password\s{1,3}(?=[\"'])"
 )
 # An argument of a call, where words are names.
-CALLS = _before(
+CALLS = (
     r"\b(?:set|make|hash|check|verify|change|reset|update|encrypt)_?password\((?=\\*[\"'])"
     r"|\b(?:login|authenticate|sign_?in|signInWithEmailAndPassword|PlainAuth)"
     r"\((?:(?:\w{1,30}|\\*\"\\*\"),\s{0,2})?\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
@@ -68,14 +70,14 @@ CALLS = _before(
     r"|\bcreate_(?:super)?user\([^\n()]{0,160}?,\s{0,2}(?=\\*[\"'][^\"'\n]{3,100}[\"']\s{0,2}\))"
 )
 # What a token or a key is said to be.
-TOLD = _before(
+TOLD = (
     r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
     r"|(?:\b(?:secret|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was):?"
     r"|\b(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s{0,1}(?:is|was|:|=|–|->))\s{1,2}"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.)(?:token|secret|api_?key|access_?token|bearer_?auth)\((?=\\*[\"']))"
 )
 # A password said in words (`prose`), or nothing but its name before it (`bare`).
-SAID = _before(
+SAID = (
     r"(?P<prose>\bpassw(?:or)?d\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?(?:is|was|to):?\s{1,2}"
     r"|\b(?:log-?in|credentials?|creds|account|user(?:name)?)\b\s?:\s{1,2}[\w.@-]{1,60}\s{0,2}/\s{0,2}(?=\S{6}))"
     r"|(?P<bare>\bpassw(?:or)?d\s{1,2}(?=[^\s:=]))"

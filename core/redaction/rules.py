@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD
+from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD, before
 from core.redaction.private import without_private
 from core.redaction.providers import PROVIDERS
-from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected
+from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected, suspects
 from core.redaction.values import (
     entropy,
     is_about,
@@ -114,6 +114,7 @@ _AFTER = 8192
 _OF_WHOLES = ("private", "key", "token", "pair")
 _OF_LINES = frozenset(PARTS) - frozenset(_OF_WHOLES)
 _CHUNK = 1024
+_WIDE = 1 << 15
 _GOES_ON = ("\\", "=", ":", "(")
 _PASSES = 4
 
@@ -188,17 +189,27 @@ def _plain(text: str, counts: dict[str, int]) -> str:
         text = structures.cleaned(structures.PAIRS, text, counts)
     if short:
         return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
-    return "".join(_chunk(chunk, counts) for chunk in _chunks(text))
+    # Of a whole history most has nothing, and is not taken apart.
+    wide = _chunks(text, _WIDE) if len(text) > 2 * _WIDE else (text,)
+    return "".join(piece for part in wide for piece in _part(part, counts))
 
 
-def _chunks(text: str) -> Iterator[str]:
+def _part(text: str, counts: dict[str, int]) -> Iterator[str]:
+    if len(text) > _WIDE and not suspects(text.encode("utf-8", "surrogatepass")):
+        yield text
+    else:
+        for chunk in _chunks(text, _CHUNK):
+            yield _chunk(chunk, counts)
+
+
+def _chunks(text: str, least: int) -> Iterator[str]:
     """``text`` in pieces of whole lines: the automaton tells where among them the slow rules are needed.
 
     A line that goes on in the next one stays with it.
     """
     start = 0
     while start < len(text):
-        end = text.find("\n", start + _CHUNK) + 1 or len(text)
+        end = text.find("\n", start + least) + 1 or len(text)
         while end < len(text) and text[end - 2 : end - 1] in _GOES_ON:
             end = text.find("\n", end) + 1 or len(text)
         yield text[start:end]
@@ -231,14 +242,18 @@ class _Lines:
             ("cookie", _COOKIES, self._cookies),
             ("assignment", _ASSIGNMENT, self._assignment),
             ("flag", _FLAG, self._flag),
-            ("program", PROGRAMS, self._program),
-            ("call", CALLS, self._call),
-            ("told", TOLD, self._told),
-            ("said", SAID, self._said),
             ("code", _CODE, self._code),
         ):
             if rule in rules:
                 self._text = pattern.sub(replaced, self._text)
+        for rule, place, replaced in (
+            ("program", PROGRAMS, self._program),
+            ("call", CALLS, self._call),
+            ("told", TOLD, self._told),
+            ("said", SAID, self._said),
+        ):
+            if rule in rules:
+                self._text = before(place).sub(replaced, self._text)
         return self._text
 
     def _kept(self, match: re.Match[str], group: str, length: int, kind: str) -> str:

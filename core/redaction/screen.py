@@ -36,6 +36,7 @@ _SHUT = (
     r"(?:[:=>][:=,>]*(?:\s|\\[rnt])*|,(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfu]*"
 )
 _BETWEEN = r"[\w.-]*"
+_DIGITS = r"[^\s\"'`\\;]*[0-9][^\s\"'`\\;]*[0-9]"
 _STOP = r"\s\\\"'`,;(){}\[\]<>|&"
 
 
@@ -127,12 +128,13 @@ PARTS = {
         r"(?i:(?:login|authenticate|sign_?in\w*|PlainAuth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
         r"|create_(?:super)?user\(|getConnection\(|wifi\w*\.[a-z]+\()"
     ),
+    # What is replaced has two digits.
     "told": (
-        r"(?i:(?:token|secret|api_?key|bearer_?auth)\(\\*[\"'][A-Za-z0-9+/=._-]{8}"
+        rf"(?i:(?:token|secret|api_?key|bearer_?auth)\(\\*[\"']{_DIGITS}"
         r"|(?:(?:secret|token|(?:api|access)[ _-]?key)\s+(?:is|was):?"
         r"|(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
-        r"(?:is|was|[:=]|–|\\u2013|->))\s+[\"'`\\]*[A-Za-z0-9+/=._-]{16}"
-        r"|(?:token|secret|api[ _-]?key)\s\\*[\"'`][A-Za-z0-9+/=._-]{8})"
+        rf"(?:is|was|[:=]|–|\\u2013|->))\s+[\"'`\\]*{_DIGITS}"
+        rf"|(?:token|secret|api[ _-]?key)\s\\*[\"'`]{_DIGITS})"
     ),
     "said": (
         r"(?i:(?:log-?in|credentials?|creds|account|user(?:name)?)\s?:\s+[\w.@-]+\s*/\s*[^\s/]"
