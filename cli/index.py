@@ -93,10 +93,12 @@ def run(args: Args, context: Context) -> int:
 
 def _settle(context: Context) -> int:
     """Take up what hooks left undone, so that the run has repaired what the next session would hear of."""
-    from runtime import due, hooks
+    from runtime import due
 
     if not due.waiting(context.home):
         return 0
+    from runtime import hooks
+
     try:
         return hooks.drain(context.home)
     except Exception as error:  # noqa: BLE001  # the run is done: what a transcript of a hook's meets fails no run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from os.path import dirname, join
 
@@ -58,12 +57,16 @@ def sync_and_close(descriptor: int, *, sync: bool = True) -> os.stat_result:
 
 def remove_temporary(temporary: str) -> None:
     """Remove a file that is not to be renamed into its place."""
+    import contextlib
+
     with contextlib.suppress(OSError):
         os.unlink(temporary)
 
 
 def sync_folder(folder: str) -> None:
     """Make the renames inside ``folder`` durable; file systems that cannot are left to their own timing."""
+    import contextlib
+
     with contextlib.suppress(OSError):
         sync_and_close(os.open(folder, os.O_RDONLY))
 
@@ -79,12 +82,17 @@ def read_or_none(path: str) -> bytes | None:
 
 def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
     """Remove what killed writers left in ``folder``; returns how many files went."""
-    import time
-
     gone = 0
-    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+    try:
+        entries = os.scandir(folder)
+    except FileNotFoundError:
+        return 0
+    with entries:
         for entry in entries:
             if entry.name.startswith(".") and entry.name.endswith(".tmp"):
+                import contextlib  # late, as all that takes a millisecond of a run with nothing to do
+                import time
+
                 with contextlib.suppress(OSError):
                     if time.time() - entry.stat().st_mtime > older_than_s:
                         os.unlink(entry.path)

@@ -7,13 +7,12 @@ SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/
 
 from __future__ import annotations
 
-import json
 from os.path import join
-from typing import TYPE_CHECKING
 
 from core import clock
 from core.files import read_or_none, write_atomic
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -34,6 +33,8 @@ class Tombstones:
         self._held: dict[Tombstone, str] = {}
         data = read_or_none(join(home.state, FILE))
         if data:
+            import json
+
             for source, unit, at in json.loads(data)["forgotten"]:
                 self._held[(str(source), str(unit))] = str(at)
 
@@ -67,5 +68,7 @@ class Tombstones:
         return len(gone)
 
     def _write(self) -> None:
+        import json
+
         rows = [[source, unit, at] for (source, unit), at in sorted(self._held.items())]
         write_atomic(join(self._home.state, FILE), json.dumps({"schema": 1, "forgotten": rows}, indent=0).encode())

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from os.path import dirname, expanduser, join
-from typing import TYPE_CHECKING
 
 from core.errors import BrainError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

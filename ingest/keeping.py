@@ -6,7 +6,6 @@ A run with nothing to read must pay for neither SQLite nor zstd of it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from core.errors import BrainError
 from core.home import Home
@@ -15,6 +14,7 @@ from core.version import REDACTION
 from ingest.exclusions import Rules
 from ingest.histories import HISTORY
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any

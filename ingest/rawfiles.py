@@ -5,18 +5,17 @@ Nothing here raises anything but OSError. A named pipe in place of a file holds 
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import hashlib
 import io
 import os
 import stat
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from core.redaction import clean_document
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, BinaryIO
 
     from ingest.archive import Entry
     from ingest.keeping import Keeping
@@ -35,15 +34,27 @@ _WINDOW = 128 * 1024 * 1024
 _keeping: Keeping | None = None
 
 
-@contextlib.contextmanager
-def kept_by(keeping: Keeping) -> Iterator[None]:
-    """Have every file that is read recorded by, or read back from, the archive."""
-    global _keeping
-    before, _keeping = _keeping, keeping
-    try:
-        yield
-    finally:
-        _keeping = before
+class _Kept:
+    """While it lasts, every file that is read is recorded by, or read back from, the archive."""
+
+    __slots__ = ("_before", "_keeping")
+
+    def __init__(self, keeping: Keeping) -> None:
+        self._keeping = keeping
+        self._before: Keeping | None = None
+
+    def __enter__(self) -> None:
+        global _keeping
+        self._before, _keeping = _keeping, self._keeping
+
+    def __exit__(self, *_: object) -> None:
+        global _keeping
+        _keeping = self._before
+
+
+def kept_by(keeping: Keeping) -> _Kept:
+    """Have every file that is read recorded by, or read back from, the archive. A context."""
+    return _Kept(keeping)
 
 
 def keeping() -> Keeping | None:
@@ -103,6 +114,8 @@ def keep(path: str, data: bytes) -> None:
     """Let the archive have what one file says of another alone, under a path of our own making; no secrets in it."""
     recorder = None if _keeping is None else _keeping.recorder(path, beside=True)
     if recorder is not None:
+        import hashlib
+
         recorder.whole(data)
         recorder.finish(len(data), 0, len(data), hashlib.sha256(data).hexdigest())
 
@@ -167,6 +180,8 @@ class RawFile:
             raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
         if self.entry is not None:
             return data, self.entry.digest
+        import hashlib
+
         return data, self.finish()[1] if self.packed else hashlib.sha256(data).hexdigest()
 
     def finish(self) -> tuple[int, str]:
@@ -180,6 +195,8 @@ class _Hashed:
 
     def __init__(self, raw: io.FileIO) -> None:
         self._raw = raw
+        import hashlib
+
         self._hash = hashlib.sha256()
         self._size = 0
 
@@ -206,7 +223,8 @@ class _Unpacked(io.RawIOBase):
 
         self._error = zstandard.ZstdError
         unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-        self._reader = unpacker.stream_reader(cast("Any", raw), read_size=_BUFFER, read_across_frames=True)
+        source: Any = raw  # it reads, which is all that is asked of it
+        self._reader = unpacker.stream_reader(source, read_size=_BUFFER, read_across_frames=True)
 
     def readable(self) -> bool:
         return True

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from os.path import abspath, join
-from typing import TYPE_CHECKING
 
 from core.errors import BrainError
 from core.home import Home
@@ -21,6 +20,7 @@ from ingest.rawfiles import kept_by
 from ingest.state import FileRow, State
 from ingest.state import known as known_files
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence

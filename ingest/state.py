@@ -6,10 +6,8 @@ of the sources and nothing else.
 
 from __future__ import annotations
 
-import json
 import os
 from os.path import join
-from typing import TYPE_CHECKING
 
 import apsw
 
@@ -17,6 +15,7 @@ from core import wal
 from core.home import Home, make_private
 from core.version import DOCUMENT, PARSER, REDACTION
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
@@ -192,6 +191,8 @@ class State:
 
         Of ASCII SQLite knows the case; what holds other letters is always among them.
         """
+        import json
+
         rows = self._connection.execute(
             "select unit from units where source = ? and ("
             "lower(substr(unit, instr(unit, char(9)) + 1)) in (select value from json_each(?)) or unit glob ?)",

@@ -87,10 +87,12 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
     for chunk, cosine in found:
         first.setdefault(chunk // SPAN, (chunk, cosine))
     condition, bindings = filters.sql()
+    # Facts are wide rows: where nothing is asked of them, they are not read.
+    facts = " JOIN brain_facts f ON f.document_id = d.id" if "f." in condition else ""
     # The pieces of a cut come first: its last chunk says whether there are sections.
     rows: Any = connection.execute(
         "SELECT t.id, d.id, c.kind FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
-        f" JOIN brain_facts f ON f.document_id = d.id JOIN brain_chunks c ON c.id = t.id * {SPAN} + t.chunks - 1"
+        f"{facts} JOIN brain_chunks c ON c.id = t.id * {SPAN} + t.chunks - 1"
         f" WHERE t.id IN ({','.join(map(str, first))}) AND {condition}",
         bindings,
     ).fetchall()

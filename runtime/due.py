@@ -6,17 +6,16 @@ there was missed: by a crash, a full disk, a kill. That is what the next session
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import os
 import time
 from os.path import join
-from typing import TYPE_CHECKING, Any
 
 from core.files import read_or_none, write_atomic
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from core.home import Home
 
 # A hook has seconds; what is due for longer than this was missed.
@@ -29,6 +28,9 @@ def add(home: Home, path: str, session: str, project: str, *, beyond: int = -1) 
 
     ``beyond`` is the size in bytes that it will outgrow, where its last message is not in it yet.
     """
+    import hashlib
+    import json
+
     key = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
     note = {"path": path, "session": session[:200], "project": project[:_PATH_LIMIT], "at": time.time()}
     if beyond >= 0:
@@ -43,12 +45,16 @@ def done(home: Home, key: str, at: float | None = None) -> None:
         note = read(home, key)
         if note is not None and note["at"] != at:
             return
+    import contextlib
+
     with contextlib.suppress(FileNotFoundError):
         os.unlink(_place(home, key))
 
 
 def read(home: Home, key: str) -> dict[str, Any] | None:
     """One note, None where it is gone or none."""
+    import json
+
     data = read_or_none(_place(home, key))
     try:
         note = json.loads(data) if data else None

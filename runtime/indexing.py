@@ -15,7 +15,6 @@ from core.files import sweep_temporaries
 from core.locks import FileLock
 from ingest import sources
 from ingest.keeping import Policy
-from ingest.records import UNREADABLE
 from ingest.state import FILE as SOURCES_FILE
 from qmd.store import open_index, translate
 from qmd.update import register, update
@@ -179,12 +178,16 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
         raise translate(error, join(home.state, SOURCES_FILE)) from error
     if ledger is None:
         return NEEDS_RUN
+    from ingest.records import UNREADABLE
+
     if UNREADABLE in ledger.failed_reasons:
         raise EngineMissing(f"the transcript cannot be read: {_detail(ledger)}", f"make it readable: {path}")
     return "indexed" if written or late else "unchanged"
 
 
 def _detail(ledger: Ledger) -> str:
+    from ingest.records import UNREADABLE
+
     return next((str(each["detail"]) for each in ledger.failed if each["reason"] == UNREADABLE), "")
 
 
