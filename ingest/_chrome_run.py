@@ -22,6 +22,7 @@ from ingest._chrome_archive import Archive, place
 from ingest._chrome_changed import digest_of
 from ingest._chrome_moving import opened, places
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
+from ingest.run import LOCK_WAIT_S
 from ingest.sqlite_copy import Unsettled, apart, copied
 from ingest.state import FileRow, State
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from ingest.shadow import Shadow
     from ingest.zones import Zones
 
-LOCK_WAIT_S = 60.0
 # Bump when the same visits give other bytes: every day is then made anew.
 _DAYS_VERSION = 1
 _NOT_HISTORY = "not a browser's history"

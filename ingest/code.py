@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
-from contextlib import nullcontext
 from os.path import abspath, basename, isdir, join
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,6 @@ import apsw
 from core.document import Document, Failure
 from core.errors import BadInput
 from core.grammars import MAX_TEXT, language_of
-from core.locks import FileLock
 from core.redaction import clean as redact
 from core.text import clean
 from core.tombstones import Tombstones
@@ -29,7 +26,7 @@ from ingest._code_walk import walk
 from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.shadow import corpus as corpus_of
-from ingest.shadow import database, listed, to_read
+from ingest.shadow import listed, state_of, to_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
 NAME = "code"
 COLLECTION = "code"
 FILE = "code.sqlite"
-LOCK_WAIT_S = 60.0
 # Bump when the same code gives other documents.
 VERSION = 2
 _LONGEST_NAME = 120
@@ -150,20 +146,11 @@ def run(
     if not chosen:
         raise BadInput("no repository was named yet", "brain index --source code --from REPOSITORY")
     ledger = Ledger(NAME, GIVEN if roots else OWN)
-    lock = FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S)
-    with lock if shadow is None else nullcontext():
-        connection = database(join(home.state, FILE), _SCHEMA, shadow)
-        try:
-            for root in dict.fromkeys(chosen):
-                _Repository(home, connection, root, ledger, on_written, shadow).go(
-                    trust_stat=trust_stat, rebuild=rebuild, progress=progress
-                )
-            ledger.documents = int(str(connection.execute("select count(*) from documents").get))
-        finally:
-            connection.close()
-        ledger.finished = int(time.time())
-        if shadow is None:
-            ledger.write(home)
+    with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+        for root in dict.fromkeys(chosen):
+            _Repository(home, connection, root, ledger, on_written, shadow).go(
+                trust_stat=trust_stat, rebuild=rebuild, progress=progress
+            )
     return ledger
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 
+from ingest.histories import PLACES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +26,7 @@ PREFIX = "copilot__"
 SUFFIXES = (".jsonl", ".json")
 
 # What the tool makes of its transcripts, and keeps when they are gone.
-STORE = "session-store.db"
+STORE = PLACES[NAME][0]
 
 # Beside the events: what the session is called, and where it ran.
 ABOUT = "workspace.yaml"

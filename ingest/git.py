@@ -7,8 +7,6 @@ since documents are days. Which repositories: those given; who runs it without a
 from __future__ import annotations
 
 import os
-import time
-from contextlib import nullcontext
 from os.path import abspath, isdir, join
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,6 @@ import apsw
 from core import clock
 from core.document import Document, Failure, Timestamp
 from core.errors import BadInput
-from core.locks import FileLock
 from core.redaction import clean as redact
 from core.text import clean, one_line
 from core.tombstones import Tombstones
@@ -27,7 +24,7 @@ from ingest.code import fingerprint, repository_name
 from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.shadow import corpus as corpus_of
-from ingest.shadow import database, listed
+from ingest.shadow import listed, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 NAME = "git"
 COLLECTION = "git"
 FILE = "git.sqlite"
-LOCK_WAIT_S = 60.0
 # Bump when the same commits give other documents.
 VERSION = 1
 _MESSAGE = 10_000
@@ -113,26 +109,15 @@ def run(
     if not found:
         raise BadInput("no session worked in a repository that is here", "brain index --source git --from REPOSITORY")
     ledger = Ledger(NAME, GIVEN if roots else OWN)
-    lock = FileLock(join(home.state, f"ingest-{NAME}.lock"), wait_s=LOCK_WAIT_S)
-    with lock if shadow is None else nullcontext():
-        connection = database(join(home.state, FILE), _SCHEMA, shadow)
-        try:
-            for number, file in enumerate(found, 1):
-                ledger.seen += 1
-                if file.skip:
-                    ledger.skip(file.skip)
-                else:
-                    _one(
-                        home, connection, file.path, ledger, on_written, shadow, verify=not trust_stat, rebuild=rebuild
-                    )
-                if progress is not None:
-                    progress(number, len(found), "repositories")
-            ledger.documents = int(str(connection.execute("select count(*) from documents").get))
-        finally:
-            connection.close()
-        ledger.finished = int(time.time())
-        if shadow is None:
-            ledger.write(home)
+    with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+        for number, file in enumerate(found, 1):
+            ledger.seen += 1
+            if file.skip:
+                ledger.skip(file.skip)
+            else:
+                _one(home, connection, file.path, ledger, on_written, shadow, verify=not trust_stat, rebuild=rebuild)
+            if progress is not None:
+                progress(number, len(found), "repositories")
     return ledger
 
 

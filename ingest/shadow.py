@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
+from contextlib import contextmanager, nullcontext
 from os.path import exists, join
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +17,15 @@ import apsw
 
 from core.files import read_or_none
 from core.home import make_private
+from core.locks import FileLock
 from ingest.corpus import Corpus
+from ingest.run import LOCK_WAIT_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from core.home import Home
+    from ingest.ledger import Ledger
 
 _BUSY_MS = 10_000
 
@@ -86,6 +91,25 @@ def corpus(
 ) -> Corpus | Shadow:
     """Where a run's documents go."""
     return Corpus(home, collection, landed) if shadow is None else shadow
+
+
+@contextmanager
+def state_of(home: Home, file: str, schema: str, ledger: Ledger, shadow: Shadow | None) -> Iterator[apsw.Connection]:
+    """What is known of a source, in its ``file`` below ``state/``, for the time of a run, which it is to itself.
+
+    Afterwards the account knows how many ``documents`` there are, and is kept. Raises LockContention and apsw.Error.
+    """
+    lock = FileLock(join(home.state, f"ingest-{ledger.source}.lock"), wait_s=LOCK_WAIT_S)
+    with lock if shadow is None else nullcontext():
+        connection = database(join(home.state, file), schema, shadow)
+        try:
+            yield connection
+            ledger.documents = int(str(connection.execute("select count(*) from documents").get))
+        finally:
+            connection.close()
+        ledger.finished = int(time.time())
+        if shadow is None:
+            ledger.write(home)
 
 
 def listed(folder: str, shadow: Shadow | None) -> list[str]:

@@ -181,14 +181,9 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     from ingest.records import UNREADABLE
 
     if UNREADABLE in ledger.failed_reasons:
-        raise EngineMissing(f"the transcript cannot be read: {_detail(ledger)}", f"make it readable: {path}")
+        detail = next((str(each["detail"]) for each in ledger.failed if each["reason"] == UNREADABLE), "")
+        raise EngineMissing(f"the transcript cannot be read: {detail}", f"make it readable: {path}")
     return "indexed" if written or late else "unchanged"
-
-
-def _detail(ledger: Ledger) -> str:
-    from ingest.records import UNREADABLE
-
-    return next((str(each["detail"]) for each in ledger.failed if each["reason"] == UNREADABLE), "")
 
 
 def _bring_in(

@@ -7,8 +7,20 @@ together), and little else.
 
 from __future__ import annotations
 
+# Letters of English, the rarest first; what is none of them is rarer yet.
+_RARE = "qxjzkvwbygpfmcudlhrsinoate "
+
+
+def _grouped(marks: list[str] | tuple[str, ...]) -> list[tuple[str, list[str]]]:
+    """Marks by their rarest character: where a text has not even that, none of them is looked for."""
+    found: dict[str, list[str]] = {}
+    for mark in marks:
+        found.setdefault(min(mark, key=_RARE.find), []).append(mark)
+    return list(found.items())
+
+
 # How tokens begin, or what they cannot be without (``core.redaction.providers``).
-_TOKENS = (
+_TOKENS = _grouped(
     """
     AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glimt-
     glagent- gloas- glsoat- glffct- glrtr- xox xapp- hooks.slack.com/ sk-ant- sk-or- sk-proj- sk-svcacct-
@@ -24,102 +36,124 @@ _TOKENS = (
     hooks.zapier.com/ LS0tLS1CRUdJTi crsr_ fw_ ctx7sk- AQ. rnd_ tr_ signkey- xaat- xapt- mlsn. pdl_ polar_ pylf_ hca
     sktsec_ BSA st. SWMTKN- K10 oat_ oat- apikey_ apikey- pat_ pat- _live_ _prod_ zpka_ unkey_
     nsec1
-    """
-).split()
+    """.split()
+)
 _NAMES = (
     "wachtwoord senha passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature"
     " -key _key key authorization bearer basic sessid sessionid connect.sid bw_session"
     " pgpass rootpass adminpass userpass requirepass smtppass mailpass"
 ).split()
-_ELSE = (
-    "PRIVATE KEY",
-    "?code=",
-    "&code=",
-    "&amp;code=",
-    "u0026code=",
-    "%26code=",
-    "redis-cli",
-    "docker login",
-    "htpasswd",
-    "-stdin",
-    "sudo",
-    "uth(",
-    "uth=(",
-    "uth = (",
-    "<private>",
-    "<PRIVATE>",
-    "sshpass",
-    "mysql",
-    "identified by",
-    "IDENTIFIED BY",
-    " -u",
-    " --user",
-    "?key=",
-    "&key=",
-    "&amp;key=",
-    "u0026key=",
-    "%26key=",
-    "?auth=",
-    "&auth=",
-    "&amp;auth=",
-    "u0026auth=",
-    "%26auth=",
-    "PAT=",
-    "PAT:",
-    "PAT =",
-    "login(",
-    "authenticate(",
-    "ignin(",
-    "ign_in(",
-    "ignIn",
-    "PlainAuth(",
-    "?sig=",
-    "&sig=",
-    "&amp;sig=",
-    "u0026sig=",
-    "%26sig=",
-    "chpasswd",
-    "<<<",
-    "--with-token",
-    "SecureString",
-    "Password(",
-    "_password(",
-    "ignature=",
-    "appid=",
-    "access_key=",
-    "=key=",
-    '"auth"',
-    '"kty"',
-    "jdbc:oracle:",
-    "@tcp(",
-    "@unix(",
-    "@udp(",
-    "--passphrase-fd",
+_ELSE = _grouped(
+    (
+        "PRIVATE KEY",
+        "?code=",
+        "&code=",
+        "&amp;code=",
+        "u0026code=",
+        "%26code=",
+        "redis-cli",
+        "docker login",
+        "htpasswd",
+        "-stdin",
+        "sudo",
+        "uth(",
+        "uth=(",
+        "uth = (",
+        "<private>",
+        "<PRIVATE>",
+        "sshpass",
+        "mysql",
+        "identified by",
+        "IDENTIFIED BY",
+        " -u",
+        " --user",
+        "?key=",
+        "&key=",
+        "&amp;key=",
+        "u0026key=",
+        "%26key=",
+        "?auth=",
+        "&auth=",
+        "&amp;auth=",
+        "u0026auth=",
+        "%26auth=",
+        "PAT=",
+        "PAT:",
+        "PAT =",
+        "login(",
+        "authenticate(",
+        "ignin(",
+        "ign_in(",
+        "ignIn",
+        "PlainAuth(",
+        "?sig=",
+        "&sig=",
+        "&amp;sig=",
+        "u0026sig=",
+        "%26sig=",
+        "chpasswd",
+        "<<<",
+        "--with-token",
+        "SecureString",
+        "Password(",
+        "_password(",
+        "ignature=",
+        "appid=",
+        "access_key=",
+        "=key=",
+        '"auth"',
+        '"kty"',
+        "jdbc:oracle:",
+        "@tcp(",
+        "@unix(",
+        "@udp(",
+        "--passphrase-fd",
+    )
 )
+_NAMED = _grouped([*_NAMES, "mot de passe", "contrase", "_auth"])
+_SET = _grouped([*_NAMES, "pass"])
 # Programs that take a password in a form of their own, and calls; in small letters.
-_GIVEN = (
-    "ssh-keygen |freerdp|lftp|rabbitmqctl |rclone obscure|vault login|gh secret set|cqlsh |twine |skopeo |influx |bcp |"
-    "ipmitool |mosquitto_|cryptsetup|kinit|ssh-add|docker secret|getconnection(|wifi|%3a%2f%2f|bearer%20|bearer+|"
-    "basic%20|basic+|http -a|https -a|http --auth|https --auth|sqlplus|sqlldr|impdp|expdp|private-key|requirepass|"
-    "masterauth|openssl passwd|/private-"
-).split("|")
-_SETTERS = ("token(", "secret(", "apikey(", "api_key(", "bearerauth(", "bearer_auth(")
+_GIVEN = _grouped(
+    (
+        "ssh-keygen |freerdp|lftp|rabbitmqctl |rclone obscure|vault login|gh secret set|cqlsh |twine |skopeo |influx |"
+        "bcp |ipmitool |mosquitto_|cryptsetup|kinit|ssh-add|docker secret|getconnection(|wifi|%3a%2f%2f|bearer%20|"
+        "bearer+|basic%20|basic+|http -a|https -a|http --auth|https --auth|sqlplus|sqlldr|impdp|expdp|private-key|"
+        "requirepass|masterauth|openssl passwd|/private-|token(|secret(|apikey(|api_key(|bearerauth(|bearer_auth("
+    ).split("|")
+)
 _SIGNS = frozenset("!@#$%^&*+?")
 # Programs whose options of one letter take a password.
-_PROGRAMS = ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
+_PROGRAMS = _grouped(
+    ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
+)
 _VERBS = ("is", "was", "to")
 _LONG = 12
 _SKIPPED = frozenset("\"'`\\])} \t")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
 
 
+# Of what is shown much is shown again: a title by whoever found it and by the envelope, a collection in each hit.
+_KNOWN_MOST = 512
+_known: dict[str, bool] = {}
+
+
 def may_hold(text: str) -> bool:
     """Whether ``text`` may hold something that ``core.redaction.redact`` would replace."""
-    return _may_hold(text) or ("\\" in text and _may_hold(text.replace("\\", "")))
+    found = _known.get(text)
+    if found is None:
+        if len(_known) >= _KNOWN_MOST:
+            _known.clear()
+        found = _known[text] = _may_hold(text) or ("\\" in text and _may_hold(text.replace("\\", "")))
+    return found
+
+
+def _among(marks: list[tuple[str, list[str]]], text: str) -> list[str]:
+    """Those that stand in ``text``."""
+    return [mark for letter, group in marks if letter in text for mark in group if mark in text]
 
 
 def _may_hold(text: str) -> bool:
-    if any(mark in text for mark in _ELSE):
+    if _among(_ELSE, text):
         return True
     if "://" in text and ("@" in text or "hook/" in text or "hooks/" in text):
         return True
@@ -131,17 +165,13 @@ def _may_hold(text: str) -> bool:
         or "identified" in folded
     ):
         return True
-    if (
-        ("-pass" in folded and "pass:" in folded)
-        or any(given in folded for given in _GIVEN)
-        or any(setter in folded for setter in _SETTERS)
-    ):
+    if ("-pass" in folded and "pass:" in folded) or _among(_GIVEN, folded):
         return True
     if _is_beside(folded) or _is_login(folded) or _is_file_of_passwords(text) or _is_encoded(folded):
         return True
     if "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
-    if any(name in folded for name in _PROGRAMS) and ("-p" in folded or "-hp" in folded or "-k" in folded):
+    if _among(_PROGRAMS, folded) and ("-p" in folded or "-hp" in folded or "-k" in folded):
         return True
     if "nmcli" in folded or "wpa_passphrase" in folded or ("net" in folded and "/user:" in folded):
         return True
@@ -158,18 +188,18 @@ def _may_hold(text: str) -> bool:
         or ("config" in folded and ("g set" in folded or "e set" in folded or "\tset" in folded))
         or "ENV" in text
         or ("set" in folded and " -" in folded)
-    ) and any(name in folded for name in (*_NAMES, "pass")):
+    ) and _among(_SET, folded):
         return True
     if _says_little(folded) or ("ldap" in folded and "-w" in folded) or ("assw" in folded and _is_prose(folded)):
         return True
     if _is_passed(folded):
         return True
-    marks = [mark for mark in _TOKENS if mark in text]
+    marks = _among(_TOKENS, text)
     for word in text.replace('"', " ").replace("'", " ").split() if marks else ():
         # No token is shorter, and most words are: what is left is worth a closer look.
         if len(word) > _LONG and any(mark in word for mark in marks) and any(map(str.isdigit, word)):
             return True
-    return any(_is_given(folded, name) for name in (*_NAMES, "mot de passe", "contrase", "_auth") if name in folded)
+    return any(_is_given(folded, name) for name in _among(_NAMED, folded))
 
 
 def _is_passed(text: str) -> bool:
@@ -221,8 +251,8 @@ def _is_beside(text: str) -> bool:
     for word in ("value", "default"):
         at = text.find(word)
         while at >= 0:
-            if text[at + len(word) : at + len(word) + 8].lstrip("\"'\\ ")[:1] in (":", "=") and any(
-                name in text[max(0, at - 400) : at] for name in (*_NAMES, "pass")
+            if text[at + len(word) : at + len(word) + 8].lstrip("\"'\\ ")[:1] in (":", "=") and _among(
+                _SET, text[max(0, at - 400) : at]
             ):
                 return True
             at = text.find(word, at + 1)

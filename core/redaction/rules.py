@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD, before
 from core.redaction.private import without_private
-from core.redaction.providers import PROVIDERS
 from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected, suspects
+from core.redaction.tokens import without_keys, without_tokens
 from core.redaction.values import (
-    entropy,
     is_about,
     is_basic,
     is_chosen,
@@ -28,21 +27,6 @@ from core.redaction.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KINDS = {
-    **PROVIDERS,
-    "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
-}
-_PEM_BEGIN = re.compile(r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
-_PEM_END = re.compile(r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
-_PEM_MOST = 20_000
-_SPACE = r"(?:\\+[nrt]|[\s\"'`+|>,;→\\]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
-# The body of a key whose end is cut off: lines of base64, the headers of old formats, whatever separates lines.
-_PEM_BODY = re.compile(
-    rf"{_SPACE}*(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{{0,100}}{_SPACE}+)*"
-    rf"(?:[A-Za-z0-9+/=]{{16,}}{_SPACE}*)*[A-Za-z0-9+/=]{{0,80}}"
-)
-_PEM_BACK = re.compile(rf"(?:[A-Za-z0-9+/=]{{24,}}{_SPACE}+)(?:[A-Za-z0-9+/=]{{4,}}{_SPACE}+)*\Z")
-_PEM_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
 _URL = re.compile(
     r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,24}:\\?/\\?/[^\s/:@\"'<>\\]{0,120}:(?P<value>[^\s/\"'<>\\]{1,300})@(?=[\w\[.${-])"
 )
@@ -103,14 +87,6 @@ _WORDED = re.compile(r"(?=.{8})[A-Za-z]{4,20}[-_.]?\d{3,6}[!?@#$%&*]{0,2}")
 _SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
-_ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-_WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
-_BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
-_searches: dict[str, Any] = {}
-_BLOB = 100
-# What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
-_BEFORE = 256
-_AFTER = 8192
 _OF_WHOLES = ("private", "key", "token", "pair")
 _OF_LINES = frozenset(PARTS) - frozenset(_OF_WHOLES)
 _CHUNK = 1024
@@ -148,7 +124,7 @@ def assigned(name: str, value: str) -> str:
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
-    if "\\" in text and _search("escape", ESCAPE)(text.encode("utf-8", "surrogatepass")) is not None:
+    if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:
         text = "\n".join(_unescaped(line, counts) if "\\" in line else line for line in text.split("\n"))
     return _plain(text, counts)
 
@@ -158,7 +134,7 @@ def _unescaped(line: str, counts: dict[str, int]) -> str:
 
     What does not depend on them is left for the rules as they are, and the backslashes with it.
     """
-    search = _search("escape", ESCAPE)
+    search = compiled(ESCAPE).search
     if search(line.encode("utf-8", "surrogatepass")) is None:
         return line
     found: dict[str, int] = {}
@@ -180,9 +156,9 @@ def _plain(text: str, counts: dict[str, int]) -> str:
         if spans:
             counts["private"] = counts.get("private", 0) + spans
     if "key" in rules:
-        text = _keys(text, counts)
+        text = without_keys(text, counts)
     if "token" in rules:
-        text = _tokens(text, counts)
+        text = without_tokens(text, counts)
     if "pair" in rules:
         from core.redaction import structures  # late: few lines have such places
 
@@ -398,113 +374,6 @@ def _is_id(name: str, value: str) -> bool:
 def _is_pointed(value: str) -> bool:
     """Whether a program's argument, with a point in it, is no field of code: one has no digit in the middle."""
     return "." in value and any(map(str.isdigit, value.rstrip("0123456789")))
-
-
-def _tokens(text: str, counts: dict[str, int]) -> str:
-    """``text`` without the tokens of known providers, found by the automata, since ``re`` tries each at each place."""
-    data = text.encode("utf-8", "surrogatepass")
-    pieces: list[bytes] = []
-    done = 0
-    for start, end in _windows(data):
-        pieces += (data[done:start], _without_tokens(data[start:end], counts))
-        done = end
-    return b"".join((*pieces, data[done:])).decode("utf-8", "surrogatepass")
-
-
-def _windows(data: bytes) -> list[tuple[int, int]]:
-    """(start, end) of the parts of ``data`` in which something is like a token, and what may belong to it."""
-    search = _search("token", PARTS["token"])
-    found: list[tuple[int, int]] = []
-    at = 0
-    while (match := search(data, at)) is not None:
-        start, end = max(0, match.start() - _BEFORE), min(len(data), match.end() + _AFTER)
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-        at = max(match.end(), match.start() + 1)
-    return found
-
-
-def _without_tokens(data: bytes, counts: dict[str, int]) -> bytes:
-    for kind, pattern in _KINDS.items():
-        search = _search(kind, pattern)
-        pieces: list[bytes] = []
-        done = at = 0
-        while (match := search(data, at)) is not None:
-            start, end = match.span()
-            if not _is_token(kind, data, start, end):
-                at = start + 1
-                continue
-            pieces += (data[done:start], f"[redacted:{kind}]".encode())
-            counts[kind] = counts.get(kind, 0) + 1
-            done = at = end
-        if pieces:
-            data = b"".join((*pieces, data[done:]))
-    return data
-
-
-def _search(name: str, pattern: str) -> Any:
-    search = _searches.get(name)
-    if search is None:
-        search = _searches[name] = compiled(pattern).search
-    return search
-
-
-def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
-    """Whether ``data[start:end]`` is a token, and does not only look like one."""
-    before = data[max(0, start - _BLOB) : start]
-    # JSON's escapes of white space may stand right before a token in text that holds JSON.
-    # The address of Telegram's API has it right behind `bot`.
-    free = (b"\\n", b"\\r", b"\\t", b"/bot") if kind == "telegram" else (b"\\n", b"\\r", b"\\t")
-    if before and before[-1] in _WORD_BYTES and not before.endswith(free):
-        return False
-    if end < len(data) and data[end] in _ALPHANUMERIC:
-        return False
-    if len(before) == _BLOB and _BASE64.issuperset(before):
-        return False  # a coincidence in the middle of encoded bytes: an image, a font
-    found = data[start:end].decode("ascii", "replace")
-    if is_placeholder(found) or len(set(found[-16:])) < 5:
-        return False
-    if kind == "secret":
-        tail = max(re.split("[_-]", found), key=len)
-        mixed = sum(map(str.isdigit, tail)) > 2 and any(map(str.islower, tail)) and any(map(str.isupper, tail))
-        return mixed or (len(tail) >= 32 and entropy(tail) >= 3)
-    return kind not in ("slack", "brave") or any(map(str.isdigit, found))
-
-
-def _keys(text: str, counts: dict[str, int]) -> str:
-    """``text`` without private keys, also those that were cut off at either end."""
-    pieces: list[str] = []
-    at = 0
-    while (begin := _PEM_BEGIN.search(text, at)) is not None:
-        end = _PEM_END.search(text, begin.end(), begin.end() + _PEM_MOST)
-        again = _PEM_BEGIN.search(text, begin.end(), begin.end() + _PEM_MOST)
-        if end is not None and (again is None or again.start() > end.start()):
-            stop = end.end()
-        else:
-            body = _PEM_BODY.match(text, begin.end(), begin.end() + _PEM_MOST)
-            stop = begin.end() if body is None else body.end()
-        if _PEM_LINE.search(text, begin.end(), stop) is None:
-            pieces.append(text[at : begin.end()])  # spoken of, not shown
-            at = begin.end()
-            continue
-        pieces += (text[at : begin.start()], "[redacted:private-key]")
-        _count(counts, "private-key")
-        at = stop
-    rest = text[at:]
-    end = _PEM_END.search(rest)
-    if end is not None:
-        back = _PEM_BACK.search(rest[max(0, end.start() - _PEM_MOST) : end.start()])
-        if back is not None:
-            _count(counts, "private-key")
-            rest = rest[: end.start() - len(back[0])] + "[redacted:private-key]" + rest[end.end() :]
-    return "".join((*pieces, rest))
-
-
-def _count(counts: dict[str, int], kind: str) -> str:
-    counts[kind] = counts.get(kind, 0) + 1
-    return ""
 
 
 @lru_cache(1024)

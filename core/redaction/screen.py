@@ -8,6 +8,7 @@ backslashes); a test holds the two together. What it lets through in vain costs 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from core.redaction.providers import BEGINNINGS, PROVIDERS, WITHIN
@@ -151,7 +152,6 @@ _ESCAPED = r"\\u00[2-7]"
 _MUCH = 1 << 20
 
 _match: Callable[[bytes], object] | None = None
-_searches: dict[str, Callable[[bytes], object]] = {}
 
 
 def suspects(data: bytes) -> bool:
@@ -195,11 +195,10 @@ def suspected(data: bytes, rules: Iterable[str] = PARTS) -> set[str]:
     """Those of ``rules`` that may find something in ``data``, UTF-8 text."""
     if not suspects(data):
         return set()  # one automaton instead of one a rule
-    if not _searches:
-        _searches.update((rule, compiled(pattern).search) for rule, pattern in PARTS.items())
-    return {rule for rule in rules if _searches[rule](data) is not None}
+    return {rule for rule in rules if compiled(PARTS[rule]).search(data) is not None}
 
 
+@cache
 def compiled(pattern: str) -> Any:
     """A pattern for bytes: RE2's object, with the methods of ``re.Pattern``."""
     import re2

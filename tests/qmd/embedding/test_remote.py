@@ -1,14 +1,10 @@
 from __future__ import annotations
 
 import logging
-import socket
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,46 +21,13 @@ from qmd.embedding import wire
 from qmd.embedding.embedder import embed
 from qmd.embedding.of_llm import Llm
 from qmd.embedding.provider import TextRefused, make
-from qmd.embedding.remote import Gemini, Layout, OpenAI, tokens
+from qmd.embedding.remote import Layout, OpenAI, tokens
 from qmd.vectors import PIECE
 from tests.qmd.corpus import indexed
+from tests.qmd.embedding.clients import KEY, Slept, gemini, openai
 from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, closes, good, half_closes, hangs, says, vector
 
-KEY = "sk-very-secret-1234567890"
-
-
 pytestmark = pytest.mark.usefixtures("direct")
-
-
-class Slept(list[float]):
-    """Stands for sleeping."""
-
-    def __call__(self, seconds: float) -> None:
-        self.append(seconds)
-
-
-def openai(endpoint: Endpoint, slept: Slept | None = None, model: str = "m", **options: Any) -> OpenAI:
-    section = {"base_url": endpoint.url, **options.pop("section", {})}
-    sleep = slept if slept is not None else Slept()
-    provider = OpenAI(section, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": endpoint.url}, model, sleep=sleep, **options)
-    endpoint.clients.append(provider)
-    return provider
-
-
-def gemini(endpoint: Endpoint, **section: Any) -> Gemini:
-    provider = Gemini({"base_url": endpoint.url, **section}, {"GEMINI_API_KEY": KEY}, "g", sleep=Slept())
-    endpoint.clients.append(provider)
-    return provider
-
-
-def test_nobody_is_asked_again_once_the_time_is_up(endpoint: Endpoint) -> None:
-    endpoint.always = says({"error": "busy"}, 503)
-    for provider in (openai(endpoint), gemini(endpoint)):
-        provider.patient_until(time.monotonic() - 1)
-        endpoint.requests.clear()
-        with pytest.raises(EngineMissing, match="503"):
-            provider.embed(["a"])
-        assert len(endpoint.requests) == 1
 
 
 def test_texts_come_back_in_their_order_and_of_length_one(endpoint: Endpoint) -> None:
@@ -102,159 +65,6 @@ def test_gemini_is_told_questions_from_documents_and_its_key_is_in_no_address(en
         "content": {"parts": [{"text": "a document"}]},
     }
     assert second["requests"][0]["taskType"] == "RETRIEVAL_QUERY"
-
-
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
-def test_an_overloaded_endpoint_is_asked_again_later_and_later(endpoint: Endpoint, status: int) -> None:
-    slept = Slept()
-    endpoint.behaviours = [says({"error": {"message": "busy"}}, status)] * 3
-    assert openai(endpoint, slept).embed(["x"]).shape == (1, DIMENSIONS)
-    assert len(slept) == 3
-    assert slept[0] < slept[1] < slept[2] < 3
-
-
-def test_it_waits_as_long_as_the_endpoint_asks(endpoint: Endpoint) -> None:
-    slept = Slept()
-    soon = formatdate(time.time() + 40, usegmt=True)
-    endpoint.behaviours = [
-        says({}, 429, Retry_After="7"),
-        says({}, 503, Retry_After=soon),
-        says({}, 429, Retry_After="?"),
-    ]
-    openai(endpoint, slept).embed(["x"])
-    assert slept[0] == 7
-    assert 30 < slept[1] <= 41
-    assert slept[2] < 5
-
-
-def test_it_does_not_wait_an_hour(endpoint: Endpoint) -> None:
-    slept = Slept()
-    endpoint.always = says({"error": {"message": "quota"}}, 429, Retry_After="3600")
-    with pytest.raises(EngineTimeout, match="HTTP 429"):
-        openai(endpoint, slept).embed(["x"])
-    assert slept == []
-    assert len(endpoint.requests) == 1
-
-
-@pytest.mark.parametrize(("status", "kind"), [(429, EngineTimeout), (503, EngineMissing)])
-def test_it_gives_up_after_a_bounded_number_of_attempts(
-    endpoint: Endpoint, status: int, kind: type[BrainError]
-) -> None:
-    slept = Slept()
-    endpoint.always = says({"error": "out of order"}, status)
-    with pytest.raises(kind, match="out of order"):
-        openai(endpoint, slept).embed(["x"])
-    assert len(endpoint.requests) == wire.ATTEMPTS
-    assert max(slept) <= wire.LONGEST_WAIT_S
-
-
-def test_who_waits_for_a_question_is_not_kept_waiting_by_one_that_goes_on_failing(endpoint: Endpoint) -> None:
-    slept = Slept()
-    endpoint.always = says({"error": "busy"}, 503)
-    provider = openai(endpoint, slept)
-    provider.hurry(30.0)
-    with pytest.raises(wire.Overloaded):
-        provider.embed(["x"], question=True)
-    assert len(endpoint.requests) == 3
-    assert sum(slept) < 2
-
-
-@pytest.mark.parametrize("behaviour", [closes, half_closes, says(b"<html>gateway</html>"), says(b'{"data": [')])
-def test_a_broken_connection_or_answer_is_tried_again(endpoint: Endpoint, behaviour: Any) -> None:
-    endpoint.behaviours = [behaviour, behaviour]
-    assert openai(endpoint).embed(["x"]).shape == (1, DIMENSIONS)
-    assert len(endpoint.requests) == 3
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "kind"), [(closes, EngineMissing), (half_closes, EngineMissing), (says(b"\xff\xfe"), wire.Nonsense)]
-)
-def test_one_that_stays_broken_is_said(endpoint: Endpoint, behaviour: Any, kind: type[BrainError]) -> None:
-    endpoint.always = behaviour
-    with pytest.raises(kind) as caught:
-        openai(endpoint).embed(["x"])
-    assert caught.value.fix
-    assert len(endpoint.requests) == wire.ATTEMPTS
-
-
-def test_an_endpoint_that_does_not_answer_is_given_up(endpoint: Endpoint) -> None:
-    endpoint.always = hangs(endpoint.stopped)
-    with pytest.raises(EngineTimeout, match="in time"):
-        openai(endpoint, read_s=0.05).embed(["x"])
-
-
-@pytest.mark.parametrize("data", [b"X-More: and more\r\n", b"\r\nHTTP/1.1 102 Processing\r\n"])
-def test_an_endpoint_whose_headers_do_not_end_is_given_up(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, data: bytes
-) -> None:
-    def drip(handler: Any, _: Any) -> bool:
-        handler.close_connection = True
-        handler.wfile.write(b"HTTP/1.1 102 Processing\r\n")
-        return endpoint.drips(handler, data)
-
-    monkeypatch.setattr(wire, "_GRACE_S", 0.05)
-    endpoint.behaviours = [drip]
-    assert openai(endpoint, whole_s=0.2).embed(["x"]).shape == (1, DIMENSIONS), "and asked again by another connection"
-    endpoint.always = drip
-    with pytest.raises(EngineTimeout, match="in time"):
-        openai(endpoint, whole_s=0.2).embed(["x"])
-
-
-def test_what_is_ended_late_is_not_taken_out_of_its_encryption_first(endpoint: Endpoint) -> None:
-    left: list[int] = []
-
-    class Encrypted(socket.socket):
-        """As ``ssl.SSLSocket``, whose own method forgets its key before it ends the connection."""
-
-        def shutdown(self, how: int) -> None:
-            left.append(how)
-
-    mine, other = socket.socketpair()
-    other.settimeout(20)
-    encrypted = Encrypted(fileno=mine.detach())
-    asked = wire.Endpoint(endpoint.url, {})
-    late = threading.Event()
-    asked._sockets.add(encrypted)
-    with encrypted, other, asked._ended(0.0, late):
-        assert other.recv(1) == b""
-        assert late.is_set()
-    assert left == []
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "said"),
-    [
-        ("Unexpected endpoint or method", wire.Nonsense, "an error: Unexpected endpoint"),
-        ({"message": "maximum context length", "code": 400}, TextRefused, "maximum context length"),
-        ({"message": "no provider is up", "code": 503}, wire.Overloaded, "no provider is up"),
-    ],
-)
-def test_an_error_that_comes_as_a_success_is_read_as_what_it_is(
-    endpoint: Endpoint, error: Any, kind: type[BrainError], said: str
-) -> None:
-    endpoint.always = says({"error": error})
-    with pytest.raises(kind, match=said):
-        openai(endpoint).embed(["x"])
-
-
-def test_an_endpoint_that_drips_is_given_up(endpoint: Endpoint) -> None:
-    def drip(handler: Any, _: Any) -> bool:
-        handler.close_connection = True
-        handler.send_response(200)
-        handler.send_header("Content-Length", "100000")
-        handler.end_headers()
-        return endpoint.drips(handler, b" ")
-
-    endpoint.always = drip
-    with pytest.raises(EngineTimeout, match="finish"):
-        openai(endpoint, whole_s=0.05).embed(["x"])
-
-
-def test_an_endpoint_that_is_not_there_is_said() -> None:
-    provider = OpenAI({"base_url": "http://127.0.0.1:9/v1"}, {}, "m", sleep=Slept())
-    with pytest.raises(EngineMissing, match=r"127\.0\.0\.1:9 cannot be reached"):
-        provider.embed(["x"])
-    provider.close()
 
 
 @pytest.mark.parametrize(
@@ -297,14 +107,6 @@ def test_an_answer_that_is_not_packed_as_it_says_is_asked_for_again(endpoint: En
     endpoint.always = says(b"no gzip", Content_Encoding="gzip")
     with pytest.raises(wire.Nonsense):
         openai(endpoint).embed(["x"])
-
-
-def test_neither_text_nor_key_follows_a_redirection_and_it_is_named(endpoint: Endpoint) -> None:
-    endpoint.always = says(b"", 307, Location="https://elsewhere.example:8443/v1/embeddings?token=1")
-    with pytest.raises(BadInput, match=r"sends on to https://elsewhere\.example:8443 ") as caught:
-        openai(endpoint).embed(["x"])
-    assert "token" not in caught.value.message
-    assert len(endpoint.requests) == 1
 
 
 def test_a_model_that_refuses_a_single_word_is_not_told_that_chunks_are_too_long(endpoint: Endpoint) -> None:
@@ -502,32 +304,6 @@ def test_an_endpoint_that_takes_fewer_texts_at_once_is_given_fewer(endpoint: End
     endpoint.requests.clear()
     provider.embed([f"text {n}" for n in range(20)])
     assert [len(body["input"]) for _, _, body in endpoint.requests] == [8, 8, 4]
-
-
-def test_a_connection_that_is_closed_while_a_request_is_under_way_is_closed_at_its_end(endpoint: Endpoint) -> None:
-    come, go = threading.Event(), threading.Event()
-
-    def wait(*_: Any) -> bool:
-        come.set()
-        return not go.wait(30)
-
-    endpoint.always = wait
-    there = wire.Endpoint(f"{endpoint.url}/embeddings", {})
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(there.post, {"input": ["x"], "model": "m"})
-        assert come.wait(30)
-        client = there._client
-        there.close()
-        assert client is not None
-        assert not client.is_closed, "it is not taken from under who reads from it"
-        go.set()
-        assert answer.result()["model"] == "m"
-    assert client.is_closed
-    assert there._client is None
-    with pytest.raises(EngineTimeout, match="not waited for"):
-        there.post({"input": ["x"], "model": "m"})
-    assert there._client is None
-    assert len(endpoint.requests) == 1
 
 
 def too_long(status: int) -> Any:

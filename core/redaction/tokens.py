@@ -1,0 +1,127 @@
+"""What says itself what it is: tokens of known providers, and private keys."""
+
+from __future__ import annotations
+
+import re
+
+from core.redaction.providers import PROVIDERS
+from core.redaction.screen import PARTS, compiled
+from core.redaction.values import entropy, is_placeholder
+
+_KINDS = {
+    **PROVIDERS,
+    "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
+}
+_PEM_BEGIN = re.compile(r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
+_PEM_END = re.compile(r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
+_PEM_MOST = 20_000
+_SPACE = r"(?:\\+[nrt]|[\s\"'`+|>,;→\\]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
+# The body of a key whose end is cut off: lines of base64, the headers of old formats, whatever separates lines.
+_PEM_BODY = re.compile(
+    rf"{_SPACE}*(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{{0,100}}{_SPACE}+)*"
+    rf"(?:[A-Za-z0-9+/=]{{16,}}{_SPACE}*)*[A-Za-z0-9+/=]{{0,80}}"
+)
+_PEM_BACK = re.compile(rf"(?:[A-Za-z0-9+/=]{{24,}}{_SPACE}+)(?:[A-Za-z0-9+/=]{{4,}}{_SPACE}+)*\Z")
+_PEM_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+_WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
+_BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
+_BLOB = 100
+# What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
+_BEFORE = 256
+_AFTER = 8192
+
+
+def without_tokens(text: str, counts: dict[str, int]) -> str:
+    """``text`` without the tokens of known providers, found by the automata, since ``re`` tries each at each place."""
+    data = text.encode("utf-8", "surrogatepass")
+    pieces: list[bytes] = []
+    done = 0
+    for start, end in _windows(data):
+        pieces += (data[done:start], _without_tokens(data[start:end], counts))
+        done = end
+    return b"".join((*pieces, data[done:])).decode("utf-8", "surrogatepass")
+
+
+def _windows(data: bytes) -> list[tuple[int, int]]:
+    """(start, end) of the parts of ``data`` in which something is like a token, and what may belong to it."""
+    search = compiled(PARTS["token"]).search
+    found: list[tuple[int, int]] = []
+    at = 0
+    while (match := search(data, at)) is not None:
+        start, end = max(0, match.start() - _BEFORE), min(len(data), match.end() + _AFTER)
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+        at = max(match.end(), match.start() + 1)
+    return found
+
+
+def _without_tokens(data: bytes, counts: dict[str, int]) -> bytes:
+    for kind, pattern in _KINDS.items():
+        search = compiled(pattern).search
+        pieces: list[bytes] = []
+        done = at = 0
+        while (match := search(data, at)) is not None:
+            start, end = match.span()
+            if not _is_token(kind, data, start, end):
+                at = start + 1
+                continue
+            pieces += (data[done:start], f"[redacted:{kind}]".encode())
+            counts[kind] = counts.get(kind, 0) + 1
+            done = at = end
+        if pieces:
+            data = b"".join((*pieces, data[done:]))
+    return data
+
+
+def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
+    """Whether ``data[start:end]`` is a token, and does not only look like one."""
+    before = data[max(0, start - _BLOB) : start]
+    # JSON's escapes of white space may stand right before a token in text that holds JSON.
+    # The address of Telegram's API has it right behind `bot`.
+    free = (b"\\n", b"\\r", b"\\t", b"/bot") if kind == "telegram" else (b"\\n", b"\\r", b"\\t")
+    if before and before[-1] in _WORD_BYTES and not before.endswith(free):
+        return False
+    if end < len(data) and data[end] in _ALPHANUMERIC:
+        return False
+    if len(before) == _BLOB and _BASE64.issuperset(before):
+        return False  # a coincidence in the middle of encoded bytes: an image, a font
+    found = data[start:end].decode("ascii", "replace")
+    if is_placeholder(found) or len(set(found[-16:])) < 5:
+        return False
+    if kind == "secret":
+        tail = max(re.split("[_-]", found), key=len)
+        mixed = sum(map(str.isdigit, tail)) > 2 and any(map(str.islower, tail)) and any(map(str.isupper, tail))
+        return mixed or (len(tail) >= 32 and entropy(tail) >= 3)
+    return kind not in ("slack", "brave") or any(map(str.isdigit, found))
+
+
+def without_keys(text: str, counts: dict[str, int]) -> str:
+    """``text`` without private keys, also those that were cut off at either end."""
+    pieces: list[str] = []
+    at = 0
+    while (begin := _PEM_BEGIN.search(text, at)) is not None:
+        end = _PEM_END.search(text, begin.end(), begin.end() + _PEM_MOST)
+        again = _PEM_BEGIN.search(text, begin.end(), begin.end() + _PEM_MOST)
+        if end is not None and (again is None or again.start() > end.start()):
+            stop = end.end()
+        else:
+            body = _PEM_BODY.match(text, begin.end(), begin.end() + _PEM_MOST)
+            stop = begin.end() if body is None else body.end()
+        if _PEM_LINE.search(text, begin.end(), stop) is None:
+            pieces.append(text[at : begin.end()])  # spoken of, not shown
+            at = begin.end()
+            continue
+        pieces += (text[at : begin.start()], "[redacted:private-key]")
+        counts["private-key"] = counts.get("private-key", 0) + 1
+        at = stop
+    rest = text[at:]
+    end = _PEM_END.search(rest)
+    if end is not None:
+        back = _PEM_BACK.search(rest[max(0, end.start() - _PEM_MOST) : end.start()])
+        if back is not None:
+            counts["private-key"] = counts.get("private-key", 0) + 1
+            rest = rest[: end.start() - len(back[0])] + "[redacted:private-key]" + rest[end.end() :]
+    return "".join((*pieces, rest))
