@@ -7,15 +7,14 @@ together), and little else.
 
 from __future__ import annotations
 
-# Letters of English, the rarest first; what is none of them is rarer yet.
-_RARE = "qxjzkvwbygpfmcudlhrsinoate "
+_PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ "
 
 
 def _grouped(marks: list[str] | tuple[str, ...]) -> list[tuple[str, list[str]]]:
-    """Marks by their rarest character: where a text has not even that, none of them is looked for."""
+    """Marks by one of their characters, no letter if there is one: a text without that has none of them."""
     found: dict[str, list[str]] = {}
     for mark in marks:
-        found.setdefault(min(mark, key=_RARE.find), []).append(mark)
+        found.setdefault(mark.lstrip(_PLAIN)[:1] or mark[0], []).append(mark)
     return list(found.items())
 
 
