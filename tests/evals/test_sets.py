@@ -254,7 +254,12 @@ def test_every_form_may_be_packed_and_is_the_same_set(tmp_path: Path, home: Home
     assert named.name == "talk"
 
 
-@pytest.mark.parametrize("data", [b"no gzip", gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"\xff")])
+@pytest.mark.parametrize(
+    "data",
+    # The time in a gzip header would differ between the processes that collect these tests.
+    [b"no gzip", gzip.compress(b"{}" * 99, mtime=0)[:-9], gzip.compress(b"\xff", mtime=0)],
+    ids=["no gzip", "cut short", "no text"],
+)
 def test_a_packed_file_that_cannot_be_read_is_named(tmp_path: Path, home: Home, data: bytes) -> None:
     folder = beir(tmp_path / "set")
     (folder / "corpus.jsonl").unlink()
