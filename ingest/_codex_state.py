@@ -50,6 +50,7 @@ def names(path: str) -> dict[str, str]:
 
     from core.home import resolve
     from ingest import databases
+    from ingest.damaged_text import bear
     from ingest.sqlite_copy import Unsettled, copied, is_database
 
     before = _known.get(path)
@@ -60,8 +61,9 @@ def names(path: str) -> dict[str, str]:
         if not is_database(path):
             return {}
         with copied(path, join(resolve().state, "scratch")) as copy:
+            bear(copy.connection)
             found = _names(copy.connection, databases.tables(copy.connection).get("threads", set()))
-    except (OSError, Unsettled, apsw.Error, UnicodeDecodeError):
+    except (OSError, Unsettled, apsw.Error):
         return {} if before is None else before[1]
     _known[path] = (stamp, found)
     return found

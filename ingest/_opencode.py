@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 FOREIGN = "not an OpenCode session"
+NAMELESS = "session whose name is damaged"
 
 
 def _words(text: str) -> frozenset[str]:
@@ -410,6 +411,9 @@ def _database(
     shelf.tables = {name: ("id", *sorted(_SESSION & there[name])) for name in _SESSIONS if name in there}
     shelf.tables |= {name: columns for name, (columns, _) in _ROWS.items() if set(columns) <= there.get(name, set())}
     for unit, rows in _groups(connection, shelf.tables):
+        if not rows:  # its name is damaged: nothing is found by what stands for it
+            reading.fail(Failure(reading.path, NAMELESS, one_line(unit, 80)))
+            continue
         opened = shelf.open(rows)
         _session(opened, shelf.tables, reading, first=first)
         shelf.put(unit, opened)

@@ -81,8 +81,10 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
 
     from core.document import Failure
     from core.home import resolve
+    from ingest.damaged_text import bear
     from ingest.rawfiles import keeping
     from ingest.reading import unreadable
+    from ingest.records import REPLACED
     from ingest.rows import Shelf
     from ingest.sqlite_copy import Unsettled, copied, is_database
 
@@ -99,7 +101,10 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
             reading.skipped = FOREIGN
             return
         with copied(path, join(resolve().state, "scratch")) as copy:
+            replaced = bear(copy.connection)
             yield from _whole(copy.connection, take, reading, shelf)
+            if replaced:
+                reading.recovered[REPLACED] = len(replaced)
             shelf.finish()
     except OSError as error:
         unreadable(reading, error)
@@ -117,14 +122,14 @@ def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: She
             _date(reading)
             yield reading
         _date(reading)
-    except (apsw.Error, UnicodeDecodeError) as error:  # the latter of text that is no UTF-8
+    except apsw.Error as error:
         # What was read before stays, in the archive as in its documents.
         _damaged(reading, error)
         if not reading.taken:
             shelf.abandon()
 
 
-def _damaged(reading: Reading, error: apsw.Error | UnicodeDecodeError) -> None:
+def _damaged(reading: Reading, error: apsw.Error) -> None:
     from core.document import Failure
 
     reading.parts.clear()

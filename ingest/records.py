@@ -25,6 +25,7 @@ NOT_OBJECT = "not a JSON object"
 TOO_DEEP = "nested too deeply"
 TOO_LONG = "line too long"
 UNREADABLE = "unreadable"
+REPLACED = "invalid UTF-8 replaced"
 
 # strict=False: a raw control character inside a string is damage we can live with.
 _decode = json.JSONDecoder(strict=False).raw_decode
@@ -167,7 +168,7 @@ class Records:
             text = line.decode()
         except UnicodeDecodeError:
             text = line.decode("utf-8", "replace")
-            self._recover("invalid UTF-8 replaced", 1)
+            self._recover(REPLACED, 1)
         if number == 1 and text.startswith("\ufeff"):
             text = text[1:]
             self._recover("byte order mark removed", 1)

@@ -11,7 +11,7 @@ import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest import _cursor, _opencode, archive, databases, records, rows
+from ingest import _cursor, _opencode, archive, damaged_text, databases, records, rows
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.transcripts import corpus
@@ -137,3 +137,80 @@ def test_a_session_that_was_forgotten_says_nothing_of_the_others(
     kept = b"".join(archive.content(home.path("raw"), segment) for segment in entry.segments)
     assert b"0 Said here." not in kept
     assert b"1 Said here." in kept
+
+
+def damage(path: Path, table: str, column: str, where: str, inside: str = "") -> None:
+    """Make a text begin, or hold in place of ``inside``, bytes that are no UTF-8."""
+    connection = apsw.Connection(str(path))
+    old, new = (f"x'{text.hex()}'" for text in (inside.encode(), b"\xff\xfe(" + inside.encode()))
+    made = f"unhex(replace(hex({column}), hex({old}), hex({new})))" if inside else f"x'ff' || {column}"
+    connection.execute(f"update {table} set {column} = cast({made} as text) where {where}").fetchall()
+    assert connection.changes() == 1
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "source", "place"),
+    [
+        (opencode, "opencode", ("part", "data", "id = 'prt_2'")),
+        (cursor, "cursor", ("cursorDiskKV", "value", "key = 'bubbleId:c2:b'")),
+    ],
+)
+def test_text_that_is_no_utf8_costs_its_bytes_and_nothing_else(
+    home: Home, tmp_path: Path, make: Any, source: str, place: tuple[str, str, str]
+) -> None:
+    damage(make(tmp_path), *place, inside="Said")
+    ledger = ingest(home, source, tmp_path)
+    assert (ledger.failed_files, ledger.failed_records, ledger.recovered) == (0, 0, {records.REPLACED: 1})
+    made = corpus(home)
+    assert len(made) == 5
+    assert sum("\ufffd\ufffd(Said here." in text.decode() for text in made.values()) == 1
+    assert sum(" Said here." in text.decode() for text in made.values()) == 4
+    (tmp_path / "opencode.db").unlink(missing_ok=True)
+    (tmp_path / "state.vscdb").unlink(missing_ok=True)
+    for name in made:
+        Path(home.path("brain", name)).unlink()
+    run(home, source, trust_stat=False, from_archive=True)
+    assert corpus(home) == made
+
+
+@pytest.mark.parametrize(
+    ("make", "source", "place"),
+    [
+        (opencode, "opencode", ("session", "title", "id = 'ses_0'")),
+        (opencode, "opencode", ("message", "id", "id = 'msg_4'")),
+        (cursor, "cursor", ("cursorDiskKV", "value", "key = 'composerData:c4'")),
+    ],
+)
+def test_a_session_beside_damaged_text_is_read(
+    home: Home, tmp_path: Path, make: Any, source: str, place: tuple[str, str, str]
+) -> None:
+    damage(make(tmp_path), *place)
+    ledger = ingest(home, source, tmp_path)
+    assert ledger.failed_files == 0
+    assert ledger.recovered == {records.REPLACED: 1}
+    assert sum("Said here." in text.decode() for text in corpus(home).values()) >= 4
+
+
+def test_a_session_whose_name_is_damaged_is_counted_and_the_others_are_read(home: Home, tmp_path: Path) -> None:
+    damage(opencode(tmp_path), "session", "id", "id = 'ses_2'")
+    ledger = ingest(home, "opencode", tmp_path)
+    assert ledger.failed_reasons == {_opencode.NAMELESS: 1}
+    assert len(corpus(home)) == 4
+
+
+def test_rows_around_damaged_text_come_once_each_in_their_order(tmp_path: Path) -> None:
+    connection = apsw.Connection(str(tmp_path / "any.db"))
+    connection.execute("create table t(a integer, b text, c blob, d real)").fetchall()
+    for number in range(7):
+        text = b"x\xff" if number in (2, 5) else b"x"
+        connection.execute("insert into t values(?, cast(? as text), ?, null)", (number // 2, text, text))
+    plain: list[Any] = connection.execute(
+        "select a, cast(b as blob), c, d from t where a < ? order by a desc", (9,)
+    ).fetchall()
+    replaced = damaged_text.bear(connection)
+    cursor = connection.execute("select a, b, c, d from t where a < ? order by a desc", (9,))
+    first, rest = cursor.fetchone(), list(cursor)
+    assert [first, *rest] == [(a, str(b, "utf-8", "replace"), c, d) for a, b, c, d in plain]
+    assert len(replaced) == 1
+    assert connection.execute("select b from t where a = 99").fetchone() is None

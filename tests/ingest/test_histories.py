@@ -367,17 +367,6 @@ def test_transcripts_are_looked_through_once_for_all_sessions_that_may_have_been
     assert [tool.name(f"{number:08}" * 4) in made for number in range(40)] == [False] * 20 + [True] * 20
 
 
-@pytest.mark.parametrize("kind", KINDS[3:], ids=["copilot"])
-def test_text_in_a_database_that_is_none_is_a_failure_of_that_database_alone(tool: Tool) -> None:
-    store = tool.folder / tool.kind.history
-    connection = apsw.Connection(str(store))
-    connection.execute("update turns set user_message = cast(x'ff61' as text)").fetchall()
-    connection.close()
-    ledger = tool.ingest()
-    assert (ledger.failed_files, *ledger.failed_reasons) == (1, "damaged database")
-    assert list(corpus(tool.home)) == [tool.name(HERE)]
-
-
 def test_odd_entries_are_counted_and_pasted_text_is_put_where_it_was_pasted(home: Home, tmp_path: Path) -> None:
     (tmp_path / "projects").mkdir()
     pasted = {"1": {"id": 1, "type": "text", "content": "a long\nlog"}}
