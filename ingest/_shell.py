@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.document import Timestamp
 from core.redaction import clean as redacted
+from core.redaction import clean_bytes
 from core.redaction.screen import ahead, suspects
 from core.text import clean, one_line
 from ingest import _shell_formats as shell_formats
@@ -99,22 +100,28 @@ def read(path: str) -> Reading:
 
 
 def _history(data: bytes, reading: Reading) -> bytes:
-    """Take a history in; returns ``data`` where nothing in it is to be redacted.
+    """Take a history in; returns ``data`` as it is kept, or nothing where only all of it together can be redacted.
 
-    The whole of it is looked through for that, on the other core; where something may be, each part of it is, and where
-    that may have something, each command.
+    The whole of it is looked through for what is to be redacted, on the other core; where something may be, the parts
+    that it may be in are told, and of these each command is looked at.
     """
     kind = shell_formats.kind_of(reading.path, data)
-    suspicious = ahead(data)
-    found = [(place, *_read_part(kind, data[place])) for place in shell_formats.parts(kind, data)]
-    harmless = not suspicious()
+    places = list(shell_formats.parts(kind, data))
+    looked = ahead(data, places)
+    read = [_read_part(kind, data[place]) for place in places]
+    suspicious, spans = looked()
     taking = _Taking(reading, kind)
-    for place, entries, as_written in found:
-        if as_written and (harmless or not suspects(data[place])):
+    for (entries, as_written), suspected in zip(read, suspicious, strict=True):
+        if as_written and not suspected:
             taking.add(entries)
         else:
             taking.look(entries)
-    return data if harmless else b""
+    if spans:
+        return b""
+    if not any(suspicious):
+        return data
+    pieces = [data[place] for place in places]
+    return b"".join(clean_bytes(each, {}) if told else each for each, told in zip(pieces, suspicious, strict=True))
 
 
 def _read_part(kind: str, part: bytes) -> tuple[list[Entry], bool]:

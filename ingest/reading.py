@@ -235,7 +235,7 @@ def whole(
     """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
 
     Of a text, ``take`` gets the redacted text itself; with ``as_bytes``, for histories that drop what is oldest, the
-    file's bytes, to be redacted by ``take``, which returns them where it found nothing in them, else no bytes.
+    file's bytes, to be redacted by ``take``, which returns them so, or no bytes where it cannot tell.
     ``apart``: its records lie in files of their own.
     """
     reading = Reading(path)
@@ -289,7 +289,7 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes)
 
 
 def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], foreign: str, as_bytes: bool) -> bytes:
-    """Let ``take`` have the file; the bytes that hold just what it got, or none where only it can tell."""
+    """Let ``take`` have the file; the bytes that hold what it got, or none where they are still to be redacted."""
     redacted = b""
     if as_bytes:
         redacted = take(data, reading)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD, before
 from core.redaction.private import without_private
-from core.redaction.screen import ESCAPE, NAMED, PARTS, PASSWORD, compiled, suspected, suspects
+from core.redaction.screen import ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
 from core.redaction.tokens import without_keys, without_tokens
 from core.redaction.values import (
     is_about,
@@ -87,7 +87,7 @@ _WORDED = re.compile(r"(?=.{8})[A-Za-z]{4,20}[-_.]?\d{3,6}[!?@#$%&*]{0,2}")
 _SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
-_OF_WHOLES = ("private", "key", "token", "pair")
+_OF_WHOLES = (*OVER_LINES, "token")
 _OF_LINES = frozenset(PARTS) - frozenset(_OF_WHOLES)
 _CHUNK = 1024
 _WIDE = 1 << 15

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from core.redaction.providers import BEGINNINGS, PROVIDERS, WITHIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
@@ -148,6 +148,8 @@ ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.
 _ESCAPED = r"\\u00[2-7]"
 
+# The rules whose finds go on over lines' ends.
+OVER_LINES = ("private", "key", "pair")
 # Bytes that a thread is worth.
 _MUCH = 1 << 20
 
@@ -168,25 +170,32 @@ def suspects(data: bytes) -> bool:
     return bool(_match(data))
 
 
-def ahead(data: bytes) -> Callable[[], bool]:
+def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], bool]]:
     """Have much ``data`` looked through on a thread while the caller goes on: RE2 works without Python's lock.
 
-    What is returned waits for it, and says what ``suspects`` does.
+    What is returned waits for it, and gives of each of ``places``, which are ``data`` in pieces of whole lines, whether
+    it may hold something to redact, and whether something may that begins in one of them and ends in another.
     """
+
+    def look() -> tuple[list[bool], bool]:
+        if not suspects(data):
+            return [False] * len(places), False
+        return [suspects(data[place]) for place in places], bool(suspected(data, OVER_LINES))
+
     if len(data) < _MUCH:
-        return lambda: suspects(data)
+        return look
     import threading
 
-    found: list[bool] = []
-    thread = threading.Thread(target=lambda: found.append(suspects(data)), name="redaction", daemon=True)
+    found: list[tuple[list[bool], bool]] = []
+    thread = threading.Thread(target=lambda: found.append(look()), name="redaction", daemon=True)
     try:
         thread.start()
     except RuntimeError:  # there is none to be had
-        return lambda: suspects(data)
+        return look
 
-    def told() -> bool:
+    def told() -> tuple[list[bool], bool]:
         thread.join()
-        return found[0] if found else suspects(data)
+        return found[0] if found else look()
 
     return told
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.redaction import clean_document
 from ingest import _shell
 from ingest import _shell_formats as formats
+from ingest.reading import Reading
 
 LINES = {
     "zsh": [
@@ -81,3 +83,24 @@ def test_a_large_history_is_looked_through_as_a_whole_and_a_part_at_a_time(tmp_p
         said[place] = "curl -H x [redacted:github]"
     assert found == said
     assert sum(reading.redacted.values()) == (place is not None)
+
+
+@pytest.mark.parametrize(
+    ("secrets", "at_once"),
+    [
+        ({}, False),
+        ({7_000: "curl -H x gh" + "p_a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"}, False),
+        ({0: "<private>here", 13_999: "to there</private>"}, True),
+        ({60: "my <private>word</private>", 61: "ls", 9_000: "echo my secret is 12"}, True),
+    ],
+)
+def test_the_parts_of_a_history_are_archived_as_all_of_it_would_be(
+    tmp_path: Path, secrets: dict[int, str], at_once: bool
+) -> None:
+    said = [
+        secrets.get(number, f"make target-{number} of a folder with rather a long name") for number in range(14_000)
+    ]
+    data = "".join(f": {1_777_366_440 + number}:0;{command}\n" for number, command in enumerate(said)).encode()
+    kept = _shell._history(data, Reading(str(tmp_path / ".zsh_history")))
+    assert kept == (b"" if at_once else clean_document(data, {}))
+    assert (kept == data) is not bool(secrets)
