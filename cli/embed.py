@@ -101,6 +101,6 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     elif not report["renewing"]:
         yield "nothing is pending"
     if report["renewing"]:
-        yield f"still to be made anew: {counted(report['renewing'], 'document')}; the old vectors answer until all are"
+        yield f"still to be made anew: {counted(report['renewing'], 'document')}; the old vectors answer until then"
         for name, count in report["renewing_by_collection"].items():
             yield f"  {name}: {count}"

@@ -7,7 +7,7 @@ table.
 
 from __future__ import annotations
 
-from qmd import coarse, vectors
+from qmd import coarse, moves, vectors
 from qmd.schema import SPAN
 from qmd.store import Transaction
 from qmd.vectors import Space
@@ -107,12 +107,14 @@ def drop(connection: apsw.Connection, space: Space) -> None:
 
 
 def pending(connection: apsw.Connection, space: Space) -> dict[str, int]:
-    """How many active documents of each collection still wait to be made anew; nothing where no space is."""
+    """How many active documents of each collection have vectors that are still to be made anew, or cut otherwise."""
+    found = moves.pending(connection, space)
     begun = of(connection, space)
-    if begun is None:
-        return {}
-    waiting = vectors.pending(connection, begun.space)
-    return {name: count for name, count in waiting.items() if not begun.collections or name in begun.collections}
+    if begun is not None:
+        for name, count in vectors.pending(connection, begun.space).items():
+            if not begun.collections or name in begun.collections:
+                found[name] = max(count, found.get(name, 0))
+    return found
 
 
 def like(one: Space, other: Space) -> bool:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # What a chunk is: a piece of the whole text, or one numbered section of it (a turn of a conversation).
 PIECE = 0
 SECTION = 1
+# Stands before the grammar of a cut that is to be replaced, and behind the layout of the one that will (``moves``).
+MOVES = ">"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS brain_models (
@@ -95,10 +97,10 @@ class Space:
 class Waiting:
     """A text of ``size`` bytes that lacks vectors. ``cut`` is 0 before it has been cut; ``done`` chunks have theirs.
 
-    ``path`` is where it stands in a collection, of several places the first.
+    ``path`` is where it stands in a collection, of several places the first; ``moves``: it has vectors, of another cut.
     """
 
-    __slots__ = ("cut", "done", "hash", "path", "size")
+    __slots__ = ("cut", "done", "hash", "moves", "path", "size")
 
     def __init__(self, hash: str, path: str, cut: int, done: int, size: int) -> None:
         self.hash = hash
@@ -106,6 +108,7 @@ class Waiting:
         self.cut = cut
         self.done = done
         self.size = size
+        self.moves = False
 
 
 def exist(connection: apsw.Connection) -> bool:
@@ -307,7 +310,7 @@ def drop_orphans(connection: apsw.Connection) -> int:
     also = " UNION SELECT layout FROM brain_renewals" if renewal.exist(connection) else ""
     rows: Any = connection.execute(
         "SELECT id FROM brain_cuts WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
-        f" OR layout NOT IN (SELECT layout FROM brain_models{also})"
+        f" OR rtrim(layout, '{MOVES}') NOT IN (SELECT layout FROM brain_models{also})"
     ).fetchall()
     for (cut,) in rows:
         drop_cut(connection, cut)

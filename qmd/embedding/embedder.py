@@ -1,7 +1,8 @@
 """The run that gives vectors to what lacks them: the newest documents first, committed every few seconds.
 
 What is committed is never computed again, and a run that is killed loses the seconds since. Between two commits no lock
-is held, so that indexing goes on beside it. Vectors that are made anew answer until the new ones are whole.
+is held, so that indexing goes on beside it. Vectors that are made anew, or of texts that are cut otherwise from now on,
+answer until the new ones are whole.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.errors import EngineTimeout, LockContention, Refused
 from core.locks import FileLock
-from qmd import coarse, renewal, syntax, vectors
+from qmd import coarse, moves, renewal, syntax, vectors
 from qmd.embedding import strategies, targets
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.embedding.remote import Remote
@@ -79,13 +80,14 @@ class Report:
 class _Text:
     """A text on its way: its chunks, and how many of them have been embedded."""
 
-    __slots__ = ("cut", "done", "gone", "grammar", "hash", "size", "spans", "text")
+    __slots__ = ("cut", "done", "gone", "grammar", "hash", "moves", "size", "spans", "text")
 
     def __init__(self, waiting: Waiting, text: str, spans: list[tuple[int, int, int]], grammar: str) -> None:
         self.hash = waiting.hash
         self.size = waiting.size
         self.cut = waiting.cut
         self.done = waiting.done
+        self.moves = waiting.moves
         self.text = text
         self.spans = spans
         self.grammar = grammar
@@ -139,7 +141,9 @@ def embed(
     fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)
     if fits:
         # What has none yet is not kept waiting, nor embedded for the renewal once more.
-        run.through(space, collections, made.space if made is not None and renewal.like(space, made.space) else None)
+        also = made.space if made is not None and renewal.like(space, made.space) else None
+        run.through(space, collections, also)
+        run.over(space, collections, also)
     if made is not None:
         names = made.within(collections)
         if names is not None and not (report.chunks and _past(deadline)):
@@ -150,6 +154,7 @@ def embed(
             renewal.take(connection, space, made)
             report.space = space = vectors.find(connection, space.provider, space.model) or space
             made = None
+            run.over(space, collections)
     with Transaction(connection):
         vectors.note(connection)
         if fits or made is None:
@@ -189,8 +194,23 @@ class _Run:
 
     def through(self, space: Space, collections: Sequence[str], also: Space | None = None) -> None:
         """Embed what waits; ``also`` is given the same vectors, where it has none of a text."""
+        # What a space that answers has of these will be cut otherwise before it is embedded.
+        moving = {each.hash for each in moves.waiting(self._connection, space)} if space.id > 0 else ()
+        self._all(lambda: [each for each in self.left(space, collections) if each.hash not in moving], space, also)
+
+    def over(self, space: Space, collections: Sequence[str], also: Space | None = None) -> None:
+        """Embed what goes over to another cut, unless the time is up; ``also`` is given the same vectors."""
+
+        def left() -> list[Waiting]:
+            waiting = moves.waiting(self._connection, space, collections)
+            return [each for each in waiting if each.hash not in self._report.failed]
+
+        if not (self._report.chunks and _past(self._deadline)):
+            self._all(left, space, also)
+
+    def _all(self, left: Callable[[], list[Waiting]], space: Space, also: Space | None) -> None:
         report = self._report
-        while waiting := self.left(space, collections):
+        while waiting := left():
             total = self._done + sum(each.size for each in waiting)
             self._tell(total)
             until = time.monotonic() + _REFRESH_S
@@ -276,7 +296,8 @@ def _do(
     with Transaction(connection):
         for part, found in zip(group, embedded, strict=True):
             text = part.text
-            text.cut = text.cut or vectors.put_cut(connection, space, text.hash, text.spans, text.grammar)
+            cut_of = moves.following(space) if text.moves else space
+            text.cut = text.cut or vectors.put_cut(connection, cut_of, text.hash, text.spans, text.grammar)
             if not text.cut or not vectors.add(connection, space, text.cut, part.first, found):
                 text.gone = True
                 continue
@@ -284,7 +305,10 @@ def _do(
                 vectors.add(connection, other, text.cut, part.first, found)
             text.done = part.last
             report.chunks += len(found)
-            finished += text.done == len(text.spans)
+            if text.done == len(text.spans):
+                finished += 1
+                if text.moves:
+                    moves.end(connection, space.layout, text.hash, text.cut)
         if finished:
             vectors.note(connection)
         if space.id > 0:  # what is made in its place answers nothing yet

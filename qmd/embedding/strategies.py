@@ -1,14 +1,14 @@
 """By which rule code is cut, and what it takes to go over to the other one.
 
 The rule holds for all models of a layout, since they share its cuts, and stays in force until another is asked for.
-Only texts whose cuts it moves lose their vectors.
+Only texts whose cuts it moves are embedded anew, and their old vectors answer until then (``qmd.moves``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qmd import syntax, vectors
+from qmd import moves, syntax, vectors
 from qmd.store import Transaction
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _GROUP = 100
 
 
 def settle(connection: apsw.Connection, layout: Layout, asked: str, late: Callable[[], bool]) -> str:
-    """The rule in force (``auto`` or ``regex``), after what was cut by another has been given up to be cut by it.
+    """The rule in force (``auto`` or ``regex``), after what was cut by another has been told to go over to it.
 
     Without ``asked`` it is the one of before. One group of texts is looked at however late it is; what is left is for
     the next run, whatever that one asks for.
@@ -37,7 +37,7 @@ def settle(connection: apsw.Connection, layout: Layout, asked: str, late: Callab
     moved = [
         (cut, hash, language)
         for cut, hash, path, grammar in _cuts(connection, layout.name)
-        if syntax.mark(language := syntax.language_of(path, name)) != grammar
+        if syntax.mark(language := syntax.language_of(path, name)) != grammar.removeprefix(vectors.MOVES)
     ]
     for start in range(0, len(moved), _GROUP):
         if start and late():
@@ -52,14 +52,22 @@ def _group(connection: apsw.Connection, layout: Layout, texts: list[tuple[int, s
     for cut, hash, language in texts:
         text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (hash,)).get
         same = text is not None and layout.cut(text, syntax.breaks(text, language)) == vectors.spans(connection, cut)
-        changed.append((cut, syntax.mark(language), same))
+        changed.append((cut, hash, syntax.mark(language), same))
     with Transaction(connection):
-        for cut, grammar, same in changed:
+        for cut, hash, grammar, same in changed:
             if same:
+                moves.give_up(connection, layout.name, hash)
                 connection.execute("UPDATE brain_cuts SET grammar = ? WHERE id = ?", (grammar, cut))
+            elif _answers(connection, cut):
+                moves.begin(connection, layout.name, cut, hash, grammar)
             else:
                 vectors.drop_cut(connection, cut)
         vectors.note(connection)
+
+
+def _answers(connection: apsw.Connection, cut: int) -> bool:
+    row = connection.execute("SELECT 1 FROM brain_embedded WHERE cut = ? AND model > 0 AND done > 0", (cut,)).fetchone()
+    return row is not None
 
 
 def _absent() -> str:

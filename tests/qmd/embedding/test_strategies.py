@@ -9,8 +9,9 @@ import apsw
 import pytest
 
 import core.grammars
-from qmd import syntax, vectors
-from qmd.embedding import strategies
+from core.errors import Internal
+from qmd import renewal, syntax, vectors
+from qmd.embedding import embedder, strategies
 from qmd.embedding.embedder import embed
 from qmd.store import open_index
 from qmd.update import update
@@ -72,6 +73,91 @@ def test_going_over_to_another_rule_embeds_only_what_it_moves(world: tuple[apsw.
     assert chunks(connection, "long.py") == plain
     assert set(grammars(connection).values()) == {""}
     assert report.pending == {}
+
+
+@pytest.fixture
+def many(world: tuple[apsw.Connection, Folder], monkeypatch: pytest.MonkeyPatch) -> apsw.Connection:
+    """Five more files of code, each of several chunks, embedded by the plain rule; four chunks between two commits."""
+    connection, folder = world
+    write(Path(folder.path), {f"{n}.py": CODE.replace("alpha", f"alpha{n}") for n in range(5)})
+    update(connection, [folder])
+    embed(connection, Fake())
+    monkeypatch.setattr(embedder, "_GROUP", 4)
+    return connection
+
+
+def answering(connection: apsw.Connection) -> tuple[dict[str, int], int, int]:
+    """(documents without vectors, documents with all of them, those of these that go over to another cut)."""
+    (space,) = vectors.spaces(connection)
+    vectors.note(connection)
+    whole: Any = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"embedded:{space.name}",)).get
+    stored: Any = connection.execute(f'SELECT count(*) FROM "{space.table}"').get
+    assert stored == vectors.count(connection, space)
+    return vectors.pending(connection, space), whole, sum(renewal.pending(connection, space).values())
+
+
+def test_the_old_cuts_answer_until_the_new_ones_can_and_a_kill_costs_nothing(many: apsw.Connection) -> None:
+    killed, seen = Fake(), []
+    killed.breaks_at, killed.then = 4, lambda: seen.append(answering(many))
+    with pytest.raises(Internal):
+        embed(many, killed, strategy=syntax.AUTO)
+    seen.append(answering(many))
+    assert {(*pending, whole) for pending, whole, _ in seen} == {(8,)}
+    assert 0 < seen[-1][2] < seen[0][2] == 6
+    rest = Fake()
+    report = embed(many, rest)
+    assert answering(many) == ({}, 8, 0)
+    assert (report.pending, report.renewing) == ({}, {})
+    made = [chunk for path in ("long.py", *(f"{n}.py" for n in range(5))) for chunk in chunks(many, path)]
+    assert sorted(made) == sorted([text for call in killed.calls[:3] for text in call] + rest.seen)
+    assert many.execute("SELECT count(DISTINCT layout) FROM brain_cuts").get == 1
+
+
+def test_a_budget_goes_over_as_far_as_it_reaches_each_time(many: apsw.Connection) -> None:
+    left = [sum(embed(many, Fake(), strategy=syntax.AUTO, deadline=time.monotonic()).renewing.values())]
+    while left[-1]:
+        left.append(sum(embed(many, Fake(), deadline=time.monotonic()).renewing.values()))
+        assert answering(many)[:2] == ({}, 8)
+    assert left == sorted(left, reverse=True)
+    assert len(left) > 4
+
+
+def test_who_goes_back_halfway_has_the_cuts_of_before(many: apsw.Connection) -> None:
+    plain = {path: chunks(many, path) for path in ("0.py", "long.py")}
+    for _ in range(3):
+        embed(many, Fake(), strategy=syntax.AUTO, deadline=time.monotonic())
+    embed(many, Fake(), strategy=syntax.REGEX)
+    assert {path: chunks(many, path) for path in plain} == plain
+    assert set(grammars(many).values()) == {""}
+    assert answering(many) == ({}, 8, 0)
+    assert many.execute("SELECT count(DISTINCT layout) FROM brain_cuts").get == 1
+
+
+@pytest.mark.parametrize("state", ["f", "g"])
+def test_another_rule_with_all_vectors_made_anew_loses_none_meanwhile(many: apsw.Connection, state: str) -> None:
+    provider, seen = Fake(fingerprint=state), []
+    provider.then = lambda: seen.append(answering(many)[:2])
+    report = embed(many, provider, strategy=syntax.AUTO, force=True)
+    assert all(found == ({}, 8) for found in seen)
+    assert (report.pending, report.renewing) == ({}, {})
+    assert set(chunks(many, "long.py")) <= set(provider.seen)
+    assert answering(many) == ({}, 8, 0)
+    idle = Fake(fingerprint=state)
+    embed(many, idle)
+    assert idle.calls == []
+
+
+def test_a_text_that_changes_while_it_goes_over_is_cut_by_the_new_rule(
+    many: apsw.Connection, world: tuple[apsw.Connection, Folder]
+) -> None:
+    embed(many, Fake(), strategy=syntax.AUTO, deadline=time.monotonic())
+    folder = world[1]
+    write(Path(folder.path), {f"{n}.py": CODE.replace("alpha", f"omega{n}") for n in range(5)}, age_s=30)
+    update(many, [folder])
+    embed(many, Fake())
+    assert answering(many) == ({}, 8, 0)
+    assert list(grammars(many).values()).count(MARK) == 7
+    assert many.execute("SELECT count(*) FROM brain_cuts").get == 8
 
 
 def test_the_rule_stays_until_another_is_asked_for(world: tuple[apsw.Connection, Folder]) -> None:
