@@ -51,6 +51,12 @@ class Changes:
         self.missing = False
         self.failed: list[tuple[str, str]] = []
 
+    def precede(self, added: int, updated: int) -> None:
+        """Count in what was indexed before the update, which found it as it was then: unchanged."""
+        self.added += added
+        self.updated += updated
+        self.unchanged = max(0, self.unchanged - added - updated)
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON; at most 20 failures are listed, all are counted."""
         return {

@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from qmd.update import Changes
+
 # A transaction ends after so many seconds, so that other writers get their turn and a killed run keeps its work.
 _BATCH_S = 2.0
 # …and then a moment passes: SQLite's waiting writers look again every few ms, and would else find it taken each time.
@@ -112,12 +114,13 @@ def put(
     merge: bool = True,
     batch: Batch | None = None,
     cut: passages.Cut | None = None,
+    changes: Changes | None = None,
 ) -> bool:
     """Index one file whose bytes are at hand; returns whether the index changed.
 
     For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
     cost later is left to ``qmd.segments.merge``. With a ``batch``, its full text is searchable once that has ended.
-    ``cut``: what is made of its text, where that is at hand.
+    ``cut``: what is made of its text, where that is at hand. ``changes`` counts it in.
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
     text = cut.text if cut else data.decode("utf-8", "replace")
@@ -132,6 +135,10 @@ def put(
         else:
             changed = index(connection, collection, relative, text, status, checked, before, batch, cut)
             embedded |= _has_vectors(connection, known(connection, collection, relative))
+            if changes is not None and changed:
+                existed = before is not None and before[3]
+                changes.updated += bool(existed)
+                changes.added += not existed
         if changed and alone:
             _recount(connection, embedded)
         return changed

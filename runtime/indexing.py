@@ -105,7 +105,7 @@ def index(
                 "from_archive": from_archive,
                 "progress": progress,
             }
-            ledgers, queued = _ingest(home, connection, names, reading, enqueue)
+            ledgers, queued, written = _ingest(home, connection, names, reading, enqueue)
             # What was just written was indexed from memory: it is not read back.
             changes = update(
                 connection,
@@ -114,6 +114,9 @@ def index(
                 since_ns=started_ns,
                 progress=progress,
             )
+            for name, (added, updated) in written.items():
+                if name in changes:
+                    changes[name].precede(added, updated)
             freshness.mark(connection, config)
             if not older:
                 withhold.mark(connection)
@@ -349,8 +352,11 @@ def _ingest(
     names: Sequence[str],
     reading: dict[str, Any],
     enqueue: bool,
-) -> tuple[dict[str, Ledger], int]:
-    """The ledgers, and how many documents were queued for distillation; ``reading``: see ``ingest.run.run``."""
+) -> tuple[dict[str, Ledger], int, dict[str, tuple[int, int]]]:
+    """The ledgers, how many documents were queued for distillation, and collection → (added, updated) in the index.
+
+    ``reading``: see ``ingest.run.run``.
+    """
     waiting: PendingQueue | None = None
     if enqueue:
         from runtime.pending_queue import PendingQueue
@@ -374,7 +380,7 @@ def _ingest(
                 # Not the index: what is known of the sources, which one full read of them makes again.
                 path = join(home.state, SOURCES_FILE)
                 raise Internal(f"{path} is damaged: {error}", f"mv {path} {path}.damaged; brain index") from error
-    return ledgers, waiting.added if waiting is not None else 0
+    return ledgers, waiting.added if waiting is not None else 0, indexer.written()
 
 
 class _Indexer:
@@ -393,6 +399,8 @@ class _Indexer:
         self._waiting: queue.Queue[_Item | None] | None = None
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
+        # (collection, path) → whether it is new, of each document that changed.
+        self._changed: dict[tuple[str, str], bool] = {}
 
     def __enter__(self) -> _Indexer:
         return self
@@ -408,6 +416,14 @@ class _Indexer:
     def failed(self) -> bool:
         """Whether indexing has failed."""
         return self._failure is not None
+
+    def written(self) -> dict[str, tuple[int, int]]:
+        """Collection → how many documents are new and how many are changed, once the ``with`` has ended."""
+        found: dict[str, tuple[int, int]] = {}
+        for (collection, _), new in self._changed.items():
+            added, updated = found.get(collection, (0, 0))
+            found[collection] = (added + new, updated + (not new))
+        return found
 
     def put(self, collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
         """Index a document soon."""
@@ -428,6 +444,7 @@ class _Indexer:
         self._waiting.put((collection, relative, data, status, cut))
 
     def _work(self, waiting: queue.Queue[_Item | None]) -> None:
+        from qmd.update import Changes
         from qmd.writer import Batch, put
 
         batch = Batch(self._connection)
@@ -435,8 +452,11 @@ class _Indexer:
             if self._failure is not None:
                 continue  # the queue is emptied, so that the other side never waits for ever
             try:
+                changes = Changes()
                 with batch:
-                    put(self._connection, *item[:4], batch=batch, cut=item[4])
+                    put(self._connection, *item[:4], batch=batch, cut=item[4], changes=changes)
+                if changes.added or changes.updated:
+                    self._changed.setdefault(item[:2], bool(changes.added))
             except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
                 self._failure = error
         if self._failure is None:

@@ -59,6 +59,22 @@ def test_a_second_run_changes_nothing_and_writes_nothing(home: Home, sessions: P
     assert {path.name: path.stat().st_mtime_ns for path in Path(home.path("brain")).iterdir()} == before
 
 
+def test_a_collection_counts_what_the_sources_wrote_as_what_it_is(home: Home, sessions: Path) -> None:
+    def counts(**given: Any) -> list[int]:
+        change = _run(home, sessions, **given)["collections"]["brain"]
+        return [change[key] for key in ("added", "updated", "unchanged", "removed")]
+
+    by_hand = Path(home.path("brain", "by-hand.md"))
+    by_hand.parent.mkdir(parents=True)
+    by_hand.write_text("written by hand\n")
+    assert counts() == [3, 0, 0, 0]
+    _grow(sessions, "now about a pelican")
+    by_hand.unlink()
+    assert counts(trust_stat=True) == [0, 1, 1, 1]
+    assert counts() == [0, 0, 2, 0]
+    assert counts(rebuild=True) == [2, 0, 0, 0]
+
+
 def test_a_grown_session_is_found_by_its_new_words(home: Home, sessions: Path) -> None:
     _run(home, sessions)
     _grow(sessions, "now about a pelican")
