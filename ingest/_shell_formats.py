@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 Entry = tuple[int, str, str, int]
 
 _ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
+# Much the same, but told by a line's end, which is looked for fast: for text in which each line has a time.
+_STAMP = re.compile(r"\n: +([0-9]{1,20}) *(?::[^;\n]*)?;")
 _GOES_ON = re.compile(r"\\\n")
 # By what a command may be spelled that does not stand in a history just so: bash writes commands as they are.
 _SPELLED = {"zsh": (b"\x83", b"\\\n", b"\0"), "bash": (), "fish": (b"\\",)}
@@ -67,12 +69,15 @@ def _zsh(text: str) -> Iterator[Entry]:
     # A command goes on behind a line's end that a backslash stands before, also one of its own (`\\` then): what itself
     # ends with a backslash is written with a space behind it (zsh: Src/hist.c, readhistline).
     text = _GOES_ON.sub("\0", text.replace("\0", "")) if "\\\n" in text else text
-    found = _ZSH.findall(text)
+    lines = f"\n{text.removesuffix(chr(10))}"
+    pieces = _STAMP.split(lines)
+    stamps, commands = pieces[1::2], pieces[2::2]
+    if lines.count("\n") > len(stamps):  # some have no time
+        found = _ZSH.findall(text)
+        stamps, commands = [stamp or "0" for stamp, _ in found], [command for _, command in found]
     if "\0" in text:
-        found = [(stamp, command.replace("\0", "\n") if "\0" in command else command) for stamp, command in found]
-    stamps, commands = zip(*found, strict=True)
-    times = map(int, [stamp or 0 for stamp in stamps] if "" in stamps else stamps)
-    return zip(times, map(str.strip, commands), repeat(""), repeat(0), strict=False)
+        commands = [command.replace("\0", "\n") if "\0" in command else command for command in commands]
+    return zip(map(int, stamps), map(str.strip, commands), repeat(""), repeat(0), strict=False)
 
 
 def _bash(text: str) -> Iterator[Entry]:
