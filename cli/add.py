@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
-from cli.context import Context, write
+from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.errors import OK, BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 COMMAND = Command(
     "add",
     "add articles, papers, transcripts, notes",
     description=(
         "Bring files into a collection, as markdown that `brain ask` finds at once: markdown, text, HTML, PDF, EPUB,\n"
-        "DOCX, and captions (SRT, VTT). Adding a file again updates its document. Nothing is fetched."
+        "DOCX, and captions (SRT, VTT). Adding a file again updates its document. Nothing is fetched.\n"
+        "Exit code 64 means: of a file or folder that was named, nothing could be read."
     ),
     words="FILE",
     words_help="files, folders of them, or - for stdin",
@@ -55,9 +60,10 @@ def run(args: Args, context: Context) -> int:
         )
     for name in ("added", "updated", "failed"):
         context.fields[f"n_{name}"] = report[name]
+    failure = _unread(report)
     if args.json:
-        context.emit(report)
-        return OK
+        context.emit(report if failure is None else {**report, **failure.envelope()})
+        return OK if failure is None else failure.code
     from core.text import printable
 
     lines = [f"{one['status']}: {printable(one['title'])}\n  {printable(one['path'])}" for one in report["documents"]]
@@ -67,4 +73,18 @@ def run(args: Args, context: Context) -> int:
         f"{report[name]} {name}" for name in ("added", "updated", "unchanged", "failed", "forgotten") if report[name]
     )
     write("\n".join([*lines, said]) + "\n")
-    return OK
+    if failure is None:
+        return OK
+    warn(printable(f"brain: {failure.message}"))
+    warn(f"fix: {failure.fix}")
+    return failure.code
+
+
+def _unread(report: dict[str, Any]) -> BadInput | None:
+    """The failure that it is where nothing of a place that was named could be read, whatever else was added."""
+    if not report["unread"]:
+        return None
+    return BadInput(
+        f"nothing could be read of {', '.join(report['unread'])}; the rest was added",
+        "see the reasons above (--json: failures): mend those files, or leave them out",
+    )

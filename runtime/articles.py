@@ -44,8 +44,9 @@ def add(
     """Add files, folders of them, and (``-``) what ``stream`` holds; returns the envelope of ``brain add --json``.
 
     Raises BadInput for a place or collection that cannot be, and where nothing at all could be read; LockContention and
-    EngineMissing of the index. In a folder, what cannot be read is counted and listed, and the rest is added; what was
-    forgotten is left out, and comes back only where it is named.
+    EngineMissing of the index. What cannot be read is counted and listed, and the rest is added; ``unread`` names the
+    places of which that is true of every file. What was forgotten is left out of a folder, and comes back only where it
+    is named.
     """
     folder = _folder(home, config, collection)
     skipped: dict[str, int] = {}
@@ -58,13 +59,15 @@ def add(
     counts = {"added": 0, "updated": 0, "unchanged": 0, "failed": 0, "forgotten": 0}
     documents: list[dict[str, str]] = []
     failures: list[dict[str, str]] = []
+    failed: dict[str, bool] = {}
     connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
     try:
         register(connection, config.collections.values())
         with Shelf(folder) as shelf:
-            for number, (place, named) in enumerate(chosen, 1):
-                if not named and of_file(place) in forgotten:
+            for number, (place, given) in enumerate(chosen, 1):
+                if place != given and of_file(place) in forgotten:
                     counts["forgotten"] += 1
+                    failed[given] = False
                     continue
                 try:
                     done = (
@@ -74,10 +77,12 @@ def add(
                     )
                 except Unreadable as error:
                     counts["failed"] += 1
+                    failed.setdefault(given, True)
                     if len(failures) < _SHOWN:
                         failures.append({"path": place, "reason": error.reason, "fix": error.fix})
                     continue
                 counts[done.status] += 1
+                failed[given] = False
                 _lift(home, done)
                 _index(connection, collection, folder, done)
                 if len(documents) < _SHOWN:
@@ -93,7 +98,8 @@ def add(
     if failures and counts["failed"] == len(chosen):
         first = failures[0]
         raise BadInput(f"{first['path']}: {first['reason']}", first["fix"])
-    return {**report, **counts, "skipped": skipped, "documents": documents, "failures": failures}
+    unread = [place for place, all_of_it in failed.items() if all_of_it]
+    return {**report, **counts, "skipped": skipped, "documents": documents, "failures": failures, "unread": unread}
 
 
 def _folder(home: Home, config: Config, collection: str) -> str:
@@ -110,16 +116,16 @@ def _folder(home: Home, config: Config, collection: str) -> str:
     return found.path
 
 
-def _chosen(places: Sequence[str], skipped: dict[str, int]) -> Iterator[tuple[str, bool]]:
-    """(file, whether it was named itself) of files and folders; ``skipped`` takes why others are left out."""
+def _chosen(places: Sequence[str], skipped: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """(file, the place that it was named by: itself or a folder); ``skipped`` takes why others are left out."""
     for place in places:
         if place != "-" and isdir(place):
             several = list(files(place, skipped))
             if not several and not skipped:
                 raise BadInput(f"nothing to add in {place}", "markdown, text, HTML, PDF, EPUB, DOCX, SRT or VTT")
-            yield from ((file, False) for file in several)
+            yield from ((file, place) for file in several)
         else:
-            yield place, True
+            yield place, place
 
 
 def _forgotten(home: Home) -> set[str]:

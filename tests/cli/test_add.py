@@ -35,6 +35,28 @@ def test_a_folder_is_added_and_found_and_what_is_broken_is_listed(brain: Brain, 
     assert len(list(Path(home.path("kb-raw")).glob("*.md"))) == 2
 
 
+def test_a_named_file_that_fails_is_64_whatever_else_was_added_and_one_in_a_folder_is_not(
+    brain: Brain, tmp_path: Path
+) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Walrus\n\nOn ice.\n")
+    locked = tmp_path / "locked.pdf"
+    locked.write_bytes(made.pdf(password="x"))
+    done = brain("add", str(folder), str(locked), str(tmp_path / "none.md"), "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["ok"], report["error"], report["exit_code"]) == (64, False, "bad_input", 64)
+    assert (report["added"], report["failed"]) == (1, 2)
+    assert report["unread"] == [str(locked), str(tmp_path / "none.md")]
+    assert report["documents"][0]["title"] == "Walrus"
+    told = brain("add", str(folder), str(locked))
+    assert (told.returncode, told.stdout.splitlines()[-1]) == (64, "1 unchanged, 1 failed")
+    assert told.stderr.startswith(f"brain: nothing could be read of {locked}; the rest was added\nfix: ")
+    locked.rename(folder / "locked.pdf")
+    done = brain("add", str(folder), "--json")
+    assert (done.returncode, json.loads(done.stdout)["unread"]) == (0, [])
+
+
 def test_a_pipe_is_added_under_its_address(brain: Brain, home: Home) -> None:
     done = brain("add", "-", "--url", "https://a.test/w", "-c", "kb-wiki", "--json", stdin=made.HTML)
     report = json.loads(done.stdout)
