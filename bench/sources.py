@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench import shell_history
 from bench.measure import DATA, Failed, Run, environment, median, program, run
 from bench.report import Report, Row
 
@@ -20,17 +21,21 @@ _AT = 1_777_367_643
 
 
 def measure(report: Report, *, quick: bool) -> None:
-    """One row a source. Each session: a prompt, reasoning, a call with 10 KB of output and an answer, over and over."""
+    """One row a source. Each session: a prompt, reasoning, a call with 10 KB of output and an answer, over and over.
+
+    Of the shell's there are two: of words at random, of which none recur, and of what a person may have typed.
+    """
     for name, write in _WRITERS.items():
+        source, _, whose = name.partition(", ")
         folder = DATA / "sources" / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         write(folder, random.Random(name))  # noqa: S311  # text, not keys
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-        runs = [_cold(name, folder) for _ in range(1 if quick else 3)]
+        runs = [_cold(source, folder) for _ in range(1 if quick else 3)]
         speed = size / median([done.wall_s for done in runs])
         cpu = size / median([done.cpu_s for done in runs])
-        what = f"index --source {name}, {size:.0f} MB"
+        what = f"index --source {source}, {whose and whose + ', '}{size:.0f} MB"
         row = Row(what, f"{speed:.1f} MB/s", f"{cpu:.1f} MB a second of cpu", None, f"≥ {_BAR:g} MB/s", speed >= _BAR)
         report.add(row)
 
@@ -246,6 +251,10 @@ def _shell(folder: Path, dice: random.Random) -> None:
     (folder / ".zsh_history").write_text("".join(commands).replace("\\", "/"), encoding="utf-8")
 
 
+def _shells(folder: Path, dice: random.Random) -> None:
+    shell_history.write(folder, dice, _WORDS)
+
+
 _WRITERS: dict[str, Callable[[Path, random.Random], None]] = {
     "codex": _codex,
     "pi": _pi,
@@ -256,4 +265,5 @@ _WRITERS: dict[str, Callable[[Path, random.Random], None]] = {
     "copilot": _copilot,
     "amp": _amp,
     "shell": _shell,
+    "shell, a person's": _shells,
 }

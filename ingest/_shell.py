@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.document import Timestamp
 from core.redaction import clean as redacted
-from core.redaction import clean_bytes
-from core.redaction.screen import ahead, suspects
-from core.text import clean, one_line
+from core.redaction.screen import ahead
+from core.text import one_line
 from ingest import _shell_formats as shell_formats
 from ingest import databases, markdown, toolcalls
+from ingest._shell_redaction import MAX_COMMAND, Redaction, is_clean
 from ingest.reading import EMPTY, Reading, whole
 
 if TYPE_CHECKING:
@@ -35,13 +35,9 @@ FOREIGN = "not a shell's history"
 UNDATED = "undated"
 # A pause after which the next command begins another section.
 _PAUSE_S = 30 * 60
-_MAX_COMMAND = 20_000
-# Commands that are told harmless at once: enough that the test costs little each.
-_BATCH = 256
+# Commands that are looked at together.
+_BATCH = 1024
 _DAY_S = 86_400
-# A text of these bytes alone is clean (``core.text``): no controls, of which some have two bytes, no surrogates.
-_LATIN, _CONTROLS = b"\xc2", re.compile(rb"\xc2[\x80-\x9f]")
-_PLAIN = bytes(byte for byte in range(256) if byte in (9, 10) or (byte >= 32 and byte not in (0x7F, 0xC2, 0xED)))
 # So many bytes tell where in a history that was longer this one begins.
 _SAME = 512
 # HH:MM and SS, looked up: formatting them for each command took as long as all the rest of a document.
@@ -111,48 +107,49 @@ def _history(data: bytes, reading: Reading) -> bytes:
     read = [_read_part(kind, data[place]) for place in places]
     suspicious, spans = looked()
     taking = _Taking(reading, kind)
-    for (entries, as_written), suspected in zip(read, suspicious, strict=True):
+    pieces: list[bytes] = []
+    for place, (entries, as_written), suspected in zip(places, read, suspicious, strict=True):
         if as_written and not suspected:
             taking.add(entries)
         else:
             taking.look(entries)
+        piece = data[place]
+        pieces.append(taking.redaction.archived(kind, piece) if suspected and not spans else piece)
     if spans:
         return b""
-    if not any(suspicious):
-        return data
-    pieces = [data[place] for place in places]
-    return b"".join(clean_bytes(each, {}) if told else each for each, told in zip(pieces, suspicious, strict=True))
+    return b"".join(pieces) if any(suspicious) else data
 
 
 def _read_part(kind: str, part: bytes) -> tuple[list[Entry], bool]:
     """The commands of a part of a history, and whether they stay as they are where there is nothing to redact."""
     entries, as_written = shell_formats.entries(kind, part)
     longest = max(map(len, map(_command, entries)), default=0)
-    return entries, as_written and longest <= _MAX_COMMAND and _is_clean(part)
+    return entries, as_written and longest <= MAX_COMMAND and is_clean(part)
 
 
 class _Taking:
     """Takes the commands of one history into its reading."""
 
     def __init__(self, reading: Reading, kind: str) -> None:
+        self.redaction = Redaction()
         self._reading = reading
         self._kind = kind
         self._days: dict[int, Day] = {}
-        self._seen: set[str] = set()
-        self._others: dict[str, tuple[str, dict[str, int]]] = {}
 
     def look(self, entries: Iterable[Entry]) -> None:
         """Take commands that may hold something, as what is left of them."""
         left = iter(entries)
         while batch := list(islice(left, _BATCH)):
-            commands = [entry[1] for entry in batch]
-            # People repeat themselves: a command is looked at once.
-            fresh = set(commands).difference(self._seen)
-            self._seen |= fresh
-            _look(list(fresh), self._others)
-            if not self._others.keys().isdisjoint(commands):
-                batch = [_replaced(entry, self._others, self._reading.redacted) for entry in batch]
-            self.add(batch)
+            shown = self.redaction.of([entry[1] for entry in batch])
+            self.add(
+                [entry if it is None else self._replaced(entry, *it) for entry, it in zip(batch, shown, strict=True)]
+            )
+
+    def _replaced(self, entry: Entry, command: str, counts: dict[str, int]) -> Entry:
+        redacted = self._reading.redacted
+        for kind, count in counts.items():
+            redacted[kind] = redacted.get(kind, 0) + count
+        return entry[0], command, entry[2], entry[3]
 
     def add(self, entries: list[Entry]) -> None:
         """Take commands as they are, without those that are empty."""
@@ -166,43 +163,6 @@ class _Taking:
                 day = Day(unit, knows_more=self._kind == "atuin")
                 day = self._days[number] = self._reading.parts.setdefault(unit, day)
             day.commands += found
-
-
-def _look(commands: list[str], others: dict[str, tuple[str, dict[str, int]]]) -> None:
-    """Note in ``others`` those of ``commands`` that do not stay as they are, or might not; they are found by halves."""
-    if not commands:
-        return
-    text = "\n".join(commands)
-    data = text.encode("utf-8", "surrogatepass")
-    if all(commands) and _is_clean(data) and max(map(len, commands)) <= _MAX_COMMAND and not suspects(data):
-        return
-    if len(commands) > 1:
-        half = len(commands) // 2
-        _look(commands[:half], others)
-        _look(commands[half:], others)
-    else:
-        counts: dict[str, int] = {}
-        # What is left of a command that began with something private is read from the archive without the space.
-        others[text] = redacted(clean(text).strip(), counts).strip()[:_MAX_COMMAND], counts
-
-
-def _is_clean(data: bytes) -> bool:
-    """Whether ``core.text.clean`` leaves a text, ``data`` in UTF-8, as it is: a look at the bytes costs less."""
-    odd = data.translate(None, _PLAIN)
-    if odd.strip(_LATIN):
-        text = data.decode("utf-8", "surrogatepass")
-        return clean(text) == text
-    return not odd or _CONTROLS.search(data) is None
-
-
-def _replaced(entry: Entry, others: dict[str, tuple[str, dict[str, int]]], redacted: dict[str, int]) -> Entry:
-    at, command, folder, code = entry
-    other = others.get(command)
-    if other is not None:
-        command, counts = other
-        for kind, count in counts.items():
-            redacted[kind] = redacted.get(kind, 0) + count
-    return at, command, folder, code
 
 
 def _day(entry: Entry) -> int:

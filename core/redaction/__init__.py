@@ -62,15 +62,11 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
     try:
         value = clean_leaves(json.loads(raw), counts)
     except (ValueError, RecursionError):
-        return clean_bytes(raw, counts)
+        # Bytes that are no UTF-8 stay what they were: zsh's histories are full of them.
+        text = raw.decode("utf-8", "surrogateescape")
+        cleaned = clean(text, counts)
+        return raw if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
     return raw if sum(counts.values()) == before else json.dumps(value, separators=(",", ":")).encode()
-
-
-def clean_bytes(raw: bytes, counts: dict[str, int]) -> bytes:
-    """The bytes of a text cleaned; those that are no UTF-8 stay what they were: zsh's histories are full of them."""
-    text = raw.decode("utf-8", "surrogateescape")
-    cleaned = clean(text, counts)
-    return raw if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
 
 
 def shown_value(value: Any) -> Any:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.redaction import clean_document
 from ingest import _shell
 from ingest import _shell_formats as formats
+from ingest._shell_redaction import Redaction
 from ingest.reading import Reading
 
 LINES = {
@@ -104,3 +105,13 @@ def test_the_parts_of_a_history_are_archived_as_all_of_it_would_be(
     kept = _shell._history(data, Reading(str(tmp_path / ".zsh_history")))
     assert kept == (b"" if at_once else clean_document(data, {}))
     assert (kept == data) is not bool(secrets)
+
+
+@pytest.mark.parametrize("kind", sorted(LINES))
+def test_a_part_of_a_history_is_archived_without_the_secrets_of_its_commands(kind: str) -> None:
+    token = "gh" + "p_a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    said = ["ls", f"push {token}", "docker run -v $PWD:/x y", "grüße \udc83", f"push {token}", "ls\x07", f"{token} x"]
+    form = {"zsh": ": {}:0;{}\n", "bash": "#{}\n{}\n", "fish": "- cmd: {1}\n  when: {0}\n  paths:\n    - x\n"}[kind]
+    part = "".join(form.format(1_777_366_440 + number, command) for number, command in enumerate(said))
+    made = Redaction().archived(kind, part.encode("utf-8", "surrogateescape"))
+    assert made == part.replace(token, "[redacted:github]").encode("utf-8", "surrogateescape")
