@@ -12,7 +12,7 @@ from typing import Any
 
 from core.document import Failure
 from core.text import clean, one_line
-from ingest import records
+from ingest import _pi_owner, records
 from ingest.markup import cut_blocks
 from ingest.reading import BROKEN, Reading, lines
 from ingest.sessions import Session
@@ -79,6 +79,9 @@ def take(source: records.Records, reading: Reading, name: str) -> None:
     tree = Tree(reading, name, _named(reading.path))
     fill(tree, source, reading)
     tree.finish()
+    for unit in list(reading.parts):
+        if _pi_owner.is_others(name, reading.path, unit, tree.written_by):
+            reading.dismiss(_pi_owner.OTHERS[name])
 
 
 def fill(tree: Tree, source: records.Records, reading: Reading) -> None:
@@ -97,6 +100,8 @@ class Tree:
         self._reading = reading
         self._session = Session(unit, name)
         self._recognised = False
+        self.written_by: set[str] = set()
+        """Who alone writes some of the entries: ``pi``, ``openclaw``."""
         self._last = ""
         self._line = 0
 
@@ -131,6 +136,9 @@ class Tree:
             return
         self._recognised = True
         session.records += 1
+        message = mapping(record.get("message"))
+        if by := _pi_owner.of_entry(record, message):
+            self.written_by.add(by)
         fields = FIELDS.get(kind)
         if fields is not None and not record.keys() <= fields:
             self._fields(kind, record, fields)
@@ -145,7 +153,6 @@ class Tree:
                 return
             session.uuids.add(entry)
         if kind == "message":
-            message = mapping(record.get("message"))
             at = at or moment(message.get("timestamp"))
             session.seen(at)
             self._message(message, entry, string(record.get("parentId")), at)

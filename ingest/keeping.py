@@ -102,6 +102,12 @@ class Keeping:
         rows = " units" if self._source in _DATABASES else ""
         return f"{inode} {self._policy.redact} {rules}{rows}"
 
+    def is_of(self, source: str, path: str, unit: str) -> bool:
+        """Whether another source has made a document of a file, or one of its that was forgotten is of this unit."""
+        from ingest.state import holds
+
+        return self._forgotten.covers(source, unit) or (not self.from_archive and holds(self._home, source, path))
+
     def files(self) -> list[SourceFile]:
         """The archived files, as ``discover`` would have found them."""
         from ingest import archive

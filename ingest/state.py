@@ -321,6 +321,21 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
         connection.close()
 
 
+def holds(home: Home, source: str, path: str) -> bool:
+    """Whether a source has records of the file at ``path`` in a document; raises apsw.Error like ``known``."""
+    if not os.path.exists(join(home.state, FILE)):
+        return False
+    connection = apsw.Connection(join(home.state, FILE), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        query = "select 1 from members where source = ? and path = ? limit 1"
+        asked = (source, os.fsencode(path))
+        return bool(connection.pragma("user_version") and connection.execute(query, asked).fetchone())
+    finally:
+        connection.close()
+
+
 def known_units(home: Home, source: str) -> dict[str, UnitRow]:
     """``State.units`` for those who only look: nothing is made or written. Raises apsw.Error like ``known``."""
     path = join(home.state, FILE)

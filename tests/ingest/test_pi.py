@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from core.document import Document, split
 from core.home import Home
+from core.tombstones import Tombstones
 from ingest import pi
+from ingest._pi_owner import OTHERS
 from ingest.ledger import Ledger
 from ingest.run import run
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 SESSION = "019a0000-0000-7000-8000-00000000000a"
 Record = dict[str, Any]
@@ -190,6 +192,73 @@ def test_a_damaged_database_is_a_failure_and_no_end(home: Home, tmp_path: Path) 
     Tree().user("Hi").save(tmp_path / "s.jsonl")
     ledger = ingest(home, tmp_path, "openclaw")
     assert (ledger.failed_files, ledger.ingested) == (1, 1)
+
+
+ID = "5f0c1a52-0b1f-4a57-9a40-3f2d1c0b9a8e"
+
+
+def snapshot() -> Tree:
+    return Tree(ID).entry("custom", customType="model-snapshot", data={}).user("Hi")
+
+
+def ran() -> Tree:
+    return Tree(ID).said({"type": "toolCall", "id": "t", "name": "exec", "arguments": {"command": "ls"}}).user("Hi")
+
+
+def typed() -> Tree:
+    command = {"role": "bashExecution", "command": "ls", "output": "", "exitCode": 0}
+    return Tree(ID).entry("message", message=command).user("Hi")
+
+
+def plain() -> Tree:
+    return Tree(ID).user("Hi")
+
+
+WHOSE = [
+    (plain, f"old/.pi/agent/sessions/--home-me-api--/2026-04-28T09-00-00-000Z_{ID}.jsonl", "pi"),
+    (plain, f"backup/--home-me-.openclaw-workspace--/{ID}.jsonl", "pi"),
+    (plain, f"2026-04-28T09-00-00-000Z_{ID}.jsonl", "pi"),
+    (typed, "exported.jsonl", "pi"),
+    (plain, f"old/agents/main/sessions/2026-04-28T09-00-00-000Z_{ID}.jsonl", "openclaw"),
+    (plain, ".openclaw-work/any.jsonl", "openclaw"),
+    (plain, f"{ID}.jsonl", "openclaw"),
+    (plain, f"{ID}-topic-42.jsonl", "openclaw"),
+    (snapshot, f"2026-04-28T09-00-00-000Z_{ID}.jsonl", "openclaw"),
+    (ran, "exported.jsonl", "openclaw"),
+]
+
+
+@pytest.mark.parametrize(("make", "place", "whose"), WHOSE, ids=[f"{whose} {n}" for n, (*_, whose) in enumerate(WHOSE)])
+@pytest.mark.parametrize("order", [("pi", "openclaw"), ("openclaw", "pi")], ids=["pi first", "openclaw first"])
+def test_a_transcript_is_one_tools_whichever_source_is_run_over_its_folder(
+    home: Home, tmp_path: Path, make: Any, place: str, whose: str, order: tuple[str, str]
+) -> None:
+    make().save(tmp_path / "from" / place)
+    (other,) = {"pi", "openclaw"} - {whose}
+    ledgers = {source: ingest(home, tmp_path / "from", source) for source in order}
+    assert list(corpus(home)) == [f"{whose}__{ID}.md"]
+    assert ledgers[other].skipped == {OTHERS[other]: 1}
+    assert ledgers[other].failed_files == 0
+
+
+@pytest.mark.parametrize("order", [("pi", "openclaw"), ("openclaw", "pi")], ids=["pi first", "openclaw first"])
+def test_a_transcript_that_could_be_either_tools_is_the_first_ones(
+    home: Home, tmp_path: Path, order: tuple[str, str]
+) -> None:
+    place = plain().save(tmp_path / "from" / "full.jsonl").parent
+    for _ in range(2):
+        for source in order:
+            ingest(home, place, source)
+        assert list(corpus(home)) == [f"{order[0]}__{ID}.md"]
+    assert from_the_archive_alone(home, order[0], place).keys() == {f"{order[0]}__{ID}.md"}
+
+
+def test_a_session_that_was_forgotten_does_not_come_back_as_another_tools(home: Home, tmp_path: Path) -> None:
+    plain().save(tmp_path / "from" / "full.jsonl")
+    Tombstones(home).add([("pi", ID)])
+    for source in ("openclaw", "pi"):
+        ingest(home, tmp_path / "from", source)
+    assert corpus(home) == {}
 
 
 def test_archived_sessions_are_read_and_work_files_are_not(home: Home, tmp_path: Path) -> None:
