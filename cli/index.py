@@ -126,7 +126,7 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     count = sum(report["sources"][name]["failed_files"] for name in failed)
     return BadInput(
         f"no file of {', '.join(failed)} could be read ({counted(count, 'file')} failed); what was there before stays",
-        "see the reasons above (--json: failed): mend or move the files, or name another folder with --from",
+        "see the reasons above (--json: failed): mend or move the files, or name what lies there: --source, --from",
     )
 
 
@@ -148,7 +148,8 @@ def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
 
     for name, ledger in report["sources"].items() if roots else ():
         kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
-        if not (ledger["ingested"] or ledger["unchanged"] or kept_out):
+        # What failed is told as that: something was found.
+        if not (ledger["ingested"] or ledger["unchanged"] or ledger["failed_files"] or kept_out):
             places = printable(", ".join(roots))
             warn(f"brain: found nothing of {name} to read at {places}; --source names what lies there")
 

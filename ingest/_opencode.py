@@ -94,9 +94,10 @@ def stream(path: str) -> Iterator[Reading]:
         yield read(path)
 
 
-def _pass_over(source: records.Records, _reading: Reading) -> None:
-    for _ in source:
-        continue
+def _pass_over(source: records.Records, reading: Reading) -> None:
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
 
 
 def _export(value: Any, reading: Reading) -> None:

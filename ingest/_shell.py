@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.document import Timestamp
+from core.document import Failure, Timestamp
 from core.redaction import clean as redacted
 from core.redaction.screen import ahead
 from core.text import one_line
@@ -21,6 +21,7 @@ from ingest import _shell_formats as shell_formats
 from ingest import databases, markdown, toolcalls
 from ingest._shell_redaction import MAX_COMMAND, Redaction, is_clean
 from ingest.reading import EMPTY, Reading, whole
+from ingest.records import BINARY, is_binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,6 +102,9 @@ def _history(data: bytes, reading: Reading) -> bytes:
     The whole of it is looked through for what is to be redacted, on the other core; where something may be, the parts
     that it may be in are told, and of these each command is looked at.
     """
+    if is_binary(data):
+        reading.failed = Failure(reading.path, BINARY)
+        return b""
     kind = shell_formats.kind_of(reading.path, data)
     places = list(shell_formats.parts(kind, data))
     looked = ahead(data, places)

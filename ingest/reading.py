@@ -307,6 +307,8 @@ def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], f
             return b""
         except ValueError as error:
             reading.failed = Failure(reading.path, records.MALFORMED, str(error), getattr(error, "lineno", 0))
+            if records.is_binary(data):
+                reading.failed = Failure(reading.path, records.BINARY)
             return b""
         unchanged = sum(reading.redacted.values()) == before
         redacted = data if unchanged else json.dumps(value, separators=(",", ":")).encode()
@@ -334,7 +336,7 @@ def judge(reading: Reading, source: records.Records, foreign: str) -> None:
             # Well-formed, or one JSON text over many lines: another tool's file, and its faults are not ours.
             reading.dismiss(foreign)
         elif first is not None:
-            reading.failed = first
+            reading.failed = first if not records.is_binary(source.head) else Failure(reading.path, records.BINARY)
         else:
             reading.skipped = INCOMPLETE if source.tail else EMPTY
 

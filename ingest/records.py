@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -27,6 +28,11 @@ TOO_LONG = "line too long"
 UNREADABLE = "unreadable"
 REPLACED = "invalid UTF-8 replaced"
 
+# Power loss leaves runs of NUL where a block was allocated and never written: a text with such a hole is a text.
+_HOLE = re.compile(rb"\0{64,}")
+# Control characters that no text has.
+_STRANGE = bytes(code for code in range(32) if code not in b"\a\b\t\n\v\f\r\x1b")
+
 # strict=False: a raw control character inside a string is damage we can live with.
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -40,7 +46,8 @@ class Records:
     ``consumed``: bytes up to the end of the last complete line; ``digest()``: SHA-256 of exactly those bytes, hex;
     ``tail``: bytes of a last line that is still being written, left for next time; ``size``: all bytes read;
     ``recovered``: reason → records that were saved; ``redacted``: kind → secrets that were replaced; ``found``: how
-    many records there were; ``opens_block``: the first line is a lone bracket, as in one JSON text over many lines.
+    many records there were; ``head``: how the stream begins; ``opens_block``: its first line is a lone bracket, as in
+    one JSON text over many lines.
     ``sink`` is given each whole line in the form that is parsed, or, without ``redact``, with its secrets.
     """
 
@@ -53,6 +60,7 @@ class Records:
         "_stream",
         "consumed",
         "found",
+        "head",
         "opens_block",
         "recovered",
         "redacted",
@@ -70,6 +78,7 @@ class Records:
         self._limit = limit
         self._hash = hashlib.sha256()
         self.found = 0
+        self.head = b""
         self.opens_block = False
         self.consumed = 0
         self.size = 0
@@ -97,6 +106,7 @@ class Records:
             self.size += len(line)
             whole = line.endswith(b"\n")
             if number == 1:
+                self.head = line[:_SNIFF]
                 self.opens_block = line.strip() in (b"{", b"[")
                 if b"\0" in line[:_SNIFF] and not line.lstrip(b"\0\r\n ").startswith(b"{"):
                     self._keep(line)
@@ -198,6 +208,13 @@ class Records:
 
     def _failure(self, reason: str, detail: str, line: int) -> Failure:
         return Failure(self._path, reason, detail, line)
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether what begins with ``data`` is no text of any kind; UTF-16 is none here."""
+    head = _HOLE.sub(b"", data[:_SNIFF])
+    strange = len(head) - len(head.translate(None, _STRANGE))
+    return b"\0" in head or strange * 20 > len(head)
 
 
 def value(text: str | bytes, redacted: dict[str, int] | None) -> Any:

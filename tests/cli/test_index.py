@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
+
+import pytest
 
 from core.home import Home
 from tests.conftest import Brain
@@ -74,10 +77,24 @@ def test_a_place_without_anything_of_the_source_is_said_to_be_one(home: Home, tm
     page = tmp_path / "page.html"
     page.write_text("<html><body>Not a transcript.</body></html>")
     (tmp_path / "empty").mkdir()
-    for source, place in (("claude", page), ("claude", tmp_path / "empty"), ("git", tmp_path / "empty")):
-        done = brain("index", "--source", source, "--from", str(place))
-        assert done.returncode == (64 if place == page else 0)
-        assert f"found nothing of {source} to read at {place}" in done.stderr
+    for source in ("claude", "git"):
+        done = brain("index", "--source", source, "--from", str(tmp_path / "empty"))
+        assert done.returncode == 0
+        assert f"found nothing of {source} to read at {tmp_path / 'empty'}" in done.stderr
+    done = brain("index", "--source", "claude", "--from", str(page))
+    assert (done.returncode, done.stderr.count("brain: ")) == (64, 1)
+
+
+@pytest.mark.parametrize("source", ["claude", "codex", "gemini", "pi", "opencode", "amp", "shell"])
+def test_a_file_that_is_no_text_is_told_once_and_as_that(home: Home, tmp_path: Path, brain: Brain, source: str) -> None:
+    junk = tmp_path / "junk.bin"
+    junk.write_bytes(b"".join(hashlib.sha512(bytes([number])).digest() for number in range(200)))
+    done = brain("index", "--source", source, "--from", str(junk))
+    assert done.returncode == 64
+    assert f"failed: {junk}: binary\n" in done.stdout
+    said, fix = done.stderr.splitlines()
+    assert said == f"brain: no file of {source} could be read (1 file failed); what was there before stays"
+    assert fix.startswith("fix: ")
 
 
 def test_a_place_with_something_of_the_source_is_not(home: Home, tmp_path: Path, brain: Brain) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.document import Failure
-from ingest.records import Records, prefix_digest
+from ingest.records import Records, is_binary, prefix_digest
 
 
 def read(data: bytes, limit: int = 1 << 20) -> tuple[list[dict[str, Any]], list[Failure], Records]:
@@ -65,6 +65,23 @@ def test_one_bad_line_is_counted_with_its_number_and_loses_nothing_else(data: by
     assert found == [{"a": 1}, {"b": 2}]
     assert [(failure.reason, failure.line) for failure in failures] == [(reason, 2)]
     assert source.consumed == len(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "binary"),
+    [
+        (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00>\x00\x01", True),
+        (bytes(range(256)) * 4, True),
+        ("ls -la\n".encode("utf-16"), True),
+        (b"ls\x1b[31m\r\n\tmake" * 9, False),
+        (b"ls -la\n" + bytes(4096) + b"make test\n", False),
+        ("grüße 漢字\n".encode() + b"\xff\xfe", False),
+        (b"", False),
+    ],
+    ids=["program", "every byte", "UTF-16", "colours", "hole", "damaged text", "nothing"],
+)
+def test_bytes_that_are_no_text_are_told_from_damaged_text(data: bytes, binary: bool) -> None:
+    assert is_binary(data) is binary
 
 
 def test_a_binary_file_is_told_from_a_transcript() -> None:
