@@ -9,9 +9,21 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 MARK = "[redacted:"
+
+# The automaton, loaded at the first call: an import in each would be a tenth of what most records take.
+_suspects: Callable[[bytes], bool] | None = None
+
+
+def _loaded() -> Callable[[bytes], bool]:
+    global _suspects
+    from core.redaction.screen import suspects
+
+    _suspects = suspects
+    return suspects
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -22,9 +34,7 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
 def clean(text: str, counts: dict[str, int]) -> str:
     """``text`` without secrets and private spans; what was replaced is added to ``counts`` (kind → number)."""
-    from core.redaction.screen import suspects
-
-    if not suspects(text.encode("utf-8", "surrogatepass")):
+    if not (_suspects or _loaded())(text.encode("utf-8", "surrogatepass")):
         return text
     from core.redaction.rules import replace
 
@@ -36,9 +46,7 @@ def clean_record(raw: bytes, value: Any, counts: dict[str, int]) -> Any:
 
     ``raw`` is what the value was decoded from, UTF-8: most of it is told harmless without looking at the value.
     """
-    from core.redaction.screen import suspects
-
-    if not suspects(raw):
+    if not (_suspects or _loaded())(raw):
         return value
     from core.redaction.leaves import clean_leaves
 
@@ -50,9 +58,7 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
 
     Bytes that are no JSON are cleaned as text.
     """
-    from core.redaction.screen import suspects
-
-    if not suspects(raw):
+    if not (_suspects or _loaded())(raw):
         return raw
     import json
 

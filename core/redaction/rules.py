@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD, before
+from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD, before, made
+from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, URL
 from core.redaction.private import without_private
 from core.redaction.screen import ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
 from core.redaction.tokens import without_keys, without_tokens
@@ -27,56 +28,6 @@ from core.redaction.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_URL = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,24}:\\?/\\?/[^\s/:@\"'<>\\]{0,120}:(?P<value>[^\s/\"'<>\\]{1,300})@(?=[\w\[.${-])"
-)
-_HEADER = re.compile(
-    r"(?P<head>\b(?:proxy-)?authorization\b[\"'\\]{0,6}\]?\s{0,3}[:=]\s{0,3}[\"'\\]{0,6}(?:(?P<scheme>[A-Za-z]\w{2,15})\s{1,3})?"
-    r"|\b(?P<bare>bearer|basic)\s{1,3})(?P<value>[A-Za-z0-9._~+/-]{8,4096}={0,2})",
-    re.IGNORECASE,
-)
-_SEPARATOR = (
-    r"(?P<shut>\]?\\*[\"'`]?\]?\)?)(?P<sep>[ \t]{0,40}"
-    # Typed (`let password: &str =`), assigned, compared, an entry of a mapping, an argument, an element of XML.
-    r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|\?=|(?<=[\s\"'])value ?=(?=[\"'])"
-    r"|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s@])"
-    # Typed into a field: `getByLabel('Password').fill('…')`.
-    r"|(?<=\))\.(?:fill|type|press_?sequentially|send_?keys|set_?value)\(\s{0,2}(?=\\*[\"']))"
-    r"[ \t]{0,8}(?:\\?\n[ \t]{1,8}(?=[\"']))?)"
-)
-_VALUE = (
-    r"(?:[bru]{0,2}(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,4096})(?P=quote)?"
-    r"|(?P<bare>(?:[^\s\"'`,;(){}\[\]<>|\\&]|(?<=[\w!$#*])&(?!amp;|[\w.%-]{1,60}=)(?=\w)){3,4096}(?P<next>[(\[{]?)))"
-)
-_ASSIGNMENT = re.compile(
-    rf"(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b|(?<==)key(?==)|(?<![A-Za-z0-9])(?-i:PAT)\b))"
-    rf"(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw|psk)))"
-    rf"{_SEPARATOR}{_VALUE}",
-    re.IGNORECASE,
-)
-_FLAG = re.compile(
-    rf"(?:(?<![\w-])--?"
-    rf"|\b(?:set(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})|config(?:ure)?[ \t]set|(?-i:ENV))[ \t]{{1,3}}"
-    rf"|(?-i:#[ \t]{{0,3}}define)[ \t]{{1,3}})"
-    rf"(?P<name>[\w./:-]{{0,40}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
-    rf"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,4096}})(?P=quote)|(?P<bare>[^\s\"'`,;(){{}}\[\]<>|\\&-][^\s\"'`;|]{{2,4096}}))",
-    re.IGNORECASE,
-)
-# What a server of OAuth hands over to be exchanged for a token; what is longer is a playground's program.
-_CODE_MOST = 200
-# Keys and signatures of links stand there, too.
-# The ampersand may be HTML's, JSON's (as Go writes it), or that of an address inside another.
-_CODE = re.compile(
-    r"(?:[?&]|&amp;|\\u0026|%26)(?P<name>code|key|sig|auth|[Ss]ignature|appid|access_key)=(?P<value>[A-Za-z0-9._~%/+-]{8,2048})"
-)
-# A header, an option of curl, an assignment to document.cookie.
-_COOKIES = re.compile(
-    r"(?:\b(?:set-)?cookie2?[\"'\\]{0,6}\]?[ \t]{0,3}[:=,][ \t]{0,3}[\"'\\]{0,6}|--cookie[ =]{1,3}[\"']?"
-    r"|\bcurl(?:[^\n]|\\\n){0,400}?\s-b[ \t]{0,3}[\"']?)"
-    r"(?P<pairs>[\w.%$-]{1,64}=[^\s;,\"'\\]{1,4096}(?:;[ \t]?[\w.%$-]{1,64}=[^\s;,\"'\\]{1,4096}){0,60})",
-    re.IGNORECASE,
-)
-_COOKIE = re.compile(r"(?P<name>[\w.%$-]{1,64})=(?P<value>[^\s;]+)")
 # Who logs in stands right before what they log in with.
 _USER = re.compile(
     r"\b(?:user(?:name)?|login|e-?mail|benutzer(?:name)?)\\*[\"']?\s?[:=]\s?\S{1,60}\s{1,40}\Z", re.IGNORECASE
@@ -213,15 +164,20 @@ class _Lines:
 
             self._text = structures.cleaned(structures.PLACES, self._text, self._counts)
         for rule, pattern, replaced in (
-            ("url", _URL, self._url),
-            ("header", _HEADER, self._header),
-            ("cookie", _COOKIES, self._cookies),
-            ("assignment", _ASSIGNMENT, self._assignment),
-            ("flag", _FLAG, self._flag),
-            ("code", _CODE, self._code),
+            ("url", URL, self._url),
+            ("header", HEADER, self._header),
+            ("cookie", COOKIES, self._cookies),
         ):
             if rule in rules:
-                self._text = pattern.sub(replaced, self._text)
+                self._text = made(pattern).sub(replaced, self._text)
+        if "assignment" in rules:
+            self._text = self._assigned()
+        for rule, pattern, replaced in (
+            ("flag", FLAG, self._flag),
+            ("code", CODE, self._code),
+        ):
+            if rule in rules:
+                self._text = made(pattern).sub(replaced, self._text)
         for rule, place, replaced in (
             ("program", PROGRAMS, self._program),
             ("call", CALLS, self._call),
@@ -231,6 +187,28 @@ class _Lines:
             if rule in rules:
                 self._text = before(place).sub(replaced, self._text)
         return self._text
+
+    def _assigned(self) -> str:
+        """The text after the rule of assignments, tried only where a name begins, which the automaton finds.
+
+        ``re`` would try all of them at each character, for most of a microsecond.
+        """
+        text, data = self._text, self._text.encode("utf-8", "surrogatepass")
+        find, match_at = compiled(NAME).search, made(ASSIGNMENT).match
+        pieces: list[str] = []
+        done = at = 0  # characters
+        sought = seen = 0  # bytes
+        while (name := find(data, sought)) is not None:
+            start = name.start()
+            at += len(data[seen:start].decode("utf-8", "surrogatepass"))
+            seen, sought = start, start + 1
+            match = match_at(text, at)
+            if match is None:
+                continue
+            pieces += (text[done:at], self._assignment(match))
+            done = at = match.end()
+            seen = sought = start + len(match[0].encode("utf-8", "surrogatepass"))
+        return "".join((*pieces, text[done:])) if pieces else text
 
     def _kept(self, match: re.Match[str], group: str, length: int, kind: str) -> str:
         """The match with the first ``length`` characters of ``group`` replaced."""
@@ -257,7 +235,7 @@ class _Lines:
 
     def _cookies(self, match: re.Match[str]) -> str:
         at = match.start("pairs") - match.start()
-        return match[0][:at] + _COOKIE.sub(self._cookie, match["pairs"])
+        return match[0][:at] + made(COOKIE).sub(self._cookie, match["pairs"])
 
     def _cookie(self, match: re.Match[str]) -> str:
         value = match["value"]
@@ -328,7 +306,7 @@ class _Lines:
         if not value.startswith(("4/0", "4%2F0", "4%2f0")):
             mixed = any(map(str.isupper, value)) and any(map(str.islower, value))
             mixed |= match["name"] in ("appid", "access_key")
-            if not 16 <= len(value) <= _CODE_MOST or not mixed or not is_secret(value, quoted=False):
+            if not 16 <= len(value) <= CODE_MOST or not mixed or not is_secret(value, quoted=False):
                 return match[0]
         elif is_placeholder(value):
             return match[0]

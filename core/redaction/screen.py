@@ -55,8 +55,37 @@ _BEGINNINGS = (
     r"[MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{6}\.",
 )
 
-# Rule of ``core.redaction.rules`` → what it needs to be there.
-PARTS = {
+# Rule of ``core.redaction.rules`` → what follows a name there. The names stand apart, so that the automaton of all
+# rules has them once: it pays for each place where one may begin, at every byte that leads to a state not met before.
+_BESIDE = (
+    # Over lines: a name and a value side by side.
+    r"(?:\\*[\"'])?(?:<\\*/key>)?(?:\\[nrt]|[\s,{\\\"'-])+"
+    r"(?:(?:type|sensitive|nullable|description) *= *(?:\w+|\\*\"[^\"\n]*\")(?:\\[nrt]|\s)+)*"
+    r"(?:<string>|(?:value|default)\\*[\"']? *[:=])"
+)
+_ENCODED = r"(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
+_AFTER_PASSWORD = {
+    "assignment": rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
+    "pair": _BESIDE,
+    "place": _ENCODED,
+}
+_AFTER_NAMED = {
+    # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
+    "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
+    "pair": _BESIDE,
+    "place": _ENCODED,
+}
+
+
+def _behind_names(rules: Iterable[str]) -> str:
+    """What ``rules`` look for behind names of secrets."""
+    after_password = "|".join(_AFTER_PASSWORD[rule] for rule in rules)
+    after_named = "|".join(_AFTER_NAMED[rule] for rule in rules)
+    return rf"(?i:(?:{PASSWORD}){_BETWEEN}(?:{after_password})|(?:{NAMED}){_BETWEEN}(?:{after_named}))"
+
+
+# Rule → what else it needs to be there.
+_OWN = {
     "token": "|".join(
         (*WITHIN.values(), rf"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{{4}}))(?:{'|'.join(_BEGINNINGS)})")
     ),
@@ -67,25 +96,19 @@ PARTS = {
         r"(?i:(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16})"
         r"|(?i:authorization[\"'\\]*\]?\s*[:=]\s*[\"'\\]*(?:\w+\s+)?[A-Za-z0-9._~+/=-]{8})"
     ),
-    # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
     "assignment": (
-        rf"(?i:(?:{PASSWORD}){_BETWEEN}{_SHUT}[^\s\\\"'`]{{3}})"
-        rf"|(?i:(?:{NAMED}){_BETWEEN}{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # Names that say little: the value has to say the rest.
-        r"|(?i:(?:^|[^\w-]|\\(?:[nrtbf]|u[0-9a-f]{4}))(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
+        r"(?i:(?:^|[^\w-]|\\(?:[nrtbf]|u[0-9a-f]{4}))(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
         rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # As do names of keys of no known kind.
         r"|(?:(?i:[_=-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
-        rf"|(?i:(?:{PASSWORD})[\w-]*[\"'`\\\]]*\)\.[a-z])"
     ),
     "flag": (
-        rf"(?i:-(?:[\w-]*_)?(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-])"
-        rf"|(?i:-(?:[\w-]*_)?(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
-        r"|(?i:-(?:store|key)pass\s+[^\s-])"
-        # fish, Windows, csh: `set -gx NAME VALUE`
-        rf"|(?i:set(?:x|env|(?:[ \t]+--?[a-z]+)+)[ \t]+\w*(?:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-])"
-        rf"|(?i:config(?:ure)?[ \t]set[ \t]+[\w./:-]*(?:{PASSWORD}|pass|{NAMED})[\w-]*[ \t]+[^\s-])"
-        rf"|(?:ENV|#[ \t]*define)[ \t]+\w*(?i:{PASSWORD}|pass|{NAMED})\w*[ \t]+[^\s-]"
+        rf"(?i:-(?:[\w-]*_)?(?:(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-]|(?:store|key)pass\s+[^\s-]"
+        rf"|(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
+        # fish, Windows, csh: `set -gx NAME VALUE`; Docker's and C's.
+        r"|(?:set(?:x|env|(?:[ \t]+--?[a-z]+)+)|config(?:ure)?[ \t]set|(?-i:ENV|#[ \t]*define))[ \t]+"
+        rf"[\w./:-]*(?:{PASSWORD}|pass|{NAMED})[\w-]*[ \t]+[^\s-])"
     ),
     "cookie": (
         r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
@@ -96,15 +119,10 @@ PARTS = {
         r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth|[Ss]ignature|appid|access_key)"
         r"=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})"
     ),
-    # Over lines: a name and a value side by side; a JSON Web Key.
-    "pair": (
-        rf"(?i:(?:{PASSWORD}|{NAMED}){_BETWEEN}(?:\\*[\"'])?(?:<\\*/key>)?(?:\\[nrt]|[\s,{{\\\"'-])+"
-        r"(?:(?:type|sensitive|nullable|description) *= *(?:\w+|\\*\"[^\"\n]*\")(?:\\[nrt]|\s)+)*"
-        r"(?:<string>|(?:value|default)\\*[\"']? *[:=]))|\"kty\\*\""
-    ),
+    # A JSON Web Key.
+    "pair": r"\"kty\\*\"",
     "place": (
-        rf"(?i:(?:{PASSWORD}|{NAMED})[\w.-]*(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
-        r"|%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40|(?:bearer|basic)(?:%20|\+))"
+        r"(?i:%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40|(?:bearer|basic)(?:%20|\+))"
         r"|\"auth\\*\"\s*:\s*\\*\"[A-Za-z0-9+/]|/private-[0-9a-f]{8}"
         r"|hooks?\\*/(?:[\w.-]+\\*/)*[A-Za-z_-]*[0-9][A-Za-z0-9_-]{8}"
         r"|jdbc:oracle:|(?:sqlplus|sqlldr|impdp|expdp)\s|@(?:tcp|unix|udp)\("
@@ -143,6 +161,22 @@ PARTS = {
         r"|passw(?:or)?d\s+(?:is|was|to):?\s+[\"'`\\]*[^\s]*[0-9])"
     ),
 }
+# Rule → what it needs to be there.
+PARTS = {rule: f"{_behind_names([rule])}|{own}" if rule in _AFTER_NAMED else own for rule, own in _OWN.items()}
+# Rule → what one of is in all that it looks for, in small letters: without, its automaton need not be made.
+_NEEDED = {
+    "key": (b"private key",),
+    "private": (b"private",),
+    "url": (b"@",),
+    "header": (b"bearer", b"basic", b"authorization"),
+    "cookie": (b"cookie", b"-b"),
+    "code": (b"code=", b"key=", b"sig=", b"auth=", b"ignature=", b"appid="),
+    "pair": (b"value", b"default", b"<string>", b"kty"),
+    "call": (b"login(", b"authenticate(", b"sign", b"auth(", b"password(", b"user(", b"connection(", b"wifi"),
+    "told": (b"token", b"secret", b"key", b"auth("),
+    "said": (b"log", b"cred", b"account", b"user", b"passw"),
+}
+_NOTHING = (b"",)
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
 ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.
@@ -150,6 +184,9 @@ _ESCAPED = r"\\u00[2-7]"
 
 # The rules whose finds go on over lines' ends.
 OVER_LINES = ("private", "key", "pair")
+# Bytes that a long text is looked through in, and more than any rule goes on behind where it begins.
+_PIECE = 1 << 14
+_OVER = 1 << 13
 # Bytes that a thread is worth.
 _MUCH = 1 << 20
 
@@ -164,7 +201,7 @@ def suspects(data: bytes) -> bool:
 
         # A set of one: it says whether, and not where, which is a tenth less.
         whole = re2.Set.SearchSet(_options())
-        whole.Add("|".join((*PARTS.values(), ESCAPE, _ESCAPED)).encode())
+        whole.Add("|".join((_behind_names(_AFTER_NAMED), *_OWN.values(), ESCAPE, _ESCAPED)).encode())
         whole.Compile()
         _match = whole.Match
     return bool(_match(data))
@@ -202,9 +239,24 @@ def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool]
 
 def suspected(data: bytes, rules: Iterable[str] = PARTS) -> set[str]:
     """Those of ``rules`` that may find something in ``data``, UTF-8 text."""
+    if len(data) <= _PIECE:
+        return _suspected(data, rules)
+    # Of a long text little is suspicious: only that is worth the states of one automaton a rule.
+    found: set[str] = set()
+    for start in range(0, len(data), _PIECE):
+        found |= _suspected(data[start : start + _PIECE + _OVER], [rule for rule in rules if rule not in found])
+    return found
+
+
+def _suspected(data: bytes, rules: Iterable[str]) -> set[str]:
     if not suspects(data):
         return set()  # one automaton instead of one a rule
-    return {rule for rule in rules if compiled(PARTS[rule]).search(data) is not None}
+    folded = data.lower()
+    return {
+        rule
+        for rule in rules
+        if any(map(folded.__contains__, _NEEDED.get(rule, _NOTHING))) and compiled(PARTS[rule]).search(data) is not None
+    }
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from core.redaction.providers import PROVIDERS
 from core.redaction.screen import PARTS, compiled
@@ -30,6 +31,21 @@ _BLOB = 100
 # What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
 _BEFORE = 256
 _AFTER = 8192
+
+
+@cache
+def _beginnings(pattern: str) -> tuple[bytes, ...]:
+    """The characters that each alternative of ``pattern`` begins with; of one that may begin in several ways, none."""
+    depth = 0
+    found = [""]
+    for piece in re.findall(r"\\.|\[(?:\\.|[^\]\\])+\]|.", pattern):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += piece
+    plain = (re.match(r"(?:[A-Za-z0-9_/-](?![?*{]))*", alternative) for alternative in found)
+    return tuple(match[0].encode() if match else b"" for match in plain)
 
 
 def without_tokens(text: str, counts: dict[str, int]) -> str:
@@ -60,6 +76,8 @@ def _windows(data: bytes) -> list[tuple[int, int]]:
 
 def _without_tokens(data: bytes, counts: dict[str, int]) -> bytes:
     for kind, pattern in _KINDS.items():
+        if not any(map(data.__contains__, _beginnings(pattern))):
+            continue  # most kinds are in no text of a brain, and their automata are never made
         search = compiled(pattern).search
         pieces: list[bytes] = []
         done = at = 0

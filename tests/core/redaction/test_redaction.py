@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import redaction
-from core.redaction import clean_record, private, redact, screen
+from core.redaction import clean_record, commands, patterns, private, redact, rules, screen
 from core.redaction.hint import may_hold
 from tests.core.redaction.pasted_others import OTHERS
 from tests.core.redaction.pasted_secrets import SECRETS
@@ -81,6 +81,27 @@ def redact_with_rules(text: str) -> str:
     from core.redaction.rules import replace
 
     return replace(text, {})
+
+
+def test_a_rule_is_suspected_wherever_its_automaton_finds_something() -> None:
+    for case in POSITIVES + NEGATIVES:
+        data = case.text.encode()
+        found = {rule for rule, part in screen.PARTS.items() if screen.compiled(part).search(data) is not None}
+        assert screen.suspected(data) == found, case.label
+
+
+def test_a_secret_is_found_wherever_in_a_long_line_it_stands() -> None:
+    secret = "export DB_" + "PASSWORD=" + "Zx9!kqLw33vTn"
+    for length in (*range(16_340, 16_400, 7), *range(24_560, 24_600, 7), 40_000):
+        text = f"{'é text and' * (length // 11)} {secret} {'and more' * 9_000}"
+        assert redact(text)[0] == text.replace(secret[19:], "[redacted:password]")
+
+
+def test_names_are_found_where_a_pattern_of_all_of_them_would() -> None:
+    for case in POSITIVES[::3] + NEGATIVES[::3]:
+        text = f"é {case.text}"
+        lines = rules._Lines(text, {})
+        assert lines._assigned() == commands.made(patterns.ASSIGNMENT).sub(rules._Lines(text, {})._assignment, text)
 
 
 def test_the_screens_let_little_else_through() -> None:
