@@ -150,9 +150,7 @@ class _Taking:
             )
 
     def _replaced(self, entry: Entry, command: str, counts: dict[str, int]) -> Entry:
-        redacted = self._reading.redacted
-        for kind, count in counts.items():
-            redacted[kind] = redacted.get(kind, 0) + count
+        _add(self._reading.redacted, counts)
         return entry[0], command, entry[2], entry[3]
 
     def add(self, entries: list[Entry]) -> None:
@@ -167,6 +165,11 @@ class _Taking:
                 day = Day(unit, knows_more=self._kind == "atuin")
                 day = self._days[number] = self._reading.parts.setdefault(unit, day)
             day.commands += found
+
+
+def _add(redacted: dict[str, int], counts: dict[str, int]) -> None:
+    for kind, count in counts.items():
+        redacted[kind] = redacted.get(kind, 0) + count
 
 
 def _day(entry: Entry) -> int:
@@ -225,11 +228,24 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
     if not {"timestamp", "command"} <= columns:
         reading.skipped = FOREIGN
         return
+    folders: dict[str, tuple[str, dict[str, int]]] = {}
+
+    def folder(cwd: object) -> str:
+        """A folder as it is shown; there are few, and each is looked at once."""
+        if type(cwd) is not str or not cwd:
+            return ""
+        if cwd not in folders:
+            counts: dict[str, int] = {}
+            folders[cwd] = one_line(redacted(cwd, counts), 1000), counts
+        shown, counts = folders[cwd]
+        _add(reading.redacted, counts)
+        return shown
+
     found = (
         (
             at // 1_000_000_000,
             command.strip(),
-            one_line(redacted(cwd, reading.redacted), 1000) if cwd and type(cwd) is str else "",
+            folder(cwd),
             ended if type(ended) is int else 0,
         )
         for at, command, cwd, ended, _ in _commands(connection, columns)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Made once: `json.dumps` makes an encoder for each value.
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
+# Bytes of rows that are looked at together.
+_TOGETHER = 4096
 # Columns whose text is JSON.
 _DOCUMENTS = frozenset({"value", "data", "event_json"})
 
@@ -135,9 +137,7 @@ class Shelf:
     def open(self, rows: Iterable[Row]) -> list[Opened]:
         """Rows to be read and then ``put``."""
         opened: list[Opened] = []
-        for table, values in rows:
-            # One look at all of a row, most of which hold nothing that the policy names.
-            plain = not suspects(b"\n".join(map(_bytes, values)))
+        for (table, values), plain in _looked_at(rows):
             cells = list(values)
             for place, column in enumerate(self.tables[table]):
                 if column in _DOCUMENTS and cells[place] and type(cells[place]) in (str, bytes):
@@ -266,6 +266,26 @@ def restored(lines: Iterable[bytes]) -> contextlib.AbstractContextManager[apsw.C
             connection.execute(inserts[table], [_value(cell) for cell in cells])
     connection.execute("commit").fetchall()
     return contextlib.closing(connection)
+
+
+def _looked_at(rows: Iterable[Row]) -> Iterator[tuple[Row, bool]]:
+    """Each row, and whether it holds nothing to redact: most hold nothing, and short ones are looked at together."""
+    batch: list[tuple[Row, bytes]] = []
+    held = 0
+    for row in rows:
+        text = b"\n".join(map(_bytes, row[1]))
+        batch.append((row, text))
+        held += len(text)
+        if held > _TOGETHER:
+            yield from _harmless(batch)
+            batch, held = [], 0
+    yield from _harmless(batch)
+
+
+def _harmless(batch: list[tuple[Row, bytes]]) -> Iterator[tuple[Row, bool]]:
+    all_are = len(batch) > 1 and not suspects(b"\n".join(text for _, text in batch))
+    for row, text in batch:
+        yield row, all_are or not suspects(text)
 
 
 def _bytes(value: Any) -> bytes:
