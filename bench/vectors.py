@@ -61,8 +61,8 @@ def measure(report: Report, *, quick: bool) -> None:
     blobs = [row.tobytes() for row in _rounded(asked)]
     ways: dict[str, Callable[[bytes], list[tuple[int, float]]]] = {
         "first": lambda vector: knn.scan(connection, space, vector, 10),
-        "all": lambda vector: knn.scan(connection, space, vector, knn.DEPTH),
-        "signs": lambda vector: coarse.nearest(connection, space, vector, knn.DEPTH),
+        "all": lambda vector: knn.scan(connection, space, vector, knn.DEPTH_OF_MANY),
+        "signs": lambda vector: coarse.nearest(connection, space, vector, knn.DEPTH_OF_MANY),
     }
     spent: dict[str, list[float]] = {way: [] for way in ways}
     wall: dict[str, list[float]] = {way: [] for way in ways}
@@ -91,8 +91,8 @@ def measure(report: Report, *, quick: bool) -> None:
     report.add(
         Row(f"vectors, {name}: recall@10 of exact (float32)", f"{_recall(found['signs'], exact, 10):.3f}", beside)
     )
-    deep = _recall(found["signs"], found["all"], knn.DEPTH)
-    report.add(Row(f"vectors, {name}: recall@{knn.DEPTH} of the int8 scan", f"{deep:.3f}"))
+    deep = _recall(found["signs"], found["all"], knn.DEPTH_OF_MANY)
+    report.add(Row(f"vectors, {name}: recall@{knn.DEPTH_OF_MANY} of the int8 scan", f"{deep:.3f}"))
     hit = sum(source in first[:10] for source, first in zip(sources, found["signs"], strict=True)) / questions
     report.add(Row(f"vectors, {name}: the source among the first 10", f"{hit:.3f}"))
     report.add(Row(f"vectors, {name}: making the table of signs once, cpu", f"{made:.1f} s"))

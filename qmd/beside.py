@@ -110,26 +110,28 @@ class Beside:
 
 
 class Later:
-    """A task for ``beside`` that waits until somebody says ``begin``, or asks for its outcome."""
+    """A task that ``beside`` does as soon as it is free, unless whoever wants its outcome comes first and does it."""
 
-    __slots__ = ("_beside", "_task", "_wait")
+    __slots__ = ("_own", "_taken", "_wait")
 
     def __init__(self, beside: Beside, task: Callable[[apsw.Connection], Any]) -> None:
-        self._beside = beside
-        self._task = task
-        self._wait: Callable[[], Any] | None = None
-
-    def begin(self) -> None:
-        """Have it done, once the other connection is free."""
-        if self._wait is None:
-            self._wait = self._beside.begin(self._task, queued=True)
+        self._own = False
+        self._taken = _thread.allocate_lock()
+        self._wait = beside.begin(lambda other: task(other) if self._taken.acquire(False) else None, queued=True)
 
     def outcome(self) -> Any:
-        """What it returns or raises; None where there is no thread or connection for it, or where a table is gone by
-        now that was there when the question began: the caller does it itself, in the state of then.
+        """What it returns or raises; None where the caller is to do it itself, in the state of the index that its
+        question began with.
+
+        That is so where it has not begun, where there is no thread or connection for it, and where a table is gone by
+        now that was there when the question began.
         """
-        self.begin()
+        if self._wait is None or self._own:
+            return None
+        if self._taken.acquire(False):
+            self._own = True
+            return None
         try:
-            return self._wait() if self._wait is not None else None
+            return self._wait()
         except (BrainError, apsw.SQLError):
             return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from qmd import vectors
 from qmd.schema import SPAN
-from qmd.vectors import SECTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     import apsw
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from qmd.answers import Filters
     from qmd.vectors import Space
 
-# Chunks that are looked at: enough that a document's best one is among them wherever the document matters.
+# Chunks that are looked at: enough that a document's best one is among them wherever the document matters. vec0 finds
+# the k nearest of n in time k × n: of many, half as many do (docs/retrieval.md).
 DEPTH = 200
+DEPTH_OF_MANY = 100
+# A vec0 table keeps its vectors in blocks of 1,024; those of a space with more than these are many.
+_FEW_BLOCKS = 4
 
 
 class Near:
@@ -64,6 +68,39 @@ class Look:
         self.among, self.bindings = within(space, filters) if filters.restrict(connection) else ("", [])
 
 
+class Meaning:
+    """A question's ``vector`` (int8 of length 127) in a space, and what it counts (0–1) in each collection, ``default``
+    in the others.
+
+    Words are searched first, so that others can look up meanwhile what is near: ``found`` gives it (as ``chunks``), or
+    None where it is to be looked up by whoever asks.
+    """
+
+    __slots__ = ("_found", "_vector", "default", "space", "weights")
+
+    def __init__(
+        self,
+        space: Space,
+        vector: Callable[[], bytes],
+        weights: dict[str, float],
+        default: float,
+        found: Callable[[], list[tuple[int, float]] | None] | None = None,
+    ) -> None:
+        self.space = space
+        self.weights = weights
+        self.default = default
+        self._vector = vector
+        self._found = found
+
+    def nearest(self, connection: apsw.Connection, filters: Filters, *, restricted: bool) -> Nearest:
+        """As the function of this name. Raises apsw.Error, EngineMissing where ``vec0`` is needed and missing."""
+        found = self._found() if self._found is not None else None
+        if found is None:
+            vectors.load(connection)
+            found = chunks(connection, self.space, self._vector(), filters, restricted)
+        return documents(connection, found, filters)
+
+
 def nearest(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, *, restricted: bool = True
 ) -> Nearest:
@@ -97,7 +134,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
         bindings,
     ).fetchall()
     # Of what is not among the nearest no more is known than that it is no nearer than the last of them.
-    scales = {cut: [floor, floor] for cut, _, last in rows if last == SECTION}
+    scales = {cut: [floor, floor] for cut, _, last in rows if last == vectors.SECTION}
     if scales:
         kinds: Any = connection.execute(
             f"SELECT id, kind FROM brain_chunks WHERE id IN ({','.join(str(chunk) for chunk, _ in found)})"
@@ -105,7 +142,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
         kind_of = dict(kinds)
         for chunk, cosine in reversed(found):
             if chunk // SPAN in scales and chunk in kind_of:
-                scales[chunk // SPAN][kind_of[chunk] == SECTION] = cosine
+                scales[chunk // SPAN][kind_of[chunk] == vectors.SECTION] = cosine
     nearest: dict[int, Near] = {}
     for cut, document, _ in rows:
         chunk, cosine = first[cut]
@@ -140,14 +177,23 @@ def scan(
     return list(rows)
 
 
+def depth(blocks: int) -> int:
+    """How many chunks are looked at in a space whose table has so many ``blocks``."""
+    return DEPTH if blocks <= _FEW_BLOCKS else DEPTH_OF_MANY
+
+
 def chunks(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool
 ) -> list[tuple[int, float]]:
-    """(chunk, L2 distance) of the nearest ``DEPTH``, nearest first. Raises apsw.Error; ``vec0`` must be loaded."""
+    """(chunk, L2 distance) of the nearest, ``depth`` of them, nearest first.
+
+    Raises apsw.Error; ``vec0`` must be loaded.
+    """
+    blocks: Any = connection.execute(f'SELECT count(*) FROM "{space.table}_chunks"').get
     if not restricted:
-        return _all(connection, space, vector)
+        return _all(connection, space, vector, depth(blocks))
     among, bindings = within(space, filters)
-    return scan(connection, space, vector, DEPTH, f" AND rowid IN ({among})", bindings)
+    return scan(connection, space, vector, depth(blocks), f" AND rowid IN ({among})", bindings)
 
 
 def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:
@@ -161,15 +207,15 @@ def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:
     )
 
 
-def _all(connection: apsw.Connection, space: Space, vector: bytes) -> list[tuple[int, float]]:
+def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
     """By signs where there are so many vectors that they have a table."""
     state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{space.name}",)).get
     if state is not None:
         from qmd import coarse
 
         if state == coarse.WHOLE:
-            return coarse.nearest(connection, space, vector, DEPTH)
-    return scan(connection, space, vector, DEPTH)
+            return coarse.nearest(connection, space, vector, limit)
+    return scan(connection, space, vector, limit)
 
 
 def _cosine(distance: float) -> float:

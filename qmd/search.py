@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import apsw
 
-from core.errors import BrainError
 from qmd import snippet
 from qmd.answers import COLUMNS, Explanation, Filters, Hit, Scored
 from qmd.schema import content_of
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from qmd.beside import Beside
-    from qmd.knn import Near, Nearest
-    from qmd.vectors import Space
+    from qmd.knn import Meaning, Near, Nearest
 
     class Boost(Protocol):
         """What lifts documents by their date: periods to look at, and how well a document matches (0–1)."""
@@ -38,33 +36,6 @@ _PASSAGES = 60
 _DATED = 500
 # Rows that the nominating terms may match together; the rarest terms come first, and one is always taken.
 _ROW_BUDGET = 12_000
-
-
-class Meaning:
-    """A question's vector in a space, and what it counts (0–1) in each collection, ``default`` in the others.
-
-    ``vector`` gives it: words are searched first, so that another process can encode the question meanwhile. So may
-    others look up the ``chunks`` (as ``qmd.knn.chunks`` does); where nobody does, or gives None, it is done here. What
-    of that waits for a word is told to ``begin`` once the other connection has its share of the words.
-    """
-
-    __slots__ = ("begin", "chunks", "default", "space", "vector", "weights")
-
-    def __init__(
-        self,
-        space: Space,
-        vector: Callable[[], bytes],
-        weights: dict[str, float],
-        default: float,
-        chunks: Callable[[], list[tuple[int, float]] | None] | None = None,
-        begin: Callable[[], None] | None = None,
-    ) -> None:
-        self.space = space
-        self.vector = vector
-        self.weights = weights
-        self.default = default
-        self.chunks = chunks
-        self.begin = begin
 
 
 class Searcher:
@@ -160,7 +131,6 @@ class _Search:
         self._frequencies: list[float] = []
         self._connection = searcher.connection
         self._beside = searcher.beside
-        self._begin_near: Callable[[], None] | None = None
         self._analyzer = searcher.analyzer
         self._positions = searcher.rows
         self._function = searcher.function
@@ -178,8 +148,6 @@ class _Search:
         self._terms = self._analyzer.analyze(question, drop)
         if drop and self._terms.only_stop_words:
             self._terms = self._analyzer.analyze(question)  # the date was all there is to look for: its words, then
-        if meaning is not None:
-            self._begin_near = meaning.begin
         self._score(self._dated(boost) if boost is not None else set())
         top = max((candidate.lexical for candidate in self._scored.values()), default=0.0)
         self.share = top / self._ceiling
@@ -192,17 +160,12 @@ class _Search:
 
     def _near(self, meaning: Meaning) -> None:
         """The documents whose chunks are nearest; they take part whether or not a word of theirs matches."""
-        from qmd import knn, vectors
-
-        chunks = meaning.chunks() if meaning.chunks is not None else None
-        if chunks is None:
-            vectors.load(self._connection)
-            restricted = bool(self._only_documents)
-            chunks = knn.chunks(self._connection, meaning.space, meaning.vector(), self._filters, restricted)
-        self._nearest = knn.documents(self._connection, chunks, self._filters)
-        if self._nearest.documents:
-            self.cosine = self._nearest.best
-        for document in self._nearest.documents:
+        self._nearest = nearest = meaning.nearest(
+            self._connection, self._filters, restricted=bool(self._only_documents)
+        )
+        if nearest.documents:
+            self.cosine = nearest.best
+        for document in nearest.documents:
             self._scored.setdefault(document, Scored())
 
     def _fuse(self, meaning: Meaning, top: float) -> None:
@@ -347,8 +310,6 @@ class _Search:
         nominating, match = self._expressions(terms, known, live)
         skip = match[1]
         found = self._begin("documents_fts", nominating, max(_DOCUMENTS, self._limit), self._only_documents)
-        if self._begin_near is not None:
-            self._begin_near()
         passages = self._nominate("brain_passages", nominating, max(_PASSAGES, 2 * self._limit), self._only_passages)
         documents: set[int] = set()
         if dated:
@@ -440,24 +401,21 @@ class _Search:
         return _best(self._connection, table, match, depth, only, self._bindings if only and bound else ())
 
     def _begin(self, table: str, match: str, depth: int, only: str) -> Callable[[], set[int]]:
-        """The same, by the other connection where that is free; what is returned gives the rows."""
+        """The same, by the other connection where that is free in time; what is returned gives the rows."""
         bindings = self._bindings if only else ()
 
-        def here() -> set[int]:
-            return _best(self._connection, table, match, depth, only, bindings)
+        def best(connection: apsw.Connection) -> set[int]:
+            return _best(connection, table, match, depth, only, bindings)
 
-        begun = None
+        later = None
         if self._beside is not None:
-            begun = self._beside.begin(lambda connection: _best(connection, table, match, depth, only, bindings))
-        if begun is None:
-            return here
-        there = begun
+            from qmd.beside import Later
+
+            later = Later(self._beside, best)
 
         def found() -> set[int]:
-            try:
-                return there()
-            except BrainError:  # the index cannot be opened once more: no descriptor is left, say
-                return here()
+            there: set[int] | None = later.outcome() if later is not None else None
+            return best(self._connection) if there is None else there
 
         return found
 

@@ -6,17 +6,14 @@ This module is the interactive clock's: it imports nothing that a plain question
 from __future__ import annotations
 
 import time
-from os.path import join
 
 import apsw
 
-from core import clock, redaction
+from core import clock
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
-from qmd import search, store
-from qmd.answers import Filters, Hit
-from qmd.scoring import evidence
-from runtime import age, freshness, representations
-from runtime.hits import docid, resume, uri
+from qmd import store
+from qmd.answers import Filters
+from runtime import freshness
 from runtime.plan import Plan
 from runtime.query import validate
 from runtime.request import DEFAULT_LIMIT as DEFAULT_LIMIT
@@ -29,9 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from core.config import Collection, Config
+    from core.config import Config
     from core.home import Home
     from qmd.beside import Beside
+    from qmd.search import Searcher
     from qmd.static_query import Encoder
     from runtime.meaning import Semantics
     from runtime.reranking import Reranking
@@ -79,11 +77,11 @@ class Asker:
         self._config = config
         self._freshness: freshness.Freshness | None = None
         self._reranking: Reranking | None = None
+        self._searcher: Searcher | None = None
         self._connection: apsw.Connection
 
     def __enter__(self) -> Asker:
         self._connection = store.open_index(self._home.index, busy_ms=self._busy_ms(self._timeout_s))
-        self._searcher = search.Searcher(self._connection)
         if self._staying:
             self._look_twice()
         return self
@@ -129,13 +127,20 @@ class Asker:
                 if self._beside is not None:
                     self._beside.deadline = deadline
                 plan.choose(bool(fresh.embedded), fresh.space)
+                # The other connection may be at work by now: what the rest of the answer needs is imported meanwhile.
+                searcher = self._open_searcher()
+                from core import telemetry  # noqa: F401
+                from core.redaction import hint  # noqa: F401
+                from runtime import representations
+                from runtime.envelope import entry
+
                 most = representations.reach(self._connection, self._config, filters.collections, request.limit)
-                hits = plan.run(self._searcher, most if reranking is None else max(reranking.width, most))
+                hits = plan.run(searcher, most if reranking is None else max(reranking.width, most))
                 synthetic = plan.mode != "time" and any(hit.fields.get("synthetic") is True for hit in hits)
                 if synthetic:
                     from runtime.synthetic import CANDIDATES
 
-                    hits = plan.run(self._searcher, CANDIDATES + most)
+                    hits = plan.run(searcher, CANDIDATES + most)
                 if reranking is not None:
                     hits, reranked = reranking.apply(question, hits, deadline.left())
                 if synthetic:
@@ -161,9 +166,9 @@ class Asker:
             if unread.anything(self._home, self._config, self._connection):
                 raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
         reason = plan.reason(hits)
-        strength = self._evidence(plan, fresh)
+        strength = self._evidence(plan, fresh, searcher)
         least = DEFAULT_MIN_SCORE if request.min_score is None else request.min_score
-        if hits and strength is not None and strength < least and self._may_abstain(plan, request):
+        if hits and strength is not None and strength < least and self._may_abstain(plan, request, searcher):
             reason += f"; nothing relevant: what matches is worth {strength:.2f}, less than {least:.2f} (--min-score)"
             hits = []
         if reranked is not None:
@@ -184,15 +189,26 @@ class Asker:
             envelope["rerank"] = reranked
         if not hits:
             envelope["error"] = "no_results"
-        envelope["hits"] = [self._hit(rank, hit, now, request.explain, twins) for rank, hit in enumerate(hits, 1)]
+        envelope["hits"] = [
+            entry(rank, hit, self._config, now, twin=twins.get(hit.document_id), explain=request.explain)
+            for rank, hit in enumerate(hits, 1)
+        ]
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
 
     def _look_twice(self) -> None:
         from qmd.beside import Beside
 
-        self._beside = self._searcher.beside = Beside(self._home.index)
+        self._beside = Beside(self._home.index)
         self._beside.deadline = self._deadline
+
+    def _open_searcher(self) -> Searcher:
+        if self._searcher is None:
+            from qmd.search import Searcher
+
+            self._searcher = Searcher(self._connection)
+        self._searcher.beside = self._beside
+        return self._searcher
 
     def _open_semantics(self) -> Semantics | str:
         """What to ask by meaning with, or why there is nothing. Raises apsw.Error."""
@@ -222,17 +238,19 @@ class Asker:
                 return None, absent(error.message)
         return self._reranking, None
 
-    def _evidence(self, plan: Plan, fresh: freshness.Freshness) -> float | None:
+    @staticmethod
+    def _evidence(plan: Plan, fresh: freshness.Freshness, found: Searcher) -> float | None:
         if not plan.judged:
             return None
-        found = self._searcher
+        from qmd.scoring import evidence
+
         return evidence(found.share, found.passages, found.cosine, plan.level, whole=fresh.embedded >= fresh.documents)
 
-    def _may_abstain(self, plan: Plan, request: Request) -> bool:
+    @staticmethod
+    def _may_abstain(plan: Plan, request: Request, found: Searcher) -> bool:
         """Whether weak evidence is none: not that of words in a handful of passages, unless a score is given."""
         if request.min_score is not None:
             return True
-        found = self._searcher
         return not plan.exact and (found.cosine is not None or found.passages >= _FEW_PASSAGES)
 
     @staticmethod
@@ -251,44 +269,6 @@ class Asker:
         if request.project:
             fields.append(("project", "GLOB", project_glob(request.project)))
         return Filters(names, since=request.since, until=request.until, fields=tuple(fields))
-
-    def _hit(self, rank: int, hit: Hit, now: int, explain: bool, twins: dict[int, Hit] | None = None) -> dict[str, Any]:
-        days, label = age.label(hit.date, now)
-        folder: Collection | None = self._config.collections.get(hit.collection)
-        result: dict[str, Any] = {
-            "rank": rank,
-            "score": round(hit.score, 4),
-            "docid": docid(hit.hash),
-            "uri": uri(hit.collection, hit.path),
-            "path": join(folder.path, hit.path) if folder else None,
-            "collection": hit.collection,
-            "source": hit.field("source"),
-            "type": hit.field("type"),
-            "title": redaction.shown(hit.title),
-            "line": hit.line,
-            "snippet": redaction.shown(hit.snippet),
-            "date": clock.iso(hit.date),
-            "age_days": days,
-            "age": label,
-            "stale": age.stale(days),
-            "trust": folder.trust if folder else "note",
-            "project": hit.field("project"),
-            "resume": resume(hit.fields),
-        }
-        by = hit.field("superseded_by")
-        if by:
-            result["superseded_by"] = by
-        warning = "; ".join(filter(None, (by and f"superseded by {by}", age.warning(days))))
-        if warning:
-            result["warning"] = warning
-        if not hit.dated:
-            result["date_source"] = "mtime"
-        twin = twins.get(hit.document_id) if twins else None
-        if twin is not None:
-            result["representations"] = [representations.place(each, self._config) for each in (hit, twin)]
-        if explain:
-            result["explain"] = hit.parts
-        return result
 
 
 def batch(asker: Asker, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from qmd.answers import Hit
 from qmd.terms import STOP
 from runtime import freshness
 from runtime.ask import Asker
+from runtime.envelope import entry
 from runtime.hits import SCHEME
 from runtime.plan import date_boost
 from runtime.query import validate
@@ -210,7 +211,7 @@ class ForeignAsker(Asker):
         hit = Hit(row or _blank(answer), answer.score, {})
         hit.line = answer.line
         hit.snippet = answer.snippet
-        result = self._hit(rank, hit, now, explain=False)
+        result = entry(rank, hit, self._config, now)
         if answer.docid:
             result["docid"] = answer.docid
         if not known:

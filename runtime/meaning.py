@@ -8,7 +8,6 @@ from __future__ import annotations
 from core.config import embedder
 from core.errors import BrainError, EngineMissing
 from qmd import blend, knn, static_query, vectors
-from qmd.search import Meaning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from qmd.answers import Filters
     from qmd.beside import Beside
+    from qmd.knn import Meaning
     from qmd.static_query import Encoder
     from qmd.vectors import Space
 
@@ -62,18 +62,18 @@ class Semantics:
         begun = self.encoder.begin(question, look)
         if begun is None:
             return None
-        chunks: Callable[[], list[tuple[int, float]] | None] = begun.chunks
-        begin = None
+        found: Callable[[], list[tuple[int, float]] | None] = begun.chunks
         if self._beside is not None:
             from qmd.beside import Later
 
             vector, restricted = begun.vector(), bool(look.among)
             later = Later(self._beside, lambda other: knn.chunks(other, self.space, vector, filters, restricted))
-            chunks, begin = later.outcome, later.begin
+            found = later.outcome
         if not factor:
-            return Meaning(self.space, begun.vector, {}, 1.0, chunks, begin)
+            return knn.Meaning(self.space, begun.vector, {}, 1.0, found)
         weights = {name: weight * factor for name, weight in self.weights.items()}
-        return Meaning(self.space, begun.vector, weights, blend.weight(0.0, self.encoder.kind) * factor, chunks, begin)
+        default = blend.weight(0.0, self.encoder.kind) * factor
+        return knn.Meaning(self.space, begun.vector, weights, default, found)
 
 
 def open_space(

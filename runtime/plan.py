@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.answers import Filters, Hit
-    from qmd.search import Meaning, Searcher
+    from qmd.knn import Meaning
+    from qmd.search import Searcher
     from runtime.ask import Request
     from runtime.meaning import Semantics
 

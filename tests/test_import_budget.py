@@ -48,6 +48,7 @@ OURS = {
     "runtime.age",
     "runtime.ask",
     "runtime.dates",
+    "runtime.envelope",
     "runtime.freshness",
     "runtime.days",
     "runtime.hits",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qmd import coarse, store
-from qmd.knn import DEPTH
+from qmd.knn import depth
 
 if TYPE_CHECKING:
     import apsw
@@ -119,9 +119,10 @@ class Matrix:
         ids = self._ids
         if allowed is not None:
             distances, ids = distances[allowed], ids[allowed]
-        if len(ids) > DEPTH:
-            last = np.partition(distances, DEPTH - 1)[DEPTH - 1]
+        limit = depth(len(self._blocks))
+        if len(ids) > limit:
+            last = np.partition(distances, limit - 1)[limit - 1]
             near = np.flatnonzero(distances <= last)
             distances, ids = distances[near], ids[near]
-        order = np.argsort(distances, kind="stable")[:DEPTH]
+        order = np.argsort(distances, kind="stable")[:limit]
         return list(zip(ids[order].tolist(), np.sqrt(distances[order]).tolist(), strict=True))

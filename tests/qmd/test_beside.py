@@ -52,26 +52,47 @@ def test_a_second_task_at_the_same_time_is_for_the_caller(path: str) -> None:
     beside.close()
 
 
-def test_a_task_for_later_waits_until_it_is_begun_and_then_for_the_one_before_it(path: str) -> None:
+def test_a_task_for_later_is_done_after_the_one_before_it(path: str) -> None:
     beside = Beside(path)
     done: list[str] = []
-    go = threading.Event()
+    go, begun = threading.Event(), threading.Event()
 
-    def task(name: str) -> int:
-        go.wait(20)
+    def task(name: str, wait: bool = False) -> int:
+        if wait:
+            go.wait(20)
         done.append(name)
         return len(done)
 
-    later = Later(beside, lambda _: task("later"))
-    first = beside.begin(lambda _: task("first"))
+    def second(_: apsw.Connection) -> int:
+        begun.set()
+        return task("later")
+
+    first = beside.begin(lambda _: task("first", wait=True))
     assert first is not None
-    later.begin()
+    later = Later(beside, second)
     go.set()
+    assert begun.wait(20)
     assert later.outcome() == later.outcome() == 2
     assert done == ["first", "later"]
-    asked = Later(beside, lambda other: other.execute("SELECT count(*) FROM documents").get)
-    assert asked.outcome() == 40
     beside.close()
+
+
+def test_a_task_that_has_not_begun_is_left_to_whoever_wants_its_outcome_and_not_done_twice(path: str) -> None:
+    beside = Beside(path)
+    go = threading.Event()
+    done: list[str] = []
+    first = beside.begin(lambda _: go.wait(20))
+    assert first is not None
+    later = Later(beside, lambda _: done.append("beside"))
+    assert later.outcome() is None
+    go.set()
+    assert first()
+    last = beside.begin(lambda _: "after what was queued", queued=True)
+    assert last is not None
+    assert last() == "after what was queued"
+    assert later.outcome() is None
+    beside.close()
+    assert done == []
 
 
 def test_what_goes_wrong_is_raised_where_the_outcome_is_waited_for(path: str, tmp_path: Path) -> None:
@@ -125,13 +146,13 @@ def test_the_end_waits_for_nothing_that_cannot_be_interrupted_and_lets_nothing_q
     first = beside.begin(slow)
     assert first is not None
     assert started.wait(20)
-    later = Later(beside, lambda _: "done")
-    later.begin()
+    later = beside.begin(lambda _: "done", queued=True)
+    assert later is not None
     beside.close()
     go.set()
     assert first()
     with pytest.raises(apsw.InterruptError):
-        later.outcome()
+        later()
     after = beside.begin(lambda _: "done", queued=True)
     assert after is not None
     with pytest.raises(apsw.InterruptError):

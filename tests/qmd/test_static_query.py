@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from qmd import blend, knn, static_fit, static_prior, static_query, texture, vectors
 from qmd.answers import Filters
 from qmd.embedding.provider import quantise
-from qmd.search import Meaning, Searcher
+from qmd.knn import Meaning
+from qmd.search import Searcher
 from qmd.static_query import StaticQuery
 from tests.qmd.corpus import indexed
 

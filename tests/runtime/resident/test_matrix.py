@@ -75,6 +75,14 @@ def test_what_is_near_is_found_in_the_order_of_the_table_also_among_equally_near
         assert world.agree() == knn.DEPTH
 
 
+def test_of_many_vectors_both_ways_look_at_fewer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knn, "_FEW_BLOCKS", 2)
+    assert world.agree() == knn.DEPTH_OF_MANY < knn.DEPTH
+    assert world.agree(Filters(until=1 << 40)) == knn.DEPTH_OF_MANY
+    monkeypatch.setattr(knn, "_FEW_BLOCKS", 3)
+    assert world.agree() == knn.DEPTH
+
+
 def test_a_change_of_the_index_is_seen_by_the_next_question(world: World) -> None:
     question = bytes([9] * _DIMENSIONS)
     world.agree(question=question)
