@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from qmd.embedding.embedder import Report
     from qmd.embedding.provider import Provider
+    from qmd.vectors import Space
 
 SETTING = "COMMONPLACE_EMBEDDING"
 NONE = "none"
@@ -106,13 +107,29 @@ def search(connection: apsw.Connection, question: str, limit: int, collections: 
 
     model = provider()
     try:
-        space = vectors.find(connection, model.name, model.model)
-        if space is None or space.fingerprint != model.fingerprint:
-            raise EngineMissing(f"nothing is embedded by {model.name}/{model.model} yet", "commonplace-search-update")
+        _space(connection, model)  # before a model is loaded for nothing
         (vector,) = quantise(model.embed([question], question=True))
     finally:
         model.close()
     vectors.load(connection)
+    found: dict[tuple[str, str], Near] = {}
+    with connection:  # one state of the index: vectors may be made anew while the question is encoded, and after
+        found = _nearest(connection, _space(connection, model), vector, limit, collections)
+    return list(found.values())[:limit]
+
+
+def _space(connection: apsw.Connection, model: Provider) -> Space:
+    """The vectors that the model made. Raises EngineMissing where it made none."""
+    space = vectors.find(connection, model.name, model.model)
+    if space is None or space.fingerprint != model.fingerprint:
+        raise EngineMissing(f"nothing is embedded by {model.name}/{model.model} yet", "commonplace-search-update")
+    return space
+
+
+def _nearest(
+    connection: apsw.Connection, space: Space, vector: bytes, limit: int, collections: Sequence[str]
+) -> dict[tuple[str, str], Near]:
+    """(collection, path) → the file, of as many as there are, up to a few more than ``limit``, the nearest first."""
     marks = ", ".join("?" * len(collections))
     rows: Any = connection.execute(
         f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?'
@@ -126,7 +143,7 @@ def search(connection: apsw.Connection, question: str, limit: int, collections: 
             found.setdefault((row[0], row[1]), Near(row, 1.0 - distance * distance / (2 * _SQUARED)))
         if len(found) >= limit:
             break
-    return list(found.values())[:limit]
+    return found
 
 
 def _files(connection: apsw.Connection, chunk: int, collections: Sequence[str]) -> list[Any]:
