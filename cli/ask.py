@@ -97,15 +97,20 @@ def run(args: Args, context: Context) -> int:
         _refresh(args, context, settings)
     if args.batch is not None:
         return _batch(args, context, settings, request, engine)
-    serve = serving(request, settings.section("ask")) if engine == _BUILTIN else "off"
+    share = serving(request, settings.section("ask")) if engine == _BUILTIN else ""
     envelope = None
-    if serve != "off" and os.path.exists(context.home.socket()):
-        from runtime.resident import client
-
+    if share and os.path.exists(context.home.socket()):
         started = time.monotonic()
         timeout = request.timeout_s or float(settings.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
-        envelope = client.ask(context.home, question, request, timeout)
-        context.fields["warm"] = envelope is not None
+        if share == "encode":
+            from runtime.resident import served
+
+            envelope, context.fields["warm"] = served.ask(context.home, settings, question, request, timeout)
+        else:
+            from runtime.resident import client
+
+            envelope = client.ask(context.home, question, request, timeout)
+            context.fields["warm"] = envelope is not None
         if envelope is None:
             request.timeout_s = max(0.001, timeout - (time.monotonic() - started))
     if envelope is None:
@@ -118,7 +123,7 @@ def run(args: Args, context: Context) -> int:
         from cli.ask_output import render
 
         render(envelope, context)
-    if serve == "on-demand" and not context.fields.get("warm"):
+    if share and settings.section("ask").get("serve") == "on-demand" and not context.fields.get("warm"):
         from runtime.resident.control import on_demand
 
         context.fields["started"] = on_demand(context.home, context.environ)

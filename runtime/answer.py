@@ -39,21 +39,29 @@ def answer(
 
         with ForeignAsker(home, config, engine, environ, timeout) as foreign:
             return foreign.ask(question, request), False
-    serve = serving(request, section)
+    share = serving(request, section)
     started = time.monotonic()
-    if serve != "off" and os.path.exists(home.socket()):
+    is_there = bool(share) and os.path.exists(home.socket())
+    if is_there and share == "answer":
         from runtime.resident import client
 
         warm = client.ask(home, question, request, timeout)
         if warm is not None:
             return warm, True
-    from runtime.ask import Asker
-
     left = max(0.001, timeout - (time.monotonic() - started))
-    request.timeout_s = left
-    with Asker(home, config, left) as asker:
-        envelope = asker.ask(question, request)
-    if serve == "on-demand":
+    if is_there and share == "encode":
+        from runtime.resident import served
+
+        envelope, encoded = served.ask(home, config, question, request, left)
+        if encoded:
+            return envelope, True
+    else:
+        from runtime.ask import Asker
+
+        request.timeout_s = left
+        with Asker(home, config, left) as asker:
+            envelope = asker.ask(question, request)
+    if section.get("serve") == "on-demand":
         from runtime.resident.control import on_demand
 
         on_demand(home, environ)

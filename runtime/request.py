@@ -47,11 +47,13 @@ def reranks(request: Request, section: dict[str, Any]) -> bool:
 
 
 def serving(request: Request, section: dict[str, Any]) -> str:
-    """What the section ``ask`` says of the resident process: "off" where it is not to be asked.
+    """What is asked of a resident process: ``answer``, or only to ``encode`` (``runtime.resident.served`` says why).
 
-    A model that reranks is in no resident process, and an endpoint is asked by whoever has its key.
+    "" where the section ``ask`` says that it is not to be asked at all.
     """
-    return "off" if reranks(request, section) else str(section.get("serve") or "")
+    if section.get("serve") == "off":
+        return ""
+    return "encode" if reranks(request, section) else "answer"
 
 
 def project_glob(pattern: str) -> str:

@@ -72,7 +72,7 @@ class Asking:
 
     @property
     def operations(self) -> Mapping[str, Operation]:
-        return {"ask": self._ask}
+        return {"ask": self._ask, "encode": self._encode}
 
     def start(self) -> None:
         """Have the model loaded before it is asked for, where somebody is about to ask (``warm``)."""
@@ -124,6 +124,17 @@ class Asking:
                 return envelope
         opened.close()
         return envelope
+
+    def _encode(self, message: dict[str, Any]) -> dict[str, Any]:
+        """What the model in memory makes of ``text``, and without one what it is. Raises EngineMissing, Refused."""
+        for_the_same(self._me, message)
+        encoder = self._model.encoder(load(self._home).section("embedding"))
+        if encoder is None:
+            raise EngineMissing("no model is in memory yet")
+        found: dict[str, Any] = {"schema": 1, "ok": True, "fingerprint": encoder.fingerprint, "level": encoder.level}
+        if "text" in message:
+            found["vector"] = encoder.begin(str(message["text"])).vector().hex()
+        return found
 
     def _open(self) -> _Open:
         config = load(self._home)

@@ -276,7 +276,7 @@ def test_each_question_of_a_batch_is_reranked(shelf: Shelf, endpoint: Endpoint) 
     assert [each.get("rerank", {}).get("applied") for each in found] == [True, True, None]
 
 
-def test_no_resident_process_is_asked_where_a_model_reranks(
+def test_no_resident_process_answers_where_a_model_reranks(
     shelf: Shelf, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from runtime.resident import client

@@ -51,8 +51,9 @@ class Running:
     The process is the tests' own, and what it takes depends on which of them ran before: it may take what it likes.
     """
 
-    def __init__(self, home: Home) -> None:
-        roles: list[Role] = [NoModel({}, 0, 1.0), Asking(home, NoModel({}, 0, 1.0))]
+    def __init__(self, home: Home, model: Model | None = None) -> None:
+        model = model or NoModel({}, 0, 1.0)
+        roles: list[Role] = [model, Asking(home, model)]
         self.server = Server(home, roles, memory_bytes=sys.maxsize)
         self.why = ""
         self.thread = threading.Thread(target=self._run)

@@ -1,0 +1,108 @@
+"""A question that is to be reranked, where a resident process is there: its model encodes, this process does the rest.
+
+No resident process holds a reranker. An endpoint is asked by whoever has its key, and with the patience of whoever
+waits for the answer; a cross-encoder needs more memory than that process may take. So what is reranked is what a warm
+answer would have been chosen from, and it is reranked as without a resident process.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from core.errors import EngineMissing
+from runtime.ask import Asker
+from runtime.resident import client
+
+if TYPE_CHECKING:
+    from core.config import Config
+    from core.home import Home
+    from qmd.knn import Look
+    from runtime.request import Request
+
+# A question is encoded in a few ms; what takes longer is not worth waiting for.
+_PATIENCE_S = 1.0
+_SHARE = 0.1
+
+
+class Encoded:
+    """A question's vector; the nearest are for the asker to look up."""
+
+    __slots__ = ("_vector",)
+
+    def __init__(self, vector: bytes) -> None:
+        self._vector = vector
+
+    def vector(self) -> bytes:
+        """The vector, int8 of length 127."""
+        return self._vector
+
+    def chunks(self) -> None:
+        """Nothing is looked up."""
+
+
+class Encoder:
+    """The resident process's model (``qmd.static_query.Encoder``)."""
+
+    __slots__ = ("_home", "_patience_s", "encoded", "fingerprint", "kind", "level")
+
+    def __init__(self, home: Home, fingerprint: str, level: float | None, patience_s: float) -> None:
+        self._home = home
+        self._patience_s = patience_s
+        self.encoded = 0
+        self.kind = "model"
+        self.fingerprint = fingerprint
+        self.level = level
+
+    def begin(self, question: str, look: Look | None = None) -> Encoded:
+        """The question's vector. Raises EngineMissing where the process does not give it."""
+        found = _call(self._home, self._patience_s, text=question)
+        vector = found.get("vector")
+        if found.get("fingerprint") != self.fingerprint or not isinstance(vector, str):
+            raise EngineMissing("the model of the resident process is another one now")
+        if look is not None and len(vector) != 2 * look.space.dimensions:
+            raise EngineMissing("the resident process gives a vector of another length than are kept")
+        try:
+            given = Encoded(bytes.fromhex(vector))
+        except ValueError:
+            raise EngineMissing("the resident process gives no vector") from None
+        self.encoded += 1
+        return given
+
+
+def encoder(home: Home, patience_s: float) -> Encoder | None:
+    """The model of the process that is there; None where it has none in memory, or is none that answers for us."""
+    try:
+        found = _call(home, patience_s)
+    except EngineMissing:
+        return None
+    fingerprint, level = found.get("fingerprint"), found.get("level")
+    if not isinstance(fingerprint, str) or not isinstance(level, float | None):
+        return None
+    return Encoder(home, fingerprint, level, patience_s)
+
+
+def ask(home: Home, config: Config, question: str, request: Request, timeout_s: float) -> tuple[dict[str, Any], bool]:
+    """(the envelope, whether the resident process encoded the question), within ``timeout_s``. Raises as ``Asker.ask``.
+
+    Whatever is wrong with that process, the question is answered without it.
+    """
+    until = time.monotonic() + timeout_s
+    model = encoder(home, min(_PATIENCE_S, timeout_s * _SHARE))
+    request.timeout_s = left = max(0.001, until - time.monotonic())
+    with Asker(home, config, left, model) as asker:
+        try:
+            return asker.ask(question, request), model is not None and model.encoded > 0
+        except EngineMissing:
+            if model is None:
+                raise
+        asker.refresh(None)  # the model went in the middle of it
+        request.timeout_s = max(0.001, until - time.monotonic())
+        return asker.ask(question, request), False
+
+
+def _call(home: Home, patience_s: float, **given: str) -> dict[str, Any]:
+    found = client.call(home, {"op": "encode", **given}, patience_s)
+    if found is None or found.get("ok") is not True:
+        raise EngineMissing("the resident process does not answer")
+    return found

@@ -1,0 +1,170 @@
+"""What is to be reranked, where a resident process is there: its model encodes, an endpoint on loopback reranks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import EngineMissing
+from core.home import Home, make_private
+from qmd.embedding.provider import quantise
+from qmd.knn import Look
+from runtime.answer import answer
+from runtime.request import Request
+from runtime.resident import client, served
+from runtime.resident.encoder import Encoded, Encoder, Model
+from tests.conftest import Brain
+from tests.qmd.embedding.endpoint import Endpoint
+from tests.qmd.test_static_query import _WORDS
+from tests.qmd.test_static_query import Model as Words
+from tests.runtime.index_fixture import Shelf
+from tests.runtime.resident.test_serve import NoModel, Running
+from tests.runtime.test_meaning import embed
+from tests.runtime.test_reranking import configure, paths, prefers
+
+pytestmark = pytest.mark.usefixtures("direct")
+
+QUESTION = f"{_WORDS[0]} {_WORDS[1]}"
+
+
+class Ready(Model):
+    """A model that is in memory from the first question on, without a process; ``gone``: it does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__({}, 0, 1.0)
+        self.words = Words()
+        self.gone = False
+
+    def encoder(self, section: dict[str, Any]) -> Encoder:
+        return Encoder(self, {"provider": "local", "model": "all-MiniLM-L6-v2", "fingerprint": "print"})
+
+    def encode(self, text: str, timeout_s: float, look: Look | None = None) -> Encoded:
+        if self.gone:
+            raise EngineMissing("the model has ended")
+        self.encoded += 1
+        return Encoded(quantise(self.words.embed([text]))[0], None)
+
+
+@pytest.fixture
+def shelf(home: Home, endpoint: Endpoint) -> Shelf:
+    """Sixty documents with vectors, of which one is the reranker's favourite, and nothing that is sure of itself."""
+    shelf = Shelf(home)
+    make_private(os.path.dirname(home.socket()))
+    for number in range(60):
+        words = [_WORDS[(number * 5 + step * step + step * number) % len(_WORDS)] for step in range(6)]
+        shelf.put("brain", f"{number:03}.md", " ".join(words), title=f"n{number}")
+    embed(home, Words())
+    configure(shelf, rerank={"base_url": endpoint.url}, ask={"rerank": True})
+    return shelf
+
+
+@pytest.fixture
+def ready(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ready]:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    model = Ready()
+    running = Running(shelf.home, model)
+    yield model
+    running.end()
+
+
+def ask(shelf: Shelf, **given: Any) -> tuple[dict[str, Any], bool]:
+    return answer(shelf.home, shelf.config, QUESTION, Request(min_score=0.0, **given), {})
+
+
+def sent(endpoint: Endpoint) -> list[str]:
+    return [text.partition("\n")[0].removeprefix("# ") for text in endpoint.requests[-1][2]["documents"]]
+
+
+def test_what_a_warm_answer_is_chosen_from_is_reranked(shelf: Shelf, endpoint: Endpoint, ready: Ready) -> None:
+    plain, warm = ask(shelf, rerank=False, limit=20)
+    assert (warm, "rerank" in plain, endpoint.requests) == (True, False, [])
+    titles = [hit["title"] for hit in plain["hits"]]
+    assert "n17" in titles[1:]
+    endpoint.always = prefers("n17")
+    found, warm = ask(shelf)
+    assert warm
+    assert found["rerank"]["applied"] is True
+    assert sent(endpoint) == titles
+    assert found["hits"][0]["title"] == "n17"
+    assert found["route"]["reason"] == f"{plain['route']['reason']}; reranked by openai"
+    assert ready.encoded == 2
+
+
+def test_it_is_reranked_alike_without_a_resident_process(
+    shelf: Shelf, endpoint: Endpoint, brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.always = prefers("n17")
+    words = ("ask", "--json", "--min-score", "0", QUESTION)
+    cold = json.loads(brain(*words).stdout)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    running = Running(shelf.home, Ready())
+    try:
+        warm = json.loads(brain(*words).stdout)
+    finally:
+        running.end()
+    row = json.loads(Path(shelf.home.usage).read_text().splitlines()[-1])
+    assert (row["warm"], row["reranked"]) == (True, True)
+    assert cold["rerank"]["applied"] is warm["rerank"]["applied"] is True
+    assert paths(cold)[0] == paths(warm)[0] == "017.md"
+
+
+def test_a_reranker_that_is_not_there_is_told_of_all_the_same(shelf: Shelf, ready: Ready) -> None:
+    configure(shelf, ask={"rerank": True})
+    found, warm = ask(shelf)
+    assert warm
+    assert found["hits"]
+    assert found["rerank"] == {**found["rerank"], "applied": False, "reason": "no reranker is configured"}
+    with pytest.raises(EngineMissing, match="no reranker is configured"):
+        ask(shelf, rerank=True)
+
+
+def test_a_model_that_goes_in_the_middle_costs_neither_the_answer_nor_its_order(
+    shelf: Shelf, endpoint: Endpoint, ready: Ready
+) -> None:
+    ready.gone = True
+    endpoint.always = prefers("n17")
+    found, warm = ask(shelf)
+    assert (warm, found["rerank"]["applied"], paths(found)[0]) == (False, True, "017.md")
+
+
+def test_a_process_without_a_model_in_memory_leaves_it_to_the_table(
+    shelf: Shelf, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    running = Running(shelf.home, NoModel({}, 0, 1.0))
+    try:
+        found, warm = ask(shelf)
+    finally:
+        running.end()
+    assert (warm, found["rerank"]["applied"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        {},
+        {"ok": True},
+        {"ok": True, "fingerprint": 7},
+        {"ok": True, "fingerprint": "print", "level": "high"},
+        {"ok": True, "fingerprint": "print", "level": None},
+        {"ok": True, "fingerprint": "print", "level": None, "vector": "no hex of length 16 at all here!"},
+        {"ok": True, "fingerprint": "print", "level": None, "vector": "7f00"},
+        {"ok": True, "fingerprint": "other", "level": None, "vector": "7f" * 16},
+        {"ok": True, "fingerprint": "print", "level": None, "vector": 7},
+        {"ok": False, "error": "refused"},
+    ],
+)
+def test_whatever_a_foreign_process_says_the_question_is_answered_and_reranked(
+    shelf: Shelf, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, said: dict[str, Any] | None
+) -> None:
+    monkeypatch.setattr(client, "call", lambda *_: said)
+    endpoint.always = prefers("n17")
+    found, encoded = served.ask(shelf.home, shelf.config, QUESTION, Request(min_score=0.0), 30)
+    assert (encoded, found["rerank"]["applied"], paths(found)[0]) == (False, True, "017.md")
