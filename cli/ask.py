@@ -132,6 +132,8 @@ def run(args: Args, context: Context) -> int:
 
 def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
     """What answers: the engine of this program, or the qmd that ``BRAIN_QMD`` names."""
+    from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
+
     if engine == _BUILTIN:
         from runtime.ask import Asker
 

@@ -95,14 +95,14 @@ _parsed: tuple[list[str | int], dict[str, Any]] | None = None
 
 def load(home: Home) -> Config:
     """The configuration in force. Raises BadInput, naming file and line, where it is not valid."""
-    from core import jsonio  # here, so that a command's help does without SQLite
+    from core import jsonio
 
     path = locate(home)
     key = _key(path)
     cache = join(home.state, "config.cache")
     try:
         with open(cache, "rb") as stream:
-            stored = jsonio.unpack(stream.read())
+            stored = jsonio.loads(stream.read().decode())
         if isinstance(stored, dict) and stored.get("key") == key:
             return Config(path, stored["data"], home)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -119,7 +119,7 @@ def load(home: Home) -> Config:
         from core.files import write_atomic
 
         with contextlib.suppress(OSError, ValueError):  # a read-only home still answers, as does one of odd bytes
-            write_atomic(cache, jsonio.pack({"key": key, "data": data}))
+            write_atomic(cache, jsonio.dumps({"key": key, "data": data}).encode())
     return Config(path, data, home)
 
 

@@ -1,64 +1,67 @@
-"""JSON through SQLite's own encoder, which ``ask`` has loaded anyway.
+"""JSON by the code in C behind the standard library's ``json``.
 
-``json`` of the standard library imports ``re`` and ``enum``, a third of the interactive path's budget; apsw encodes
-to SQLite's JSONB in C and SQLite prints it (https://sqlite.org/jsonb.html). One function, so that every surface
-prints the same bytes for the same value.
+That package itself imports ``re`` and ``enum``, a third of the interactive path's budget, and needs them for none of
+this. One function, so that every surface prints the same bytes for the same value.
 """
 
 from __future__ import annotations
 
-import _collections_abc
-import sys
+import _json
 
-# apsw registers its types with ``collections.abc``, and importing that imports its package and ten modules more, a
-# fifth of the interpreter's own start. What is behind the name is `_collections_abc`, which is always there already.
-if "collections" in sys.modules:
-    import apsw
-else:
-    sys.modules["collections"] = sys.modules["collections.abc"] = _collections_abc
-    try:
-        import apsw
-    finally:  # whoever wants the package gets the whole of it
-        del sys.modules["collections"], sys.modules["collections.abc"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
-_printer: apsw.Connection | None = None
+# Between two tokens (https://www.rfc-editor.org/rfc/rfc8259#section-2).
+_SPACE = " \t\n\r"
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _no_value(value: object) -> NoReturn:
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+class _Reading:
+    """What ``json.decoder.JSONDecoder`` would tell the scanner; its names are the scanner's."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = staticmethod(_no_number)
+
+
+_reading: Any = _Reading
+_scan: Any = _json.make_scanner(_reading)
+# No memory of what it is inside of; no indent; keys in their order, of the types that JSON has a text for; no NaN.
+_print: Any = _json.make_encoder(None, _no_value, _json.encode_basestring, None, ":", ",", False, False, False)
 
 
 def dumps(value: object) -> str:
     """``value`` (dict, list, str, int, finite float, bool, None) as one line of JSON.
 
-    Raises UnicodeEncodeError on lone surrogates and TypeError on other types.
+    Raises UnicodeEncodeError on lone surrogates, TypeError on other types, ValueError on other floats.
     """
-    global _printer
-    if _printer is None:
-        _printer = apsw.Connection(":memory:")
-    text = _printer.execute("select json(?)", (pack(value),)).get
-    assert isinstance(text, str)
+    text = "".join(_print(value, 0))
     if text.isascii():
         return text
+    text.encode()
     # Line ends by Unicode, not by JSON: escaped, so that one value is one line to every reader.
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 
 def loads(text: str) -> object:
     """The value of one JSON text. Raises ValueError where it is none."""
-    global _printer
-    if _printer is None:
-        _printer = apsw.Connection(":memory:")
+    start = len(text) - len(text.lstrip(_SPACE))
     try:
-        return unpack(_printer.execute("select jsonb(?)", (text,)).get)
-    except (apsw.Error, TypeError) as error:
-        raise ValueError("not JSON") from error
-
-
-def pack(value: object) -> bytes:
-    """``value`` as JSONB, for caches that must load at once."""
-    return apsw.jsonb_encode(value)
-
-
-def unpack(blob: bytes) -> object:
-    """The value of a JSONB blob. Raises ValueError where it is not one."""
-    if not apsw.jsonb_detect(blob):
-        raise ValueError("not JSONB")
-    value: object = apsw.jsonb_decode(blob)
-    return value
+        value, end = _scan(text, start)
+    except (StopIteration, RecursionError):
+        raise ValueError("not JSON") from None
+    if text[end:].strip(_SPACE):
+        raise ValueError("more than JSON")
+    result: object = value
+    return result

@@ -13,7 +13,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from core import clock, config, frontmatter, jsonio
+from core import clock, config, frontmatter, jsonb
 from core.errors import BadInput, EngineMissing
 from core.files import write_atomic
 from evals.dataset import Corpus, Dataset, Question, digest, order
@@ -172,7 +172,7 @@ def _read(home: Home, progress: Callable[[int, int, str], None] | None) -> dict[
         for number, (document, title, date, ended, dated, fields, text) in enumerate(rows, 1):
             if progress is not None and number % 100 == 0:
                 progress(number, int(str(total)), "reading documents")
-            unpacked: Any = jsonio.unpack(bytes(fields)) if fields else {}
+            unpacked: Any = jsonb.unpack(bytes(fields)) if fields else {}
             for kind, said in _draw(str(title), str(text), unpacked if isinstance(unpacked, dict) else {}):
                 pools[kind].add(said, str(document))
             if dated:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from os.path import dirname, join
 
-from core import jsonio
+from core import jsonb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def write(
         "known": sorted({dirname(file.path) for file in plain}),
         "suffixes": list(suffixes),
     }
-    write_atomic(join(home.state, "pulse", source), jsonio.pack(pulse))
+    write_atomic(join(home.state, "pulse", source), jsonb.pack(pulse))
 
 
 def _seen(file: SourceFile, started_ns: int) -> tuple[int, int]:
@@ -83,7 +83,7 @@ def touch(home: Home, source: str, file: SourceFile) -> None:
         return
     others = [known for known in pulse["files"] if known[0] != file.path]
     pulse["files"] = [[file.path, file.size, file.mtime_ns], *others[: _FILES - 1]]
-    write_atomic(place, jsonio.pack(pulse), sync=False)
+    write_atomic(place, jsonb.pack(pulse), sync=False)
 
 
 def news(home: Home) -> set[str]:
@@ -126,7 +126,7 @@ def _read(path: str) -> Any:
     """A pulse, None where there is none, or one that is torn or of another version."""
     try:
         with open(path, "rb") as stream:
-            pulse = jsonio.unpack(stream.read())
+            pulse = jsonb.unpack(stream.read())
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return pulse if isinstance(pulse, dict) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.jsonio import unpack
+from core.jsonb import unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Any
 
-from core import clock, document, frontmatter, jsonio
+from core import clock, document, frontmatter, jsonb
 
 _MAX_FIELDS = 64
 _MAX_TEXT = 2000
@@ -26,7 +26,7 @@ class Facts:
 
     def packed(self) -> bytes:
         """The fields as JSONB, as ``brain_facts.fields`` stores them."""
-        return jsonio.pack(self.fields)
+        return jsonb.pack(self.fields)
 
 
 def read(text: str, mtime: int) -> Facts:

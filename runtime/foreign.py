@@ -268,10 +268,10 @@ class _Answer:
 
 
 def _blank(answer: _Answer) -> tuple[Any, ...]:
-    from core import jsonio
+    from core import jsonb
 
     digest = answer.docid.removeprefix("#")
-    return (0, answer.collection, answer.path, answer.title, digest, 0, 0, 0, jsonio.pack({}))
+    return (0, answer.collection, answer.path, answer.title, digest, 0, 0, 0, jsonb.pack({}))
 
 
 def _telling(question: str) -> str:

@@ -6,7 +6,7 @@ import os
 from os.path import isabs, join
 
 from core.errors import NO_RESULTS, BadInput, BrainError
-from core.jsonio import unpack
+from core.jsonb import unpack
 from qmd.answers import title_of
 
 TYPE_CHECKING = False

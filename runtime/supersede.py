@@ -45,7 +45,7 @@ def final(connection: apsw.Connection, fields: dict[str, Any]) -> str:
         ).fetchone()
         if row is None:
             break
-        from core.jsonio import unpack
+        from core.jsonb import unpack
 
         found = unpack(row[0])
         fields = found if isinstance(found, dict) else {}

@@ -28,6 +28,7 @@ OURS = {
     "core.config",
     "core.errors",
     "core.home",
+    "core.jsonb",
     "core.jsonio",
     "core.redaction",
     "core.redaction.hint",
@@ -58,7 +59,7 @@ OURS = {
     "runtime.request",
 }
 # What a question imports where a resident process answers it.
-WARM = {name for name in OURS if name.partition(".")[0] in ("brain", "cli", "core")} | {
+WARM = ({name for name in OURS if name.partition(".")[0] in ("brain", "cli", "core")} - {"core.jsonb"}) | {
     "_socket",
     "runtime",
     "runtime.query",
@@ -67,8 +68,8 @@ WARM = {name for name in OURS if name.partition(".")[0] in ("brain", "cli", "cor
     "runtime.resident.client",
 }
 # fcntl is the lock of the telemetry row.
-STANDARD = {"__future__", "fcntl", "gc", "math"}
-# What apsw would import besides itself, `collections` and all that imports, `core.jsonio` spares it.
+STANDARD = {"__future__", "_json", "fcntl", "gc", "math"}
+# What apsw would import besides itself, `collections` and all that imports, `core.jsonb` spares it.
 OF_APSW = {"apsw"}
 OF_RE = {
     "_collections", "_functools", "_operator", "_sre", "array", "collections", "copyreg", "enum", "functools",
@@ -132,7 +133,7 @@ def indexed(home: Home, tmp_path: Path, brain: Brain) -> Home:
 
 def test_what_apsw_is_spared_everybody_else_still_gets_whole() -> None:
     code = (
-        "import core.jsonio, collections.abc, apsw\n"
+        "import core.jsonb, collections.abc, apsw\n"
         "assert isinstance({}, collections.abc.Mapping) and collections.Counter('aa')['a'] == 2\n"
         "class Given(collections.abc.Mapping):\n"
         "    __getitem__, __iter__, __len__ = (lambda s, k: 7), (lambda s: iter('a')), (lambda s: 1)\n"
@@ -196,7 +197,7 @@ def test_a_warm_question_imports_no_engine_and_a_cold_one_no_socket(indexed: Hom
     finally:
         assert brain("serve", "--stop").returncode == 0
     assert "runtime.resident.client" in imported
-    assert imported - WARM - STANDARD - OF_APSW == set()
+    assert imported - WARM - STANDARD == set()
 
 
 def test_a_question_in_a_pipe_does_not_import_what_a_terminal_needs(indexed: Home) -> None:

@@ -8,7 +8,7 @@ from os.path import dirname
 
 import apsw
 
-from core import jsonio
+from core import jsonb
 from core.errors import BrainError, EngineMissing
 from qmd import settings as places
 from qmd.app.output import Exit, Output
@@ -126,7 +126,7 @@ class Session:
                 connection.close()
                 self._connection = connection = self._open(write=True)
             collections.sync(connection, self._config, self.settings)
-            packed = jsonio.pack({"stamp": stamp, "checked": checked, "data": portable})
+            packed = jsonb.pack({"stamp": stamp, "checked": checked, "data": portable})
             connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (_CACHE, packed))
         except EngineMissing:
             # An index that cannot be written to still answers.
@@ -139,7 +139,7 @@ class Session:
         if row is None or not isinstance(row[0], bytes):
             return None
         try:
-            stored: Any = jsonio.unpack(row[0])
+            stored: Any = jsonb.unpack(row[0])
             if stored["stamp"] != stamp:
                 return None
             # Two edits within one tick of the clock leave one stamp: not trusted until the clock has moved on.

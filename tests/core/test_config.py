@@ -138,10 +138,10 @@ def test_a_cache_with_the_right_key_and_other_content_is_made_anew(home: Home, d
     path = _write(home, "collections: {notes: }\n")
     _names(home)
     cache = Path(home.state, "config.cache")
-    stored = jsonio.unpack(cache.read_bytes())
+    stored = jsonio.loads(cache.read_text(encoding="utf-8"))
     assert isinstance(stored, dict)
     assert stored["key"][1] == str(path)
-    cache.write_bytes(jsonio.pack({"key": stored["key"], "data": data}))
+    cache.write_text(jsonio.dumps({"key": stored["key"], "data": data}), encoding="utf-8")
     assert _names(home) == ["notes"]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.document import render
-from core.jsonio import unpack
+from core.jsonb import unpack
 from qmd.facts import read
 
 MTIME = 1_700_000_000

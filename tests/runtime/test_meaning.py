@@ -247,7 +247,7 @@ def test_many_vectors_cost_a_cold_question_one_module_more(shelf: Shelf, monkeyp
     embed(shelf.home, Model())
     question = f"{_WORDS[0]} {_WORDS[1]}"
     before = of_brain("ask", "--json", question, codes=(0, 67))
-    code = "from core import jsonio; import runtime.ask; runtime.ask._MANY_EMBEDDED = 1; import brain; brain.entry()"
+    code = "from core import jsonb; import runtime.ask; runtime.ask._MANY_EMBEDDED = 1; import brain; brain.entry()"
     after = modules(code, "ask", "--json", question, codes=(0, 67))
     assert after - before - modules("os._exit(0)") == {"qmd.beside"}
 

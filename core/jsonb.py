@@ -1,0 +1,33 @@
+"""SQLite's binary form of JSON (https://sqlite.org/jsonb.html), for what an index or a cache keeps and loads at once.
+
+Whoever imports this before anything that needs apsw gets apsw without what it would import besides itself.
+"""
+
+from __future__ import annotations
+
+import _collections_abc
+import sys
+
+# apsw registers its types with ``collections.abc``, and importing that imports its package and ten modules more, a
+# fifth of the interpreter's own start. What is behind the name is `_collections_abc`, which is always there already.
+if "collections" in sys.modules:
+    import apsw
+else:
+    sys.modules["collections"] = sys.modules["collections.abc"] = _collections_abc
+    try:
+        import apsw
+    finally:  # whoever wants the package gets the whole of it
+        del sys.modules["collections"], sys.modules["collections.abc"]
+
+
+def pack(value: object) -> bytes:
+    """``value`` (dict, list, str, int, finite float, bool, None) as JSONB."""
+    return apsw.jsonb_encode(value)
+
+
+def unpack(blob: bytes) -> object:
+    """The value of a JSONB blob. Raises ValueError where it is not one."""
+    if not apsw.jsonb_detect(blob):
+        raise ValueError("not JSONB")
+    value: object = apsw.jsonb_decode(blob)
+    return value
