@@ -296,6 +296,10 @@ def _bytes(value: Any) -> bytes:
 
 def _cell(value: Any, row: Opened, *, raw: bool) -> Any:
     """A cell as it is archived."""
+    if type(value) is str:  # as most are
+        return _text(value, plain=row.plain or raw)
+    if value is None or type(value) is int:
+        return value
     if isinstance(value, Json):
         return value.archived()
     if isinstance(value, Names):
