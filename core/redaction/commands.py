@@ -26,7 +26,6 @@ PROGRAMS = (
     r"(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}(?:with\s\S{1,60}\s)?by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p"
     r"|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p|\b(?:role|user)\s[^\n;]{0,200}?\bpassword(?=\s{1,3}')"
     r"|[= ]password\((?='))\s{0,3}"
-    r"|\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--user[\s=]{1,3})[\"']?[^\s:\"']{1,80}:"
     r"|\b(?:docker login\s[^\n]{0,200}?-p|redis-cli\s[^\n]{0,200}?-a"
     r"|ldap(?:search|add|modify|delete|passwd|whoami|modrdn)\s[^\n]{0,200}?-w)\s{1,3}(?=[^\s-])"
     r"|\bhtpasswd -\w{0,4}b\w{0,4}\s{1,3}\S{1,200}\s{1,3}\S{1,80}\s{1,3}"
@@ -65,6 +64,7 @@ PROGRAMS = (
     r"|private-key\s{0,3}<\(\s{0,3}(?:echo|printf)\s{1,3}"
     r"|\bConvertTo-SecureString (?:-String\s{1,3})?(?=[\"'])|\b(?:store|key)Password\s{1,3}(?=[\"'])"
 )
+CURL = r"\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--user[\s=]{1,3})[\"']?[^\s:\"']{1,80}:\s{0,3}"
 # An argument of a call, where words are names.
 CALLS = (
     r"\b(?:set|make|hash|check|verify|change|reset|update|encrypt)_?password\((?=\\*[\"'])"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core.redaction import clean
 from core.redaction.private import across
 from core.redaction.rules import assigned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMES = ("name", "key", "Name", "Key", "ParameterKey")
 _MESSAGES = frozenset(("content", "parts"))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from core.redaction.commands import CALLS, PROGRAMS, SAID, TOLD, before, made
+from core.redaction.commands import CALLS, CURL, PROGRAMS, SAID, TOLD, before, made
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, URL
 from core.redaction.private import without_private
 from core.redaction.screen import ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
@@ -25,6 +24,7 @@ from core.redaction.values import (
     is_secret,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -179,6 +179,7 @@ class _Lines:
             if rule in rules:
                 self._text = made(pattern).sub(replaced, self._text)
         for rule, place, replaced in (
+            ("curl", CURL, self._program),
             ("program", PROGRAMS, self._program),
             ("call", CALLS, self._call),
             ("told", TOLD, self._told),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from core.redaction.providers import BEGINNINGS, PROVIDERS, WITHIN
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
@@ -46,6 +46,8 @@ def _loose(pattern: str) -> str:
     return re.sub(r"\{(\d+)(?:,\d*)?\}", lambda match: f"{{{min(int(match[1]), 16)},}}", pattern)
 
 
+# What may stand before a word, where it is not JSON's escape of that.
+_BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{4}))"
 # No token begins within a word: without that, each beginning would cost states at every place in the text.
 _BEGINNINGS = (
     *(BEGINNINGS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items() if kind not in WITHIN),
@@ -86,9 +88,7 @@ def _behind_names(rules: Iterable[str]) -> str:
 
 # Rule → what else it needs to be there.
 _OWN = {
-    "token": "|".join(
-        (*WITHIN.values(), rf"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{{4}}))(?:{'|'.join(_BEGINNINGS)})")
-    ),
+    "token": "|".join((*WITHIN.values(), rf"{_BEFORE}(?:{'|'.join(_BEGINNINGS)})")),
     "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY",
     "private": r"(?i:<\\*/?private(?:\\|\s|>))",
     "url": r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
@@ -104,7 +104,7 @@ _OWN = {
         r"|(?:(?i:[_=-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
     ),
     "flag": (
-        rf"(?i:-(?:[\w-]*_)?(?:(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-]|(?:store|key)pass\s+[^\s-]"
+        rf"(?i:{_BEFORE}-[\w-]*(?:(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-]"
         rf"|(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
         # fish, Windows, csh: `set -gx NAME VALUE`; Docker's and C's.
         r"|(?:set(?:x|env|(?:[ \t]+--?[a-z]+)+)|config(?:ure)?[ \t]set|(?-i:ENV|#[ \t]*define))[ \t]+"
@@ -128,9 +128,10 @@ _OWN = {
         r"|jdbc:oracle:|(?:sqlplus|sqlldr|impdp|expdp)\s|@(?:tcp|unix|udp)\("
         r"|:(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]|:\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@"
     ),
+    "curl": r"(?i:\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/])",
     "program": (
         r"(?i:login\s+\S+\s+password|identified (?:with \S+ )?by\s+\\*[\"']|sshpass -p"
-        r"|\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]|https? (?:-a|--auth)[ =]"
+        r"|https? (?:-a|--auth)[ =]"
         # Words so rare that what follows is left to the rule: it would cost states.
         r"|mysql[^\n]{0,80}\s-p\S|docker login|redis-cli|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
         r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*[\"']|[= ]password\(\\*'|auth ?= ?\("
@@ -163,20 +164,8 @@ _OWN = {
 }
 # Rule → what it needs to be there.
 PARTS = {rule: f"{_behind_names([rule])}|{own}" if rule in _AFTER_NAMED else own for rule, own in _OWN.items()}
-# Rule → what one of is in all that it looks for, in small letters: without, its automaton need not be made.
-_NEEDED = {
-    "key": (b"private key",),
-    "private": (b"private",),
-    "url": (b"@",),
-    "header": (b"bearer", b"basic", b"authorization"),
-    "cookie": (b"cookie", b"-b"),
-    "code": (b"code=", b"key=", b"sig=", b"auth=", b"ignature=", b"appid="),
-    "pair": (b"value", b"default", b"<string>", b"kty"),
-    "call": (b"login(", b"authenticate(", b"sign", b"auth(", b"password(", b"user(", b"connection(", b"wifi"),
-    "told": (b"token", b"secret", b"key", b"auth("),
-    "said": (b"log", b"cred", b"account", b"user", b"passw"),
-}
-_NOTHING = (b"",)
+# Rule → what is in all that it looks for, in small letters: without, its automaton need not be made.
+_NEEDED = {"key": b"private key", "private": b"private", "url": b"@", "curl": b"curl"}
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
 ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.
@@ -185,8 +174,8 @@ _ESCAPED = r"\\u00[2-7]"
 # The rules whose finds go on over lines' ends.
 OVER_LINES = ("private", "key", "pair")
 # Bytes that a long text is looked through in, and more than any rule goes on behind where it begins.
-_PIECE = 1 << 14
-_OVER = 1 << 13
+PIECE = 1 << 14
+OVER = 1 << 13
 # Bytes that a thread is worth.
 _MUCH = 1 << 20
 
@@ -197,13 +186,7 @@ def suspects(data: bytes) -> bool:
     """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
     global _match
     if _match is None:
-        import re2
-
-        # A set of one: it says whether, and not where, which is a tenth less.
-        whole = re2.Set.SearchSet(_options())
-        whole.Add("|".join((_behind_names(_AFTER_NAMED), *_OWN.values(), ESCAPE, _ESCAPED)).encode())
-        whole.Compile()
-        _match = whole.Match
+        _match = whether("|".join((_behind_names(_AFTER_NAMED), *_OWN.values(), ESCAPE, _ESCAPED)))
     return bool(_match(data))
 
 
@@ -239,12 +222,12 @@ def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool]
 
 def suspected(data: bytes, rules: Iterable[str] = PARTS) -> set[str]:
     """Those of ``rules`` that may find something in ``data``, UTF-8 text."""
-    if len(data) <= _PIECE:
+    if len(data) <= PIECE:
         return _suspected(data, rules)
     # Of a long text little is suspicious: only that is worth the states of one automaton a rule.
     found: set[str] = set()
-    for start in range(0, len(data), _PIECE):
-        found |= _suspected(data[start : start + _PIECE + _OVER], [rule for rule in rules if rule not in found])
+    for start in range(0, len(data), PIECE):
+        found |= _suspected(data[start : start + PIECE + OVER], [rule for rule in rules if rule not in found])
     return found
 
 
@@ -252,11 +235,19 @@ def _suspected(data: bytes, rules: Iterable[str]) -> set[str]:
     if not suspects(data):
         return set()  # one automaton instead of one a rule
     folded = data.lower()
-    return {
-        rule
-        for rule in rules
-        if any(map(folded.__contains__, _NEEDED.get(rule, _NOTHING))) and compiled(PARTS[rule]).search(data) is not None
-    }
+    return {rule for rule in rules if _NEEDED.get(rule, b"") in folded and whether(PARTS[rule])(data)}
+
+
+@cache
+def whether(pattern: str) -> Callable[[bytes], object]:
+    """What says whether ``pattern`` is in bytes, and not where: a set of one, whose automaton has fewer states."""
+    import re2
+
+    whole = re2.Set.SearchSet(_options())
+    whole.Add(pattern.encode())
+    whole.Compile()
+    found: Callable[[bytes], object] = whole.Match
+    return found
 
 
 @cache

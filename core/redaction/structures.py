@@ -6,12 +6,12 @@ Each is a pattern whose group ``value`` (or one of ``_VALUES``) is judged, and i
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from core.redaction.screen import NAMED, PASSWORD
 from core.redaction.values import is_basic, is_chosen, is_filler, is_secret
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -5,32 +5,30 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from core.redaction.commands import made
 from core.redaction.providers import PROVIDERS
-from core.redaction.screen import PARTS, compiled
+from core.redaction.screen import OVER, PARTS, PIECE, compiled, whether
 from core.redaction.values import entropy, is_placeholder
 
 _KINDS = {
     **PROVIDERS,
     "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
 }
-_PEM_BEGIN = re.compile(r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
-_PEM_END = re.compile(r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}")
+_PEM_BEGIN = r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}"
+_PEM_END = r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}"
 _PEM_MOST = 20_000
 _SPACE = r"(?:\\+[nrt]|[\s\"'`+|>,;→\\]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
 # The body of a key whose end is cut off: lines of base64, the headers of old formats, whatever separates lines.
-_PEM_BODY = re.compile(
+_PEM_BODY = (
     rf"{_SPACE}*(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{{0,100}}{_SPACE}+)*"
     rf"(?:[A-Za-z0-9+/=]{{16,}}{_SPACE}*)*[A-Za-z0-9+/=]{{0,80}}"
 )
-_PEM_BACK = re.compile(rf"(?:[A-Za-z0-9+/=]{{24,}}{_SPACE}+)(?:[A-Za-z0-9+/=]{{4,}}{_SPACE}+)*\Z")
-_PEM_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_PEM_BACK = rf"(?:[A-Za-z0-9+/=]{{24,}}{_SPACE}+)(?:[A-Za-z0-9+/=]{{4,}}{_SPACE}+)*\Z"
+_PEM_LINE = r"[A-Za-z0-9+/=]{16,}"
 _ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
 _BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
 _BLOB = 100
-# What is looked at around something like a token, in bytes: what shows that it stands in a blob, and all of a long one.
-_BEFORE = 256
-_AFTER = 8192
 
 
 @cache
@@ -61,16 +59,16 @@ def without_tokens(text: str, counts: dict[str, int]) -> str:
 
 def _windows(data: bytes) -> list[tuple[int, int]]:
     """(start, end) of the parts of ``data`` in which something is like a token, and what may belong to it."""
-    search = compiled(PARTS["token"]).search
+    holds = whether(PARTS["token"])
     found: list[tuple[int, int]] = []
-    at = 0
-    while (match := search(data, at)) is not None:
-        start, end = max(0, match.start() - _BEFORE), min(len(data), match.end() + _AFTER)
+    for start in range(0, len(data), PIECE):
+        end = min(len(data), start + PIECE + OVER)
+        if not holds(data[start:end]):
+            continue
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], end)
         else:
             found.append((start, end))
-        at = max(match.end(), match.start() + 1)
     return found
 
 
@@ -120,15 +118,15 @@ def without_keys(text: str, counts: dict[str, int]) -> str:
     """``text`` without private keys, also those that were cut off at either end."""
     pieces: list[str] = []
     at = 0
-    while (begin := _PEM_BEGIN.search(text, at)) is not None:
-        end = _PEM_END.search(text, begin.end(), begin.end() + _PEM_MOST)
-        again = _PEM_BEGIN.search(text, begin.end(), begin.end() + _PEM_MOST)
+    while (begin := made(_PEM_BEGIN).search(text, at)) is not None:
+        end = made(_PEM_END).search(text, begin.end(), begin.end() + _PEM_MOST)
+        again = made(_PEM_BEGIN).search(text, begin.end(), begin.end() + _PEM_MOST)
         if end is not None and (again is None or again.start() > end.start()):
             stop = end.end()
         else:
-            body = _PEM_BODY.match(text, begin.end(), begin.end() + _PEM_MOST)
+            body = made(_PEM_BODY).match(text, begin.end(), begin.end() + _PEM_MOST)
             stop = begin.end() if body is None else body.end()
-        if _PEM_LINE.search(text, begin.end(), stop) is None:
+        if made(_PEM_LINE).search(text, begin.end(), stop) is None:
             pieces.append(text[at : begin.end()])  # spoken of, not shown
             at = begin.end()
             continue
@@ -136,9 +134,9 @@ def without_keys(text: str, counts: dict[str, int]) -> str:
         counts["private-key"] = counts.get("private-key", 0) + 1
         at = stop
     rest = text[at:]
-    end = _PEM_END.search(rest)
+    end = made(_PEM_END).search(rest)
     if end is not None:
-        back = _PEM_BACK.search(rest[max(0, end.start() - _PEM_MOST) : end.start()])
+        back = made(_PEM_BACK).search(rest[max(0, end.start() - _PEM_MOST) : end.start()])
         if back is not None:
             counts["private-key"] = counts.get("private-key", 0) + 1
             rest = rest[: end.start() - len(back[0])] + "[redacted:private-key]" + rest[end.end() :]
