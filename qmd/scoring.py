@@ -27,6 +27,10 @@ _CHANCE = 0.05
 _WORDS_ALONE = 0.02
 # What a vector that is far from everything takes away at most: a model does not know each name that words find.
 _MOST_DOUBT = 0.08
+# In fewer passages none of the words is common: how rare they are in general tells then, and what is covered counts so
+# much (docs/retrieval.md).
+FEW_PASSAGES = 20
+_COVERED = 0.73
 # Matches of one passage that are looked at; a passage of the same word over and over has more.
 _SPAN_MATCHES = 64
 
@@ -74,16 +78,25 @@ def best_span(matches: Sequence[tuple[int, int]], weights: Sequence[float]) -> t
     return best
 
 
-def evidence(share: float, passages: int, cosine: float | None, level: float | None, *, whole: bool = True) -> float:
+def evidence(
+    share: float,
+    passages: int,
+    cosine: float | None,
+    level: float | None,
+    *,
+    whole: bool = True,
+    covered: float | None = None,
+) -> float:
     """How much speaks for there being an answer at all, 0–1; questions about another corpus mostly stay below 0.16.
 
     ``share`` is the best document's part of what endless matches of every term would give; in more passages more match
     by chance, in fewer less (0 where no word matches). ``cosine`` is the nearest chunk's, ``level`` what it is where
     there is no answer; None where not known. ``whole`` says that every document has its vectors: where one has not,
-    the vectors of the others are not held against what words say.
+    the vectors of the others are not held against what words say. ``covered`` is the part of the question's words, by
+    how rare they are in general, that one document has: where it is known, words alone are judged by it.
     """
     found = share - _CHANCE * log10(passages / 100) if passages else share
-    words = found + _WORDS_ALONE
+    words = found + _WORDS_ALONE if covered is None else _COVERED * covered
     if cosine is None or level is None:
         return min(1.0, max(0.0, words))
     meant = found + max(cosine - level, -_MOST_DOUBT)

@@ -12,7 +12,7 @@ import apsw
 from qmd import snippet
 from qmd.answers import COLUMNS, Explanation, Filters, Hit, Scored
 from qmd.schema import content_of
-from qmd.scoring import K1, SPANS_IN_PASSAGE, TITLE_WEIGHT, best_span, bm25, idf
+from qmd.scoring import FEW_PASSAGES, K1, SPANS_IN_PASSAGE, TITLE_WEIGHT, best_span, bm25, idf
 from qmd.terms import Analyzer, Terms
 
 TYPE_CHECKING = False
@@ -43,7 +43,8 @@ class Searcher:
 
     What does not depend on the rest is looked for by ``beside`` at the same time. Of the last search: ``share`` is what
     its best document has of what endless matches of every term would give, ``passages`` how many there are to search,
-    ``cosine`` the nearest chunk's (None where no vector took part).
+    ``cosine`` the nearest chunk's (None where no vector took part), ``covered`` what
+    ``qmd.common.covered`` gives (None where there are passages enough to tell what is rare).
     """
 
     # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
@@ -58,6 +59,7 @@ class Searcher:
         self.share = 0.0
         self.passages = 0
         self.cosine: float | None = None
+        self.covered: float | None = None
         Searcher._made += 1
         self.function = f"brain_positions_{Searcher._made}"
         connection.register_fts5_function(self.function, self._collect)
@@ -86,6 +88,7 @@ class Searcher:
         ranking = _Search(self, filters, limit)
         ranking.rank(question, boost, drop, meaning)
         self.share, self.passages, self.cosine = ranking.share, ranking.passages, ranking.cosine
+        self.covered = ranking.covered
         return ranking.hits(limit)
 
     def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
@@ -139,6 +142,7 @@ class _Search:
         self.share = 0.0
         self.passages = 0
         self.cosine: float | None = None
+        self.covered: float | None = None
         self._nearest: Nearest | None = None
         self._blend: dict[int, float] | None = None
         self._shown_by_meaning: dict[int, Near] = {}
@@ -349,6 +353,7 @@ class _Search:
         self._weights, self._frequencies = weights, frequencies
         self._ceiling = (K1 + 1) * (2 * sum(weights) + sum(narrow)) or 1.0
         scored = self._scored
+        held: dict[int, set[int]] | None = {} if total < FEW_PASSAGES else None
         for rowid, length, _, places in rows:
             matches = sorted(
                 (position, term)
@@ -368,6 +373,8 @@ class _Search:
                     candidate.best, candidate.passage, candidate.token = whole + span, rowid, token
                 candidate.passage_score = max(candidate.passage_score, whole)
                 candidate.span = max(candidate.span, span)
+                if held is not None:
+                    held.setdefault(document, set()).update(index for index, each in enumerate(counts) if each)
         for document, length, _, places in self._locate("documents_fts", match[0], documents):
             counts = [0.0] * len(terms.count)
             for term, (_, title, body) in zip(of_phrase, places[skip:], strict=True):
@@ -375,6 +382,12 @@ class _Search:
             scored.setdefault(document, Scored()).document = bm25(counts, weights, length)
             if document == self._watched:
                 self._watched_counts = counts
+            if held is not None:
+                held.setdefault(document, set()).update(index for index, each in enumerate(counts) if each)
+        if held is not None:
+            from qmd.common import covered
+
+            self.covered = covered(terms.stems, terms.term, terms.count, list(held.values()))
 
     def _frequency(self, stems: list[str]) -> int:
         """How many passages have a phrase: for several words, at most as many as have the rarest."""

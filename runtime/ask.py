@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 DEFAULT_MIN_SCORE = 0.16
 # From so many documents with vectors on, looking at each vector takes longer than opening the index once more.
 _MANY_EMBEDDED = 3_000
-# In fewer passages words alone cannot tell, as none of them is common: whatever matches is an answer.
-_FEW_PASSAGES = 20
 
 
 class Asker:
@@ -168,7 +166,9 @@ class Asker:
         reason = plan.reason(hits)
         strength = self._evidence(plan, fresh, searcher)
         least = DEFAULT_MIN_SCORE if request.min_score is None else request.min_score
-        if hits and strength is not None and strength < least and self._may_abstain(plan, request, searcher):
+        # What is looked for to the letter is an answer wherever it stands, unless a score is given.
+        weak = hits and strength is not None and strength < least
+        if weak and (request.min_score is not None or not plan.exact):
             reason += f"; nothing relevant: what matches is worth {strength:.2f}, less than {least:.2f} (--min-score)"
             hits = []
         if reranked is not None:
@@ -244,14 +244,8 @@ class Asker:
             return None
         from qmd.scoring import evidence
 
-        return evidence(found.share, found.passages, found.cosine, plan.level, whole=fresh.embedded >= fresh.documents)
-
-    @staticmethod
-    def _may_abstain(plan: Plan, request: Request, found: Searcher) -> bool:
-        """Whether weak evidence is none: not that of words in a handful of passages, unless a score is given."""
-        if request.min_score is not None:
-            return True
-        return not plan.exact and (found.cosine is not None or found.passages >= _FEW_PASSAGES)
+        whole = fresh.embedded >= fresh.documents
+        return evidence(found.share, found.passages, found.cosine, plan.level, whole=whole, covered=found.covered)
 
     @staticmethod
     def _busy_ms(timeout_s: float) -> int:

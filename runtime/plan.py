@@ -30,7 +30,7 @@ class Plan:
     """
 
     __slots__ = (
-        "_boost", "_filters", "_meaning", "_open_semantics", "_question", "_request", "_span", "_why", "exact",
+        "_boost", "_filters", "_meaning", "_open_semantics", "_question", "_request", "_span", "_why",
         "level", "mode",
     )  # fmt: skip
 
@@ -54,8 +54,6 @@ class Plan:
         self._boost: Any = None
         self._span: Any = None
         self.level: float | None = None
-        # Exact things stand in a text or do not: whatever has them is an answer.
-        self.exact = False
         self.mode = "strict" if request.strict else "lex"
         self._why = "--strict: every term must occur" if request.strict else _LEXICAL
         if request.strict:
@@ -94,7 +92,6 @@ class Plan:
 
             kind, said = route.kind(self._question)
             if kind == route.LITERAL:
-                self.exact = True
                 self._why = f"literal ({said[:40]}): its words as they stand"
                 return
             why = "conceptual"
@@ -115,6 +112,15 @@ class Plan:
         self.mode = "vec" if wanted == "vec" else "hybrid"
         how = "a fitted table of tokens" if semantics.encoder.kind == "static" else "the model"
         self._why = f"{why}; {'meaning alone' if wanted == 'vec' else _BLENDED}, the question encoded by {how}"
+
+    @property
+    def exact(self) -> bool:
+        """Whether exact things are looked for, which stand in a text or do not: whatever has them is an answer."""
+        if self.mode != "lex":
+            return False
+        from runtime import route
+
+        return route.kind(self._question)[0] == route.LITERAL
 
     @property
     def judged(self) -> bool:

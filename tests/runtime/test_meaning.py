@@ -166,17 +166,23 @@ def test_a_document_that_awaits_its_vector_is_not_hidden_by_the_others(shelf: Sh
     assert ask(shelf, question, encoder)["hits"] == [], "once it has its vector, that speaks too"
 
 
-def test_a_handful_of_passages_is_judged_only_with_the_model(home: Home) -> None:
+def test_a_handful_of_passages_is_judged_by_how_rare_words_are_in_general(home: Home) -> None:
     shelf = Shelf(home)
     for number in range(5):
-        shelf.put("brain", f"{number}.md", f"{_WORDS[number]} gearbox", title=f"n{number}")
-    question = f"unheard of volcanoes glaciers penguins {_WORDS[0]} submarines telescopes"
-    assert [hit["title"] for hit in ask(shelf, question)["hits"]] == ["n0"]
+        shelf.put("brain", f"{number}.md", f"{_WORDS[number]} gearbox; the call returns a list", title=f"n{number}")
+    for said in (f"unheard of {_WORDS[0]} submarines", f"which call returns {_WORDS[0]}", f"why {_WORDS[0]}?"):
+        assert ask(shelf, said)["hits"][0]["title"] == "n0"
+    for said in ("does the method return volcanoes, glaciers or penguins", "a list of unheard glaciers and penguins"):
+        envelope = ask(shelf, said)
+        assert envelope["hits"] == []
+        assert "nothing relevant" in route(envelope)[1]
+        assert ask(shelf, said, min_score=0.0)["hits"]
+    assert ask(shelf, '"returns a list" glaciers penguins volcanoes')["hits"]  # to the letter
     embed(home, Model(), fit=False)
     assert ask(shelf, _WORDS[0], Encoder())["hits"]
     far = Encoder()
     far.level = 2.0
-    assert ask(shelf, question, far)["hits"] == []
+    assert ask(shelf, f"unheard of {_WORDS[0]} submarines", far)["hits"] == []
 
 
 def test_an_empty_answer_names_what_still_waits(shelf: Shelf) -> None:
