@@ -21,6 +21,9 @@ DEPTH = 200
 DEPTH_OF_MANY = 100
 # A vec0 table keeps its vectors in blocks of 1,024; those of a space with more than these are many.
 _FEW_BLOCKS = 4
+# Chunks looked at for each document that is wanted, and the most that vec0 gives.
+_EACH = 2
+_MOST = 4096
 
 
 class Near:
@@ -57,26 +60,27 @@ class Nearest:
 class Look:
     """What ``chunks`` is to find, told to a process that has the vectors of ``index`` in memory.
 
-    ``among`` and ``bindings`` select those that it may find, "" all.
+    ``among`` and ``bindings`` select those that it may find, "" all; ``limit`` documents are wanted.
     """
 
-    __slots__ = ("among", "bindings", "index", "space")
+    __slots__ = ("among", "bindings", "index", "limit", "space")
 
-    def __init__(self, connection: apsw.Connection, space: Space, filters: Filters) -> None:
+    def __init__(self, connection: apsw.Connection, space: Space, filters: Filters, limit: int) -> None:
         self.index = str(connection.filename)
+        self.limit = limit
         self.space = space
         self.among, self.bindings = within(space, filters) if filters.restrict(connection) else ("", [])
 
 
 class Meaning:
     """A question's ``vector`` (int8 of length 127) in a space, and what it counts (0–1) in each collection, ``default``
-    in the others.
+    in the others; ``limit`` documents are wanted.
 
     Words are searched first, so that others can look up meanwhile what is near: ``found`` gives it (as ``chunks``), or
     None where it is to be looked up by whoever asks.
     """
 
-    __slots__ = ("_found", "_vector", "default", "space", "weights")
+    __slots__ = ("_found", "_limit", "_vector", "default", "space", "weights")
 
     def __init__(
         self,
@@ -84,9 +88,11 @@ class Meaning:
         vector: Callable[[], bytes],
         weights: dict[str, float],
         default: float,
+        limit: int,
         found: Callable[[], list[tuple[int, float]] | None] | None = None,
     ) -> None:
         self.space = space
+        self._limit = limit
         self.weights = weights
         self.default = default
         self._vector = vector
@@ -97,18 +103,19 @@ class Meaning:
         found = self._found() if self._found is not None else None
         if found is None:
             vectors.load(connection)
-            found = chunks(connection, self.space, self._vector(), filters, restricted)
+            found = chunks(connection, self.space, self._vector(), filters, restricted, self._limit)
         return documents(connection, found, filters)
 
 
 def nearest(
-    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, *, restricted: bool = True
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, limit: int, *, restricted: bool = True
 ) -> Nearest:
     """The documents nearest to ``vector`` (int8, of length 127) among those that ``filters`` let through.
 
-    ``restricted`` is False where the filters let all through. Raises apsw.Error; ``vec0`` must be loaded.
+    ``limit`` of them are wanted; ``restricted`` is False where the filters let all through. Raises apsw.Error; ``vec0``
+    must be loaded.
     """
-    return documents(connection, chunks(connection, space, vector, filters, restricted), filters)
+    return documents(connection, chunks(connection, space, vector, filters, restricted, limit), filters)
 
 
 def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], filters: Filters) -> Nearest:
@@ -177,23 +184,24 @@ def scan(
     return list(rows)
 
 
-def depth(blocks: int) -> int:
-    """How many chunks are looked at in a space whose table has so many ``blocks``."""
-    return DEPTH if blocks <= _FEW_BLOCKS else DEPTH_OF_MANY
+def depth(blocks: int, limit: int) -> int:
+    """How many chunks are looked at for ``limit`` documents in a space whose table has so many ``blocks``."""
+    return max(DEPTH if blocks <= _FEW_BLOCKS else DEPTH_OF_MANY, min(_EACH * limit, _MOST))
 
 
 def chunks(
-    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool, limit: int
 ) -> list[tuple[int, float]]:
     """(chunk, L2 distance) of the nearest, ``depth`` of them, nearest first.
 
     Raises apsw.Error; ``vec0`` must be loaded.
     """
     blocks: Any = connection.execute(f'SELECT count(*) FROM "{space.table}_chunks"').get
+    most = depth(blocks, limit)
     if not restricted:
-        return _all(connection, space, vector, depth(blocks))
+        return _all(connection, space, vector, most)
     among, bindings = within(space, filters)
-    return scan(connection, space, vector, depth(blocks), f" AND rowid IN ({among})", bindings)
+    return scan(connection, space, vector, most, f" AND rowid IN ({among})", bindings)
 
 
 def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:

@@ -53,12 +53,13 @@ class Semantics:
         space = vectors.find(self._connection, self.space.provider, self.space.model)
         return space is not None and (space.table, space.fingerprint) == (self.space.table, self.space.fingerprint)
 
-    def of(self, question: str, factor: float, filters: Filters) -> Meaning | None:
-        """What to search by, all weights times ``factor``; None where the encoder knows nothing of the question.
+    def of(self, question: str, factor: float, filters: Filters, limit: int) -> Meaning | None:
+        """What to search ``limit`` documents by, all weights times ``factor``; None where the encoder knows nothing of
+        the question.
 
         A factor of 0 stands for meaning alone. Raises apsw.Error.
         """
-        look = knn.Look(self._connection, self.space, filters)
+        look = knn.Look(self._connection, self.space, filters, limit)
         begun = self.encoder.begin(question, look)
         if begun is None:
             return None
@@ -67,13 +68,13 @@ class Semantics:
             from qmd.beside import Later
 
             vector, restricted = begun.vector(), bool(look.among)
-            later = Later(self._beside, lambda other: knn.chunks(other, self.space, vector, filters, restricted))
+            later = Later(self._beside, lambda other: knn.chunks(other, self.space, vector, filters, restricted, limit))
             found = later.outcome
         if not factor:
-            return knn.Meaning(self.space, begun.vector, {}, 1.0, found)
+            return knn.Meaning(self.space, begun.vector, {}, 1.0, limit, found)
         weights = {name: weight * factor for name, weight in self.weights.items()}
         default = blend.weight(0.0, self.encoder.kind) * factor
-        return knn.Meaning(self.space, begun.vector, weights, default, found)
+        return knn.Meaning(self.space, begun.vector, weights, default, limit, found)
 
 
 def open_space(

@@ -104,7 +104,8 @@ class Plan:
         question = self._question
         if self._span is not None:
             question = question.replace(self._span.phrase, " ", 1).strip() or question
-        self._meaning = semantics.of(question, 0.0 if wanted == "vec" else factor, self._filters)
+        weight = 0.0 if wanted == "vec" else factor
+        self._meaning = semantics.of(question, weight, self._filters, self._request.limit)
         if self._meaning is None:
             self._why = f"{_LEXICAL}; not by meaning: no word of the question is known"
             return

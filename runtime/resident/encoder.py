@@ -102,6 +102,7 @@ class Model:
                         "dimensions": look.space.dimensions,
                         "among": look.among,
                         "bindings": look.bindings,
+                        "limit": look.limit,
                     }
                 child.stdin.write(json.dumps(message).encode() + b"\n")
                 child.stdin.flush()

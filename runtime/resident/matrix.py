@@ -53,7 +53,8 @@ class Matrix:
                     return None
                 self._version = version
             allowed = self._allowed(connection, look)
-        return self._best(np.frombuffer(vector, np.int8).astype(np.float32), allowed)
+        most = depth(len(self._blocks), look["limit"])
+        return self._best(np.frombuffer(vector, np.int8).astype(np.float32), allowed, most)
 
     def close(self) -> None:
         """Give all back."""
@@ -111,7 +112,9 @@ class Matrix:
             self._kept[key] = np.isin(self._ids, np.fromiter((row for (row,) in rows), np.int64, len(rows)))
         return self._kept[key]
 
-    def _best(self, vector: NDArray[np.float32], allowed: NDArray[np.bool_] | None) -> list[tuple[int, float]]:
+    def _best(
+        self, vector: NDArray[np.float32], allowed: NDArray[np.bool_] | None, limit: int
+    ) -> list[tuple[int, float]]:
         if not self._blocks:
             return []
         products = np.concatenate([block.astype(np.float32) @ vector for block in self._blocks])
@@ -119,7 +122,6 @@ class Matrix:
         ids = self._ids
         if allowed is not None:
             distances, ids = distances[allowed], ids[allowed]
-        limit = depth(len(self._blocks))
         if len(ids) > limit:
             last = np.partition(distances, limit - 1)[limit - 1]
             near = np.flatnonzero(distances <= last)

@@ -109,7 +109,7 @@ def test_few_vectors_are_looked_at_one_by_one(tmp_path: Path) -> None:
     embed(connection, space)
     assert not coarse.keep(connection, space, least=61)
     assert not coarse.exists(connection, space)
-    assert len(knn.nearest(connection, space, rows(1, 1)[0].tobytes(), Filters(), restricted=False).documents) == 12
+    assert len(knn.nearest(connection, space, rows(1, 1)[0].tobytes(), Filters(), 10, restricted=False).documents) == 12
 
 
 def test_questions_of_everything_go_by_signs_and_restricted_ones_by_the_plain_scan(
@@ -117,14 +117,14 @@ def test_questions_of_everything_go_by_signs_and_restricted_ones_by_the_plain_sc
 ) -> None:
     connection, _, space = brain
     vector = rows(60, 1)[0].tobytes()
-    signs, plain = (knn.nearest(connection, space, vector, Filters(), restricted=only) for only in (False, True))
+    signs, plain = (knn.nearest(connection, space, vector, Filters(), 10, restricted=only) for only in (False, True))
     assert {key: near.chunk for key, near in signs.documents.items()} == {
         key: near.chunk for key, near in plain.documents.items()
     }
     assert all(near.cosine == pytest.approx(plain.documents[key].cosine) for key, near in signs.documents.items())
     connection.execute(f'DELETE FROM "{space.table}"')
-    assert knn.nearest(connection, space, vector, Filters(), restricted=False).top == pytest.approx(1, abs=0.01)
-    assert knn.nearest(connection, space, vector, Filters(), restricted=True).documents == {}
+    assert knn.nearest(connection, space, vector, Filters(), 10, restricted=False).top == pytest.approx(1, abs=0.01)
+    assert knn.nearest(connection, space, vector, Filters(), 10, restricted=True).documents == {}
 
 
 def test_what_is_embedded_later_is_found_and_what_leaves_takes_its_signs_along(
@@ -175,7 +175,7 @@ def test_a_table_that_is_not_whole_is_not_asked_and_is_gone_on_with(
     assert not coarse.keep(connection, space, least=1, late=lambda: next(late))
     assert len(chunks_of(connection, coarse.table(space))) == 6 * _CHUNKS
     vector = rows(60, 1)[-1].tobytes()
-    assert knn.nearest(connection, space, vector, Filters(), restricted=False).top == pytest.approx(1, abs=0.01)
+    assert knn.nearest(connection, space, vector, Filters(), 10, restricted=False).top == pytest.approx(1, abs=0.01)
     # Meanwhile one text leaves that is in, one that is not, and another comes.
     for name in ("0.md", "11.md"):
         Path(folder.path, name).unlink()

@@ -281,13 +281,13 @@ def test_what_is_nearest_is_found_among_what_the_filters_let_through(
     exact = model.embed([text for _, text in texts]) @ model.embed(["alra beno camu doti"])[0]
     expected = [texts[place][0] for place in np.argsort(-exact)[:5]]
     (vector,) = quantise(model.embed(["alra beno camu doti"]))
-    found = knn.nearest(connection, space, vector, Filters(), restricted=False)
+    found = knn.nearest(connection, space, vector, Filters(), 10, restricted=False)
     ranked = sorted(found.documents, key=lambda each: -found.documents[each].cosine)
     assert len(set(ranked[:5]) & set(expected)) >= 4
     assert found.documents[ranked[0]].cosine == pytest.approx(float(exact.max()), abs=0.03)
     assert found.top >= found.floor
     only = Filters(("none",))
-    assert knn.nearest(connection, space, vector, only).documents == {}
+    assert knn.nearest(connection, space, vector, only, 10).documents == {}
 
 
 def test_meaning_brings_up_what_no_word_matches(
@@ -295,7 +295,7 @@ def test_meaning_brings_up_what_no_word_matches(
 ) -> None:
     searcher = Searcher(connection)
     (vector,) = quantise(model.embed(["alra beno"]))
-    meaning = Meaning(space, lambda: vector, {}, 0.5)
+    meaning = Meaning(space, lambda: vector, {}, 0.5, 10)
     hits = searcher.search("unheardof", limit=3, filters=Filters(), meaning=meaning)
     assert len(hits) == 3
     assert searcher.share == 0.0

@@ -47,21 +47,21 @@ class World:
     def vector(self) -> bytes:
         return bytes(self.draw.choice((0, 1, 2, 255)) for _ in range(_DIMENSIONS))
 
-    def agree(self, filters: Filters | None = None, question: bytes = b"") -> int:
+    def agree(self, filters: Filters | None = None, question: bytes = b"", limit: int = 10) -> int:
         """How many both ways find; they must be the same, in the same order, at the same distances."""
         only = filters or Filters()
         vector = question or self.vector()
-        wanted = knn.chunks(self.connection, self.space, vector, only, only.restrict(self.connection))
-        found = self.matrix.nearest(look(self.connection, self.space, only), vector)
+        wanted = knn.chunks(self.connection, self.space, vector, only, only.restrict(self.connection), limit)
+        found = self.matrix.nearest(look(self.connection, self.space, only, limit), vector)
         assert found == wanted
         return len(wanted)
 
 
-def look(connection: apsw.Connection, space: Space, filters: Filters) -> dict[str, Any]:
-    it = knn.Look(connection, space, filters)
+def look(connection: apsw.Connection, space: Space, filters: Filters, limit: int = 10) -> dict[str, Any]:
+    it = knn.Look(connection, space, filters, limit)
     return {
         "index": it.index, "name": space.name, "table": space.table, "dimensions": space.dimensions,
-        "among": it.among, "bindings": it.bindings,
+        "among": it.among, "bindings": it.bindings, "limit": it.limit,
     }  # fmt: skip
 
 
@@ -79,6 +79,8 @@ def test_of_many_vectors_both_ways_look_at_fewer(world: World, monkeypatch: pyte
     monkeypatch.setattr(knn, "_FEW_BLOCKS", 2)
     assert world.agree() == knn.DEPTH_OF_MANY < knn.DEPTH
     assert world.agree(Filters(until=1 << 40)) == knn.DEPTH_OF_MANY
+    assert world.agree(limit=150) == 300
+    assert world.agree(limit=100_000) == _DOCUMENTS * _CHUNKS
     monkeypatch.setattr(knn, "_FEW_BLOCKS", 3)
     assert world.agree() == knn.DEPTH
 
@@ -155,6 +157,6 @@ def test_distances_are_exact_at_full_length() -> None:
     held = Matrix()
     held._blocks, held._ids = [vectors_], np.array([1, 2], np.int64)
     held._squares = np.square(vectors_, dtype=np.float32).sum(axis=1)
-    (same, nothing), (opposite, far) = held._best(vectors_[0].astype(np.float32), None)
+    (same, nothing), (opposite, far) = held._best(vectors_[0].astype(np.float32), None, 2)
     assert (same, nothing, opposite) == (1, 0.0, 2)
     assert far == float(np.sqrt(np.float32(384 * 254**2)))

@@ -89,10 +89,10 @@ def test_a_question_by_meaning_is_encoded_by_the_model(home: Home) -> None:
         space = vectors.find(connection, "local", "all-MiniLM-L6-v2")
         assert space is not None
         vectors.load(connection)
-        begun = ready(model).begin("a pet on the couch", knn.Look(connection, space, Filters()))
-        assert begun.chunks() == knn.chunks(connection, space, begun.vector(), Filters(), False)
+        begun = ready(model).begin("a pet on the couch", knn.Look(connection, space, Filters(), 10))
+        assert begun.chunks() == knn.chunks(connection, space, begun.vector(), Filters(), False, 10)
         assert len(begun.chunks() or []) == 3
-        elsewhere = knn.Look(connection, space, Filters())
+        elsewhere = knn.Look(connection, space, Filters(), 10)
         elsewhere.index += ".gone"
         assert ready(model).begin("a pet on the couch", elsewhere).chunks() is None
         connection.close()
