@@ -56,10 +56,12 @@ PROGRAMS = (
     r"|\b[xw]l?freerdp3?\s[^\n|;&]{0,300}?\s(?:/p:|-p\s{1,3})"
     r"|\blftp\s[^\n|;&]{0,100}?-u\s{0,3}[\"']?[^\s,\"']{1,60},"
     r"|\brabbitmqctl (?:add_user|change_password|authenticate_user)\s{1,3}\S{1,60}\s{1,3}"
+    r"|(?-i:\bPSK)\s{1,3}(?=\\*[\"'])"
     r"|\b(?:requirepass|masterauth)\s{1,3}|\bopenssl passwd (?:-\w{1,8}\s{1,3}){0,3}(?=[^\s-])"
     r"|\brclone obscure\s{1,3}|\bvault login (?:token=)?(?=[\w.-]{20,})"
     r"|\bgh secret set [^\n|;&]{0,120}?(?:-b|--body)[ =]{1,3}"
-    r"|\b(?:cqlsh|twine|skopeo|influx) [^\n|;&]{0,200}?\s(?-i:-p)\s{1,3}(?=[^\s-])"
+    r"|\b(?:cqlsh|twine|skopeo|influx|cypher-shell)"
+    r" [^\n|;&]{0,200}?\s(?-i:-p)\s{1,3}(?=[^\s-])"
     r"|\b(?:bcp|ipmitool|mosquitto_(?:pub|sub)) [^\n|;&]{0,200}?\s(?-i:-P)\s{0,3}(?=[^\s-])"
     r"|private-key\s{0,3}<\(\s{0,3}(?:echo|printf)\s{1,3}"
     r"|\bConvertTo-SecureString (?:-String\s{1,3})?(?=[\"'])|\b(?:store|key)Password\s{1,3}(?=[\"'])"
@@ -68,23 +70,33 @@ CURL = r"\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--user[\s=]{1,3})[\"']?[^\s:\"']{1,80
 # An argument of a call, where words are names.
 CALLS = (
     r"\b(?:set|make|hash|check|verify|change|reset|update|encrypt)_?password\((?=\\*[\"'])"
-    r"|\b(?:login|authenticate|sign_?in|signInWithEmailAndPassword|PlainAuth)"
+    r"|\b(?:login|authenticate|sign_?in|signInWithEmailAndPassword|PlainAuth|(?:set_?)?basic_?auth)"
     r"\((?:(?:\w{1,30}|\\*\"\\*\"),\s{0,2})?\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
-    r"|\bgetConnection\([^\n()]{1,200}?,\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
+    r"|\b(?:getConnection|new PDO)\([^\n()]{1,200}?,\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
     r"|\bwifi\w{0,10}\.(?:begin|connect|addAP)\((?:\w{1,30}|\\*[\"'][^\"'\\\n]{1,40}\\*[\"']),\s{0,2}(?=\\*[\"'])"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.)passw(?:or)?d\((?=\\*[\"'])"
+    r"|\bjwt\.(?:sign|verify|encode|decode)\([^\"'\\\n]{1,120}?,\s{0,2}(?=\\*[\"'])"
     r"|\bcreate_(?:super)?user\([^\n()]{0,160}?,\s{0,2}(?=\\*[\"'][^\"'\n]{3,100}[\"']\s{0,2}\))"
 )
 # What a token or a key is said to be.
 TOLD = (
     r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
-    r"|(?:\b(?:secret|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was):?"
+    r"|(?:\b(?:secret|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was|to):?"
     r"|\b(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s{0,1}(?:is|was|:|=|–|->))\s{1,2}"
-    r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.)(?:token|secret|api_?key|access_?token|bearer_?auth)\((?=\\*[\"']))"
+    r"|\bunseal key \d{1,2}:\s{1,3}"
+    r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.\w{0,16}|\bnew \w{0,24})"
+    r"(?:token|secret|api_?key|access_?token|bearer_?auth)\((?=\\*[\"'])"
+    r"|\b(?:(?:add-)?auth(?:token)?|wandb login)\s{1,2}(?=[\"']?[\w-]{20,200}(?![\w-]))"
+    r"|(?:client|\balgoliasearch)\(\s{0,2}"
+    r"(?:\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2})?(?=\\*[\"'][\w-]{24,200}\\*[\"']))"
 )
 # A password said in words (`prose`), or nothing but its name before it (`bare`).
 SAID = (
-    r"(?P<prose>\bpassw(?:or)?d\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?(?:is|was|to):?\s{1,2}"
-    r"|\b(?:log-?in|credentials?|creds|account|user(?:name)?)\b\s?:\s{1,2}[\w.@-]{1,60}\s{0,2}/\s{0,2}(?=\S{6}))"
-    r"|(?P<bare>\bpassw(?:or)?d\s{1,2}(?=[^\s:=]))"
+    r"(?P<prose>(?:\b|_)(?:passw(?:or)?d|pwd|passphrase)(?:'s)?\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?"
+    r"(?:(?:has been|was) (?:set|changed|reset) to|is|was|to):?\s{1,2}"
+    r"|\bpassw(?:or)?d's\s|\|\s{0,8}passw(?:or)?d\s{0,8}\|\s{0,8}(?=[^\s|]{6,60}\s{0,8}\|)"
+    r"|\b(?:log[ -]?in|credentials?|creds|account|user(?:name)?)\b\s?(?::|with|as|using|are)\s{1,2}"
+    r"[\w.@-]{1,60}(?:\s{0,2}/\s{0,2}|:)(?=\S{6}))"
+    r"|(?P<bare>(?:(?P<cue>\b(?:with|use|using|enter|type|new|temporary|temp|initial|default|and|the)\s{1,2})?"
+    r"\b(?:passw(?:or)?d|passphrase)|(?<![\w-])pw)\s{1,2}(?=[^\s:=]))"
 )

@@ -34,13 +34,14 @@ _TOKENS = _grouped(
     pnb_ xkeysib- xsmtpsib- apify_api_ sqp_ squ_ sqa_ sgp_ rpa_ access- rdme_ CLOJARS_ oy2 .webhook.office.com/
     hooks.zapier.com/ LS0tLS1CRUdJTi crsr_ fw_ ctx7sk- AQ. rnd_ tr_ signkey- xaat- xapt- mlsn. pdl_ polar_ pylf_ hca
     sktsec_ BSA st. SWMTKN- K10 oat_ oat- apikey_ apikey- pat_ pat- _live_ _prod_ zpka_ unkey_
-    nsec1
+    nsec1 ak_ ak- infura.io/ alchemy .office.com/webhook/ .office365.com/webhook/ $2a$ $2b$ $2x$ $2y$ $apr1$ $1$ $5$ $6$
+    $argon2
     """.split()
 )
 _NAMES = (
     "wachtwoord senha passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature"
     " -key _key key authorization bearer basic sessid sessionid connect.sid bw_session"
-    " pgpass rootpass adminpass userpass requirepass smtppass mailpass"
+    " bindpw pgpass rootpass adminpass userpass requirepass smtppass mailpass"
 ).split()
 _ELSE = _grouped(
     (
@@ -107,6 +108,9 @@ _ELSE = _grouped(
         "@unix(",
         "@udp(",
         "--passphrase-fd",
+        "--auth",
+        "jwt.",
+        "PSK ",
     )
 )
 _NAMED = _grouped([*_NAMES, "mot de passe", "contrase", "_auth"])
@@ -117,7 +121,10 @@ _GIVEN = _grouped(
         "ssh-keygen |freerdp|lftp|rabbitmqctl |rclone obscure|vault login|gh secret set|cqlsh |twine |skopeo |influx |"
         "bcp |ipmitool |mosquitto_|cryptsetup|kinit|ssh-add|docker secret|getconnection(|wifi|%3a%2f%2f|bearer%20|"
         "bearer+|basic%20|basic+|http -a|https -a|http --auth|https --auth|sqlplus|sqlldr|impdp|expdp|private-key|"
-        "requirepass|masterauth|openssl passwd|/private-|token(|secret(|apikey(|api_key(|bearerauth(|bearer_auth("
+        "requirepass|masterauth|openssl passwd|/private-|token(|secret(|apikey(|api_key(|bearerauth(|bearer_auth(|"
+        "client(|algoliasearch(|seed phrase|recovery phrase|mnemonic|cypher-shell|"
+        "unseal key|wandb login|"
+        "private-lines|new pdo("
     ).split("|")
 )
 _SIGNS = frozenset("!@#$%^&*+?")
@@ -125,7 +132,8 @@ _SIGNS = frozenset("!@#$%^&*+?")
 _PROGRAMS = _grouped(
     ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
 )
-_VERBS = ("is", "was", "to")
+_VERBS = ("is", "was", "to", "has been")
+_WITH = (" with ", " as ", " using ", " are ")
 _LONG = 12
 _SKIPPED = frozenset("\"'`\\])} \t")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
@@ -166,7 +174,14 @@ def _may_hold(text: str) -> bool:
         return True
     if ("-pass" in folded and "pass:" in folded) or _among(_GIVEN, folded):
         return True
-    if _is_beside(folded) or _is_login(folded) or _is_file_of_passwords(text) or _is_encoded(folded):
+    if (
+        _is_authorized(folded)
+        or _is_account(text)
+        or _is_beside(folded)
+        or _is_login(folded)
+        or _is_file_of_passwords(text)
+        or _is_encoded(folded)
+    ):
         return True
     if "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
@@ -189,7 +204,11 @@ def _may_hold(text: str) -> bool:
         or ("set" in folded and " -" in folded)
     ) and _among(_SET, folded):
         return True
-    if _says_little(folded) or ("ldap" in folded and "-w" in folded) or ("assw" in folded and _is_prose(folded)):
+    if (
+        _says_little(folded)
+        or ("ldap" in folded and "-w" in folded)
+        or (("assw" in folded or "passphrase" in folded or "pwd" in folded) and _is_prose(folded))
+    ):
         return True
     if _is_passed(folded):
         return True
@@ -211,6 +230,27 @@ def _is_passed(text: str) -> bool:
     return False
 
 
+def _is_authorized(text: str) -> bool:
+    """Whether what looks like a token follows ``auth`` or ``authtoken``."""
+    at = text.find("auth")
+    while at >= 0:
+        words = text[at + 4 : at + 300].split(None, 2)
+        if words and any(len(word) >= 20 and any(map(str.isdigit, word)) for word in words[:2]):
+            return True
+        at = text.find("auth", at + 1)
+    return False
+
+
+def _is_account(text: str) -> bool:
+    """Whether an account of Twilio's is named, whose token may stand beside it."""
+    at = text.find("AC")
+    while at >= 0:
+        if len(text) >= at + 34 and all(letter in "0123456789abcdef" for letter in text[at + 2 : at + 34]):
+            return True
+        at = text.find("AC", at + 1)
+    return False
+
+
 def _is_told(text: str) -> bool:
     """Whether a secret, token or key is said to be something that has a digit."""
     for name in ("secret", "token", "key"):
@@ -218,7 +258,7 @@ def _is_told(text: str) -> bool:
         while at >= 0:
             said = text[at + len(name) : at + len(name) + 240]
             rest = said.lstrip()
-            told = said[:1].isspace() and rest.startswith(("is", "was", '"', "'", "`"))
+            told = said[:1].isspace() and rest.startswith(("is", "was", "to", '"', "'", "`"))
             if not told and rest.startswith((":", "=", "–", "->", "is", "was")):
                 before = text[max(0, at - 16) : at]
                 told = any(mine in before for mine in ("my", "our", "your", "api"))
@@ -238,6 +278,10 @@ def _says_little(text: str) -> bool:
                 end += 1
             alone = (not at or text[at - 1] not in _WORD) and end < len(text) and text[end] in ":=,>v?"
             if alone and any(map(str.isdigit, text[end : end + 200])):
+                return True
+            # `pw kangaroo88!`
+            said = text[at + 2 : at + 200].split(None, 1)[:1] if name == "pw" else []
+            if said and text[at + 2].isspace() and any(map(str.isdigit, said[0])):
                 return True
             at = text.find(name, at + 1)
     return False
@@ -260,12 +304,14 @@ def _is_beside(text: str) -> bool:
 
 def _is_login(text: str) -> bool:
     """Whether who logs in is said with what they log in with: ``login: mira / …``."""
-    for word in ("login", "log-in", "credential", "creds", "account", "user"):
+    for word in ("login", "log-in", "log in", "credential", "creds", "account", "user"):
         at = text.find(word)
         while at >= 0:
             said = text[at : at + 120]
             colon = said.find(":")
             if len(word) <= colon < len(word) + 6 and "/" in said[colon:]:
+                return True
+            if any(0 <= said.find(mark) < len(word) + 2 for mark in _WITH) and ("/" in said or ":" in said):
                 return True
             at = text.find(word, at + 1)
     return False
@@ -285,11 +331,11 @@ def _is_encoded(text: str) -> bool:
 
 
 def _is_prose(text: str) -> bool:
+    if "passphrase" in text or "pwd" in text or "'s " in text or "|" in text:
+        return True
     for word in text.split("passw")[1:]:
         after = word[:200].split(None, 2)[1:2]
-        if after and (
-            after[0] in ("for", "of", "on") or (not _SIGNS.isdisjoint(after[0]) and any(map(str.isdigit, after[0])))
-        ):
+        if after and (after[0] in ("for", "of", "on") or any(map(str.isdigit, after[0]))):
             return True
     return any(f"{name} {verb}" in " ".join(text.split()) for name in ("password", "passwd") for verb in _VERBS) or (
         "role" in text or "user" in text or "password(" in text

@@ -11,7 +11,7 @@ URL = (
 )
 HEADER = (
     r"(?i)(?P<head>\b(?:proxy-)?authorization\b[\"'\\]{0,6}\]?\s{0,3}[:=]\s{0,3}[\"'\\]{0,6}(?:(?P<scheme>[A-Za-z]\w{2,15})\s{1,3})?"
-    r"|\b(?P<bare>bearer|basic)\s{1,3})(?P<value>[A-Za-z0-9._~+/-]{8,4096}={0,2})"
+    r"|\b(?P<bare>bearer|basic)(?:\s{1,3}|\\*[\"'],\s{0,2}\\*[\"']))(?P<value>[A-Za-z0-9._~+/-]{8,4096}={0,2})"
 )
 _SEPARATOR = (
     r"(?P<shut>\]?\\*[\"'`]?\]?\)?)(?P<sep>[ \t]{0,40}"
@@ -20,25 +20,30 @@ _SEPARATOR = (
     r"|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s@])"
     # Typed into a field: `getByLabel('Password').fill('…')`.
     r"|(?<=\))\.(?:fill|type|press_?sequentially|send_?keys|set_?value)\(\s{0,2}(?=\\*[\"']))"
-    r"[ \t]{0,8}(?:\\?\n[ \t]{1,8}(?=[\"']))?)"
+    r"(?:\*\*)?[ \t]{0,8}(?:\\?\n[ \t]{1,8}(?=[\"']))?)"
 )
 _VALUE = (
-    r"(?:[bru]{0,2}(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,4096})(?P=quote)?"
+    r"(?:[brun@]{0,2}(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,4096})(?P=quote)?"
     r"|(?P<bare>(?:[^\s\"'`,;(){}\[\]<>|\\&]|(?<=[\w!$#*])&(?!amp;|[\w.%-]{1,60}=)(?=\w)){3,4096}(?P<next>[(\[{]?)))"
 )
 ASSIGNMENT = (
-    rf"(?i)(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[_-]key|(?-i:Key))\b|(?<==)key(?==)|(?<![A-Za-z0-9])(?-i:PAT)\b))"
+    rf"(?i)(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[._-]key|(?-i:Key))\b|(?<==)key(?==)|(?<![A-Za-z0-9])(?-i:PAT)\b))"
     rf"(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw|psk)))"
     rf"{_SEPARATOR}{_VALUE}"
 )
 # How what it looks for begins.
-NAME = rf"(?i:{PASSWORD}|{NAMED}|_auth|[_-]key|key=|(?-i:Key|PAT)|pass|pw|psk)"
+NAME = rf"(?i:{PASSWORD}|{NAMED}|_auth|[._-]key|key=|(?-i:Key|PAT)|pass|pw|psk)"
 FLAG = (
     rf"(?i)(?:(?<![\w-])--?"
     rf"|\b(?:set(?:x|env|(?:[ \t]{{1,3}}--?[a-z]{{1,12}}){{1,4}})|config(?:ure)?[ \t]set|(?-i:ENV))[ \t]{{1,3}}"
     rf"|(?-i:#[ \t]{{0,3}}define)[ \t]{{1,3}})"
     rf"(?P<name>[\w./:-]{{0,40}}?(?:(?P<pass>{PASSWORD}|pass)|{NAMED})[\w-]{{0,20}})[ \t]{{1,3}}"
     rf"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,4096}})(?P=quote)|(?P<bare>[^\s\"'`,;(){{}}\[\]<>|\\&-][^\s\"'`;|]{{2,4096}}))"
+)
+# Of options whose names say little, only what looks random.
+OPTION = (
+    r"(?<![\w-])--(?P<name>[\w-]{0,30}(?:auth|key|pat|bearer))(?:[ \t]{1,3}|=)\\*[\"']?"
+    r"(?P<value>[A-Za-z0-9+/_.-]{20,4096}={0,2})(?![\w/.])"
 )
 # What a server of OAuth hands over to be exchanged for a token; what is longer is a playground's program.
 CODE_MOST = 200

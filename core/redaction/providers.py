@@ -108,7 +108,10 @@ PROVIDERS: dict[str, str] = {
     "readme": r"rdme_[a-z0-9]{70}",
     "clojars": r"CLOJARS_[0-9a-f]{60}",
     "nuget": r"oy2[a-z0-9]{43}",
-    "teams": r"[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2/[A-Za-z0-9@-]{60,}/IncomingWebhook/[A-Za-z0-9/-]{40,}",
+    "teams": (
+        r"(?:[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2|outlook\.office(?:365)?\.com/webhook)"
+        r"/[A-Za-z0-9@-]{60,}/IncomingWebhook/[A-Za-z0-9/-]{40,}"
+    ),
     "zapier": r"hooks\.zapier\.com/hooks/catch/[0-9]{4,}/[a-z0-9]{6,}",
     "cursor": r"crsr_[0-9a-f]{64}",
     "fireworks": r"fw_[A-Za-z0-9]{22,}",
@@ -130,10 +133,19 @@ PROVIDERS: dict[str, str] = {
     "unkey": r"unkey_[A-Za-z0-9]{20,}",
     "nostr": r"nsec1[02-9ac-hj-np-z]{58}",
     "k3s": r"K10[0-9a-f]{64}::(?:server|node|[a-z0-9]{6}):[a-z0-9.]{16,}",
+    "helicone": r"sk-helicone-(?:[a-z]{2}-)?[a-z0-9]{5,}(?:-[a-z0-9]{5,}){2,}",
+    "infura": r"infura\.io/(?:ws/)?v3/[0-9a-f]{32}",
+    "alchemy": r"alchemy(?:api)?\.(?:com|io)/(?:nft/)?v\d/[A-Za-z0-9_-]{32}",
+    # What a password is kept as: bcrypt, crypt(5)'s other methods, Argon2. It can be tried out.
+    "crypt": (
+        r"\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|\$(?:apr1|1)\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}"
+        r"|\$[56]\$(?:rounds=\d{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{43,86}"
+        r"|\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{16,128}"
+    ),
     "cloudflared": r"eyJhIjoi[A-Za-z0-9+/_-]{100,}={0,2}",
     # Whose they are is not known, but that they let somebody in: `acme_pat_…`, `sk-acme-…`.
     "secret": (
-        r"(?:(?:[a-z][a-z0-9]{1,11}[_-])?(?:oat|apikey)|sk|pat|[a-z]{2,8}_(?:live|prod))[_-]"
+        r"(?:(?:[a-z][a-z0-9]{1,11}[_-])?(?:oat|apikey)|[as]k|pat|[a-z]{2,8}_(?:live|prod))[_-]"
         r"(?:[a-z][a-z0-9]{1,9}[_-]){0,2}[A-Za-z0-9]{24,}(?:[_-][A-Za-z0-9]{3,64}){0,4}"
     ),
     # In base64, as in kubeconfig (`client-key-data`) and secrets of Kubernetes: what begins as PEM does.
@@ -150,13 +162,17 @@ WITHIN: dict[str, str] = {
     "discord": r"discord(?:app)?\.com/api/webhooks/",
     "terraform": r"\.atlasv1\.",
     "azure": r"8Q~[A-Za-z0-9_~.-]{31}",
-    "teams": r"\.webhook\.office\.com/webhookb2/",
+    "teams": r"\.office(?:365)?\.com/webhook(?:b2)?/",
+    "infura": r"infura\.io/(?:ws/)?v3/",
+    "alchemy": r"alchemy(?:api)?\.(?:com|io)/",
+    "crypt": r"\$(?:2[abxy]|apr1|[156]|argon2[id]+)\$",
     "secret": r"(?:oat|apikey|_live|_prod)[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}",
 }
 # For the automaton: beginnings that say enough; what follows would only be states.
 BEGINNINGS: dict[str, str] = {
     "private-key": r"LS0tLS1CRUdJTi",
     "resend": r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{4}",
+    "helicone": r"sk-helicone-",
     "langsmith": r"lsv2_[ps]",
     "langfuse": r"sk-lf-[0-9a-f]{4}",
     "pinecone": r"pcsk_",

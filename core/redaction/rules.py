@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from core.redaction.commands import CALLS, CURL, PROGRAMS, SAID, TOLD, before, made
-from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, URL
+from core.redaction.looks import HEX, WORDED, is_granted, is_id, is_pointed, is_worded
+from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
 from core.redaction.private import without_private
 from core.redaction.screen import ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
 from core.redaction.tokens import without_keys, without_tokens
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 _USER = re.compile(
     r"\b(?:user(?:name)?|login|e-?mail|benutzer(?:name)?)\\*[\"']?\s?[:=]\s?\S{1,60}\s{1,40}\Z", re.IGNORECASE
 )
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-# A word and a number, where it is said to be a password.
-_WORDED = re.compile(r"(?=.{8})[A-Za-z]{4,20}[-_.]?\d{3,6}[!?@#$%&*]{0,2}")
 _SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -65,10 +63,12 @@ def assigned(name: str, value: str) -> str:
     if name == "auth":
         return "basic" if is_basic(value) else ""
     found = _found(name)
-    if found is None or is_about(name) or _is_id(name, value):
+    if found is None or is_about(name) or is_id(name, value):
         return ""
     if found["pass"]:
-        return "password" if is_password(value, quoted=True, tight=False) else ""
+        # Of the environment it is the value itself, as behind `NAME=`.
+        plain = name.isupper()
+        return "password" if is_password(value, quoted=not plain, tight=plain) else ""
     if found["loose"]:
         return "secret" if is_key(name, value) else ""
     return "secret" if is_secret(value, quoted=True) else ""
@@ -172,8 +172,13 @@ class _Lines:
                 self._text = made(pattern).sub(replaced, self._text)
         if "assignment" in rules:
             self._text = self._assigned()
+            if ";" in self._text and any(map(self._text.__contains__, ("={", '="', "='", '=\\"'))):
+                from core.redaction import structures
+
+                self._text = structures.cleaned(structures.SETTINGS, self._text, self._counts)
         for rule, pattern, replaced in (
             ("flag", FLAG, self._flag),
+            ("flag", OPTION, self._option),
             ("code", CODE, self._code),
         ):
             if rule in rules:
@@ -206,7 +211,10 @@ class _Lines:
             match = match_at(text, at)
             if match is None:
                 continue
-            pieces += (text[done:at], self._assignment(match))
+            replaced = self._assignment(match)
+            if replaced == match[0] and "[redacted:" not in replaced:
+                continue  # what would have been its value may be a name: `credentials: secret_key: …`
+            pieces += (text[done:at], replaced)
             done = at = match.end()
             seen = sought = start + len(match[0].encode("utf-8", "surrogatepass"))
         return "".join((*pieces, text[done:])) if pieces else text
@@ -240,10 +248,10 @@ class _Lines:
 
     def _cookie(self, match: re.Match[str]) -> str:
         value = match["value"]
-        if is_placeholder(value) or is_about(match["name"]):
+        if is_placeholder(value.removeprefix(".")) or is_about(match["name"]):  # Flask's begin with one
             return match[0]
         named = len(value) >= 8 and any(map(str.isdigit, value)) and _SESSION.search(match["name"])
-        if named or is_secret(value, quoted=False):
+        if named or is_secret(value.removeprefix("."), quoted=False):
             return self._kept(match, "value", len(value), "cookie")
         return match[0]
 
@@ -251,6 +259,12 @@ class _Lines:
         group = "bare" if match["quoted"] is None else "quoted"
         quoted = group == "quoted"
         value, separator = match[group], match["sep"].strip()
+        if (
+            separator == ":"
+            and value[0] in "-?+="
+            and self._text.endswith("${", 0, match.end("sep") - len(self._name(match)) - 1)
+        ):
+            return match[0]  # a shell's: what to take where the variable is not set
         if (match["next"] and not quoted) or (separator == "," and not (quoted and match["shut"])):
             return match[0]
         if separator == "," and is_listed(value):
@@ -261,18 +275,21 @@ class _Lines:
             plain = (
                 quoted
                 or match["sep"] == "="
+                or match["little"].lower() == "psk"
                 or _USER.search(self._text, max(0, match.start() - 180), match.start()) is not None
             )
-            return self._kept(match, group, len(value), "password") if is_chosen(value, plain=plain) else match[0]
-        if is_about(self._name(match)) or _is_id(self._name(match), value):
+            found = is_chosen(value, plain=plain) or (match["little"] == "pw" and WORDED.fullmatch(value))
+            return self._kept(match, group, len(value), "password") if found else match[0]
+        if is_about(self._name(match)) or is_id(self._name(match), value):
             return match[0]
         if match["loose"] or match["auth"]:
             name = self._name(match)
-            sure = is_basic(value) if match["auth"] else name.endswith("PAT") and re.fullmatch("[0-9a-f]{32,64}", value)
+            sure = is_basic(value) if match["auth"] else is_granted(name) and HEX.fullmatch(value)
             return self._kept(match, group, len(value), "secret") if sure or is_key(name, value) else match[0]
         if not match["pass"]:
             return self._kept(match, group, len(value), "secret") if is_secret(value, quoted=quoted) else match[0]
         tight = match["sep"] == "="
+        quoted = quoted or (separator == ">" and self._text.startswith("</", match.end()))
         if tight and not quoted:
             after = self._text[match.end() : match.end() + 2]
             if after[:1] in (",", ")") and value.replace("_", "").isalpha():
@@ -297,10 +314,16 @@ class _Lines:
         if is_about(match["name"]):
             return match[0]
         if match["pass"]:
-            found = "password" if is_password(value, quoted=quoted or _is_pointed(value), tight=True) else ""
+            found = "password" if is_password(value, quoted=quoted or is_pointed(value), tight=True) else ""
         else:
-            found = "secret" if is_secret(value, quoted=quoted) else ""
+            found = "secret" if is_secret(value, quoted=quoted or is_pointed(value)) else ""
         return self._kept(match, group, len(value), found) if found else match[0]
+
+    def _option(self, match: re.Match[str]) -> str:
+        name, value = match["name"], match["value"]
+        if is_about(name) or is_other_key(name) or not (is_key(name, value) or HEX.fullmatch(value)):
+            return match[0]
+        return self._kept(match, "value", len(value), "secret")
 
     def _code(self, match: re.Match[str]) -> str:
         value = match["value"]
@@ -315,7 +338,7 @@ class _Lines:
 
     def _program(self, match: re.Match[str]) -> str:
         value = match["value"]
-        found = is_password(value, quoted=_is_pointed(value), tight=True)
+        found = is_password(value, quoted=is_pointed(value), tight=True)
         return self._kept(match, "value", len(value), "password") if found else match[0]
 
     def _call(self, match: re.Match[str]) -> str:
@@ -330,6 +353,8 @@ class _Lines:
         if is_other_key(name.replace(" ", "_")) or (name.endswith("key") and re.fullmatch(r"[0-9a-f-]+", value)):
             return match[0]
         digits = sum(map(str.isdigit, value))
+        if "client" in match["told"].lower() and not (HEX.fullmatch(value) or is_key("", value)):
+            return match[0]  # a model, or who it is
         random = len(value) >= (16 if digits > 2 else 20) and digits > 1 and is_secret(value, quoted=False)
         return self._kept(match, "value", len(value), "secret") if random else match[0]
 
@@ -337,22 +362,20 @@ class _Lines:
         value = match["value"]
         if match["bare"]:
             # Words follow there as often: what has a sign, too, is none.
-            value = value.rstrip(".,:;)]*_?!\"'")
-            found = re.search(r"[!@#$%^&*+]", value.strip("*")) is not None and is_chosen(value, plain=False)
+            cue = (
+                match["cue"]
+                or self._text[match.start() - 1 : match.start()] == "("
+                or match["bare"][:2].lower() == "pw"
+            )
+            value = value.rstrip(".,:;)]*_?\"'" if cue else ".,:;)]*_?!\"'")
+            signed = re.search(r"[!@#$%^&*+]", value.strip("*")) is not None
+            found = signed and is_chosen(value, plain=False)
+            found = found or (bool(cue) and (is_worded(value) or is_chosen(value, plain=False)))
+            found = found or (signed and is_worded(value))
         else:
             value = value.rstrip(".,:)]*_")
-            found = is_chosen(value, plain=False, odd_signs="/_:") or _WORDED.fullmatch(value) is not None
+            found = is_chosen(value, plain=False, odd_signs="/_:") or is_worded(value)
         return self._kept(match, "value", len(value), "password") if found else match[0]
-
-
-def _is_id(name: str, value: str) -> bool:
-    """Whether ``value`` says which session it is, as an agent's do, and lets nobody in."""
-    return name.endswith("sessionid") and _UUID.fullmatch(value) is not None
-
-
-def _is_pointed(value: str) -> bool:
-    """Whether a program's argument, with a point in it, is no field of code: one has no digit in the middle."""
-    return "." in value and any(map(str.isdigit, value.rstrip("0123456789")))
 
 
 @lru_cache(1024)

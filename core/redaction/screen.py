@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
 _NAMES = (
-    r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|_pass|_pw|rootpw"
+    r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|bindpw|_pass|_pw|rootpw"
     r"|(?:pg|root|admin|user|require|smtp|mail)pass"
     r"|wachtwoord|mot de passe|contrase(?:ñ|n|\\u00f1)a|senha"
 )
@@ -34,7 +34,7 @@ NAMED = (
 _SHUT = (
     r"\]?(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
     # Behind a comma only what is quoted is a value: prose has many.
-    r"(?:[:=>][:=,>]*(?:\s|\\[rnt])*|,(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfu]*"
+    r"(?:[:=>][:=,>]*\**(?:\s|\\[rnt])*|,(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfun@]*"
 )
 _BETWEEN = r"[\w.-]*"
 _DIGITS = r"[^\s\"'`\\;]*[0-9][^\s\"'`\\;]*[0-9]"
@@ -52,7 +52,7 @@ _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{4}))"
 _BEGINNINGS = (
     *(BEGINNINGS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items() if kind not in WITHIN),
     r"eyJ[A-Za-z0-9_-]{8,}\.",
-    r"(?:sk|pat)[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}",
+    r"(?:[as]k|pat)[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}",
     # Discord's: what stands between points would cost states behind every point.
     r"[MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{6}\.",
 )
@@ -61,9 +61,9 @@ _BEGINNINGS = (
 # rules has them once: it pays for each place where one may begin, at every byte that leads to a state not met before.
 _BESIDE = (
     # Over lines: a name and a value side by side.
-    r"(?:\\*[\"'])?(?:<\\*/key>)?(?:\\[nrt]|[\s,{\\\"'-])+"
+    r"(?:\\*[\"'])?(?:<\\*/key>)?(?:\\[nrt]|[\s,{\\\"'>-])*"
     r"(?:(?:type|sensitive|nullable|description) *= *(?:\w+|\\*\"[^\"\n]*\")(?:\\[nrt]|\s)+)*"
-    r"(?:<string>|(?:value|default)\\*[\"']? *[:=])"
+    r"(?:<(?:string|value)>|(?:value|default)\\*[\"']? *[:=])"
 )
 _ENCODED = r"(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
 _AFTER_PASSWORD = {
@@ -89,11 +89,11 @@ def _behind_names(rules: Iterable[str]) -> str:
 # Rule → what else it needs to be there.
 _OWN = {
     "token": "|".join((*WITHIN.values(), rf"{_BEFORE}(?:{'|'.join(_BEGINNINGS)})")),
-    "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY",
+    "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY|Private-Lines: ",
     "private": r"(?i:<\\*/?private(?:\\|\s|>))",
     "url": r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
     "header": (
-        r"(?i:(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16})"
+        r"(?i:(?:bearer|basic)(?:\s+|\\*[\"'],\s*\\*[\"'])[A-Za-z0-9._~+/=-]{16})"
         r"|(?i:authorization[\"'\\]*\]?\s*[:=]\s*[\"'\\]*(?:\w+\s+)?[A-Za-z0-9._~+/=-]{8})"
     ),
     "assignment": (
@@ -101,11 +101,13 @@ _OWN = {
         r"(?i:(?:^|[^\w-]|\\(?:[nrtbf]|u[0-9a-f]{4}))(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
         rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
         # As do names of keys of no known kind.
-        r"|(?:(?i:[_=-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*[A-Za-z0-9+/]{16}"
+        r"|(?:(?i:[._=-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*"
+        r"(?:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}"
     ),
     "flag": (
         rf"(?i:{_BEFORE}-[\w-]*(?:(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-]"
         rf"|(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
+        rf"|{_BEFORE}--[\w-]*(?:auth|key|pat|bearer)(?:[ =]|\\t)[\s\"'\\]*[A-Za-z0-9+/_.-]{{16}}"
         # fish, Windows, csh: `set -gx NAME VALUE`; Docker's and C's.
         r"|(?:set(?:x|env|(?:[ \t]+--?[a-z]+)+)|config(?:ure)?[ \t]set|(?-i:ENV|#[ \t]*define))[ \t]+"
         rf"[\w./:-]*(?:{PASSWORD}|pass|{NAMED})[\w-]*[ \t]+[^\s-])"
@@ -125,6 +127,7 @@ _OWN = {
         r"(?i:%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40|(?:bearer|basic)(?:%20|\+))"
         r"|\"auth\\*\"\s*:\s*\\*\"[A-Za-z0-9+/]|/private-[0-9a-f]{8}"
         r"|hooks?\\*/(?:[\w.-]+\\*/)*[A-Za-z_-]*[0-9][A-Za-z0-9_-]{8}"
+        r"|(?i:[dy] phrase|mnemonic)[\"'\\]*\s?[:=]|AC[0-9a-f]{32}"
         r"|jdbc:oracle:|(?:sqlplus|sqlldr|impdp|expdp)\s|@(?:tcp|unix|udp)\("
         r"|:(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]|:\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@"
     ),
@@ -139,33 +142,39 @@ _OWN = {
         r"|(?-i:sqlcmd|zip|7z[ar]?|mongo(?:sh|dump|restore)?|(?:az|oc|podman) login|openssl enc|nmcli|wpa_passphrase"
         r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |[^<]<<<[^<]"
         r"|-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:|private-key\s*<\("
-        r"|(?-i:ssh-keyg|freerdp|lftp |rabbitmqc|rclone ob|vault lo|gh secret|cqlsh |twine |skopeo|influx |bcp |ipmitoo"
+        r"|(?-i:ssh-keyg|freerdp|lftp |rabbitmqc|rclone ob|vault lo|gh secret|cqlsh "
+        r"|cypher-sh|PSK |twine |skopeo|influx |bcp |ipmitoo"
         r"|mosquitto_)"
         r"|\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)|--passphrase-fd"
         r"|requirepass\s|masterauth\s|openssl passwd )"
     ),
     "call": (
-        r"(?i:(?:login|authenticate|sign_?in\w*|PlainAuth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
-        r"|create_(?:super)?user\(|getConnection\(|wifi\w*\.[a-z]+\()"
+        r"(?i:(?:login|authenticate|sign_?in\w*|PlainAuth|basic_?auth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
+        r"|create_(?:super)?user\(|jwt\.(?:sign|verify|encode|decode)\(|getConnection\(|PDO\(|wifi\w*\.[a-z]+\()"
     ),
     # What is replaced has two digits.
     "told": (
-        rf"(?i:(?:token|secret|api_?key|bearer_?auth)\(\\*[\"']{_DIGITS}"
-        r"|(?:(?:secret|token|(?:api|access)[ _-]?key)\s+(?:is|was):?"
+        rf"(?i:(?:seal key [0-9]:\s+|(?:token|secret|api_?key|bearer_?auth)\(\\*[\"']){_DIGITS}"
+        r"|(?:(?:secret|token|(?:api|access)[ _-]?key)\s+(?:is|was|to):?"
         r"|(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
         rf"(?:is|was|[:=]|–|\\u2013|->))\s+[\"'`\\]*{_DIGITS}"
-        rf"|(?:token|secret|api[ _-]?key)\s\\*[\"'`]{_DIGITS})"
+        rf"|(?:token|secret|api[ _-]?key)\s\\*[\"'`]{_DIGITS}"
+        r"|(?:^|[^\w-]|add-)(?:auth(?:token)?|andb login)\s+[\"']?[\w-]{20}"
+        r"|(?:client|iasearch)\(\s*\\*[\"']"
+        r"(?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24})"
     ),
     "said": (
-        r"(?i:(?:log-?in|credentials?|creds|account|user(?:name)?)\s?:\s+[\w.@-]+\s*/\s*[^\s/]"
-        r"|passw(?:or)?d\s+(?:for|of|on)\s|passw(?:or)?d\s+[^\s:=\\\"'`]*[!@#$%^&*+]|passw(?:or)?d\s+\\*[\"']"
-        r"|passw(?:or)?d\s+(?:is|was|to):?\s+[\"'`\\]*[^\s]*[0-9])"
+        r"(?i:(?:log[ -]?in|credentials?|creds|account|user(?:name)?)\s?(?::|with|as|using|are)"
+        r"\s+[\w.@-]+\s*[/:]\s*[^\s/]"
+        r"|(?:passw(?:or)?d|passphrase)(?:'s)?\s+(?:(?:for|of|on)\s|[^\s:=\\\"'`(]*(?:[!@#$%^&+0-9]|\*[^\s*])|\\*[\"'`])"
+        r"|(?:passw(?:or)?d|passphrase|pwd)\s+(?:is|was|has been|to):?\s+[\"'`\\]*[^\s]*[0-9a-z]"
+        r"|passw(?:or)?d\s*\|\s*[^\s|]|(?:^|[^\w-]|\\[nrt])pw\s+[^\s:=\\\"'`]*[0-9])"
     ),
 }
 # Rule → what it needs to be there.
 PARTS = {rule: f"{_behind_names([rule])}|{own}" if rule in _AFTER_NAMED else own for rule, own in _OWN.items()}
 # Rule → what is in all that it looks for, in small letters: without, its automaton need not be made.
-_NEEDED = {"key": b"private key", "private": b"private", "url": b"@", "curl": b"curl"}
+_NEEDED = {"key": b"private", "private": b"private", "url": b"@", "curl": b"curl"}
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
 ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.

@@ -1,6 +1,7 @@
 """Places that are told by their structure: a name and its value side by side, what is encoded for an address, drivers.
 
-Each is a pattern whose group ``value`` (or one of ``_VALUES``) is judged, and its judge: match → kind, or "" for none.
+Each is a pattern, compiled once it is needed, with a group ``value`` (or one of ``_VALUES``), and its judge: match →
+kind, or "" for none.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from core.redaction.commands import made
 from core.redaction.screen import NAMED, PASSWORD
 from core.redaction.values import is_basic, is_chosen, is_filler, is_secret
 
@@ -20,38 +22,50 @@ if TYPE_CHECKING:
 _NAME = rf"(?P<name>[\w./-]{{0,40}}?(?:{PASSWORD}|{NAMED})[\w.-]{{0,30}})"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # `- name: DB_PASSWORD\n  value: …`, `{"name": "DB_PASSWORD", "value": "…"}`, Terraform's `variable`, a property list.
-PAIRED = re.compile(
-    rf"(?:\b(?:name|key|variable)\b\\*[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\*[\"']?|<key>){_NAME}\\*[\"']?(?:</key>)?"
-    r"(?:\\[nrt]|[\s,{\\\"'-]){1,60}(?:(?:type|sensitive|nullable|description)\s{1,12}=\s{1,3}(?:\w{1,20}|\"[^\"\n]{0,200}\")\s{1,20}){0,4}"
-    r"(?:<string>|(?:value|default)\\*[\"']?\s{0,3}[:=]\s{0,3})"
-    r"(?:(?P<quote>\\*[\"'])(?P<value>(?:(?!(?P=quote))[^\n]){3,400})|(?P<bare>[^\s\"'`,;<>(){}\\]{3,400}))",
-    re.IGNORECASE,
+PAIRED = (
+    rf"(?i)(?:\b(?:name|key|variable)\b\\*[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\*[\"']?|<key>){_NAME}\\*[\"']?(?:</key>)?"
+    r"(?:\\[nrt]|[\s,{\\\"'>-]){0,60}(?:(?:type|sensitive|nullable|description)\s{1,12}=\s{1,3}(?:\w{1,20}|\"[^\"\n]{0,200}\")\s{1,20}){0,4}"
+    r"(?:<(?:string|value)>|(?:value|default)\\*[\"']?\s{0,3}[:=]\s{0,3})"
+    r"(?:(?P<quote>\\*[\"'])(?P<value>(?:(?!(?P=quote))[^\n]){3,400})|(?P<bare>[^\s\"'`,;<>(){}\\]{3,400}))"
 )
-_ENCODED = re.compile(
+_ENCODED = (
     # The name's end: what is before it is looked at once there is something to judge.
-    rf"(?:(?P<name>(?:{PASSWORD}|{NAMED})[\w.-]{{0,30}})(?:%5C)*(?:%22|%27)?(?:%20|\+)?(?:%3A|%3D)(?:%20|\+)?(?:%5C)*(?:%22|%27)?"
+    rf"(?i)(?:(?P<name>(?:{PASSWORD}|{NAMED})[\w.-]{{0,30}})(?:%5C)*(?:%22|%27)?(?:%20|\+)?(?:%3A|%3D)(?:%20|\+)?(?:%5C)*(?:%22|%27)?"
     r"|(?P<url>%3A%2F%2F[\w.~-]{0,60}%3A)|(?P<header>(?<![A-Za-z])(?:bearer|basic)(?:%20|\+)))"
-    r"(?P<value>(?:[\w.~*!$()-]|%(?!2[2267C]|7D|5C|3B|40|0A|20)[0-9A-F]{2}){4,600})",
-    re.IGNORECASE,
+    r"(?P<value>(?:[\w.~*!$()-]|%(?!2[2267C]|7D|5C|3B|40|0A|20)[0-9A-F]{2}){4,600})"
 )
-_JWK = re.compile(r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9_-]{20,4096})")
+_JWK = r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9_-]{20,4096})"
 _NEAR = 4096
-_BASIC = re.compile(r"\\*\"auth\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9+/]{8,400}={0,2})")
-_HOOK = re.compile(
+_BASIC = r"\\*\"auth\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9+/]{8,400}={0,2})"
+_HOOK = (
     r"https?:\\?/\\?/[^\s/\"'<>\\]{3,100}(?:\\?/[\w.@-]{1,60}){0,6}?\\?/(?:[\w-]{0,16}hooks?)\\?/"
     r"(?:(?!commit|blob|tree|raw|pull|issues|docs|releases)[\w.-]{1,40}\\?/){0,2}"
     rf"(?P<value>{_UUID}|[A-Za-z0-9_-]{{20,100}})(?![\w-])"
     r"|/calendar/ical/[^\s/]{3,100}/private-(?P<bare>[0-9a-f]{32})/"
 )
-_LOGIN = re.compile(
-    r"\b(?:jdbc:oracle:\w{2,6}:|(?:sqlplus|sqlldr|impdp|expdp)\s[^\n|;&]{0,60}?)[\w$#]{1,60}/(?P<oracle>[^\s@\"'/\\]{3,100})@"
+_LOGIN = (
+    r"(?m)\b(?:jdbc:oracle:\w{2,6}:|(?:sqlplus|sqlldr|impdp|expdp)\s[^\n|;&]{0,60}?)[\w$#]{1,60}/(?P<oracle>[^\s@\"'/\\]{3,100})@"
+    r"|\bAC[0-9a-f]{32}\W{1,12}(?P<twilio>[0-9a-f]{32})\b"
     r"|\b[\w.-]{1,60}:(?P<go>[^\s@\"'/\\]{3,200})@(?:tcp|unix|udp)\("
-    r"|^[\w.*-]{1,100}:(?:\d{4,5}|\*):(?=[A-Za-z*])[\w.*-]{1,60}:(?=[\w.*-]*[A-Za-z*])[\w.*-]{1,60}:(?P<pgpass>[^\s:]{4,100})$",
-    re.MULTILINE,
+    r"|^[\w.*-]{1,100}:(?:\d{4,5}|\*):(?=[A-Za-z*])[\w.*-]{1,60}:(?=[\w.*-]*[A-Za-z*])[\w.*-]{1,60}:(?P<pgpass>[^\s:]{4,100})$"
 )
-_USER = re.compile(
+_USER = (
     r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,24}:\\?/\\?/(?P<value>[A-Za-z0-9_-]{20,300})(?::(?:x-oauth-basic|x-token-auth)?)?"
     r"@(?!\w{0,40}\.?ingest|sentry)(?=[\w\[])"
+)
+
+
+# ODBC's and ADO's ways to write a value with a semicolon in it
+# (https://learn.microsoft.com/sql/odbc/reference/syntax/sqldriverconnect-function).
+_BRACED = (
+    r"(?im)[;\"']\s{0,3}(?:pwd|password)\s{0,3}=\s{0,3}(?:\{(?P<value>(?:[^{}\n]|\}\}){3,200})\}(?!\})"
+    r"|(?P<quote>\\*[\"'])(?P<quoted>(?:(?!(?P=quote))[^\n\\]){3,200})(?P=quote))(?=\s{0,3}(?:[;\"'\\]|$))"
+)
+
+# The words that a wallet's keys are made of (BIP 39: twelve to twenty-four, of three to eight letters).
+_SEED = (
+    r"(?i)\b(?:seed phrase|recovery phrase|(?:\w{1,20}_)?mnemonic)\\*[\"']?\s?[:=]\s{0,2}\\*[\"']?"
+    r"(?P<value>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"
 )
 
 
@@ -91,8 +105,24 @@ def _hook(match: re.Match[str]) -> str:
 def _login(match: re.Match[str]) -> str:
     if match["pgpass"]:
         return "password" if is_chosen(match["pgpass"], plain=True) else ""
+    if match["twilio"]:
+        return "twilio"
     value = match["oracle"] or match["go"]
     return "" if is_filler(value) else "url"
+
+
+def _braced(match: re.Match[str]) -> str:
+    value = match["value"] or match["quoted"]
+    if " " in value and any(map(str.isdigit, value)) and not is_filler(value):
+        return "password"
+    if is_filler(value) or not re.search(r"[^\w\s.\[\]()'\"]", value):
+        return "password" if is_chosen(value, plain=True) else ""
+    return "password" if any(map(str.isalnum, value)) and not re.search(r"[$%{]\w+[}%]?|\+|\(", value) else ""
+
+
+def _seed(match: re.Match[str]) -> str:
+    # Of those that are published for tests most words are the same.
+    return "seed" if len(set(match["value"].split())) > 6 else ""
 
 
 def _user(match: re.Match[str]) -> str:
@@ -106,20 +136,23 @@ def _assigned(name: str, value: str) -> str:
 
 
 # Over lines, and within one.
-PAIRS: tuple[tuple[re.Pattern[str], Judge], ...] = ((PAIRED, _paired), (_JWK, _jwk))
-PLACES: tuple[tuple[re.Pattern[str], Judge], ...] = (
+PAIRS: tuple[tuple[str, Judge], ...] = ((PAIRED, _paired), (_JWK, _jwk))
+PLACES: tuple[tuple[str, Judge], ...] = (
     (_ENCODED, _encoded),
     (_BASIC, _basic),
     (_HOOK, _hook),
     (_LOGIN, _login),
     (_USER, _user),
+    (_SEED, _seed),
 )
+# Where a password is assigned to in a list of settings.
+SETTINGS: tuple[tuple[str, Judge], ...] = ((_BRACED, _braced),)
 
 
-def cleaned(places: tuple[tuple[re.Pattern[str], Judge], ...], text: str, counts: dict[str, int]) -> str:
+def cleaned(places: tuple[tuple[str, Judge], ...], text: str, counts: dict[str, int]) -> str:
     """``text`` with every value that a judge names a kind for replaced; ``counts`` (kind → number) is added to."""
     for pattern, judge in places:
-        text = pattern.sub(lambda match, judge=judge: _replaced(match, judge(match), counts), text)  # type: ignore[misc]
+        text = made(pattern).sub(lambda match, judge=judge: _replaced(match, judge(match), counts), text)  # type: ignore[misc]
     return text
 
 
@@ -131,4 +164,4 @@ def _replaced(match: re.Match[str], kind: str, counts: dict[str, int]) -> str:
     return f"{match[0][: start - match.start()]}[redacted:{kind}]{match[0][end - match.start() :]}"
 
 
-_VALUES = frozenset(("value", "bare", "oracle", "go", "pgpass"))
+_VALUES = frozenset(("value", "bare", "oracle", "go", "pgpass", "twilio", "quoted"))

@@ -14,6 +14,11 @@ _KINDS = {
     **PROVIDERS,
     "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
 }
+# AWS hands out two: what stands right behind the first, as in a table or a call, is the second.
+_BESIDE_AWS = (
+    r"(?P<head>\[redacted:aws\](?:\\[nrt\"']|[\s,;:|\"'\\]){1,20})"
+    r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+)
 _PEM_BEGIN = r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}"
 _PEM_END = r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}"
 _PEM_MOST = 20_000
@@ -25,6 +30,7 @@ _PEM_BODY = (
 )
 _PEM_BACK = rf"(?:[A-Za-z0-9+/=]{{24,}}{_SPACE}+)(?:[A-Za-z0-9+/=]{{4,}}{_SPACE}+)*\Z"
 _PEM_LINE = r"[A-Za-z0-9+/=]{16,}"
+_PUTTY = rf"(Private-Lines: \d{{1,3}}{_SPACE}{{1,8}})[A-Za-z0-9+/=]{{16,}}(?:{_SPACE}{{1,8}}[A-Za-z0-9+/=]{{16,}})*"
 _ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
 _BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
@@ -54,7 +60,16 @@ def without_tokens(text: str, counts: dict[str, int]) -> str:
     for start, end in _windows(data):
         pieces += (data[done:start], _without_tokens(data[start:end], counts))
         done = end
-    return b"".join((*pieces, data[done:])).decode("utf-8", "surrogatepass")
+    text = b"".join((*pieces, data[done:])).decode("utf-8", "surrogatepass")
+    return made(_BESIDE_AWS).sub(lambda match: _second(match, counts), text) if "[redacted:aws]" in text else text
+
+
+def _second(match: re.Match[str], counts: dict[str, int]) -> str:
+    """The secret of a pair, where it is no hash."""
+    if not all(sum(map(sign, match["value"])) > 2 for sign in (str.isdigit, str.isupper, str.islower)):
+        return match[0]
+    counts["aws"] = counts.get("aws", 0) + 1
+    return f"{match['head']}[redacted:aws]"
 
 
 def _windows(data: bytes) -> list[tuple[int, int]]:
@@ -105,11 +120,13 @@ def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
     if len(before) == _BLOB and _BASE64.issuperset(before):
         return False  # a coincidence in the middle of encoded bytes: an image, a font
     found = data[start:end].decode("ascii", "replace")
-    if is_placeholder(found) or len(set(found[-16:])) < 5:
+    if (kind != "crypt" and is_placeholder(found)) or len(set(found[-16:])) < 5:
         return False
     if kind == "secret":
         tail = max(re.split("[_-]", found), key=len)
-        mixed = sum(map(str.isdigit, tail)) > 2 and any(map(str.islower, tail)) and any(map(str.isupper, tail))
+        digits = sum(map(str.isdigit, tail))
+        mixed = digits and any(map(str.islower, tail)) and any(map(str.isupper, tail))
+        mixed = mixed and (digits > 2 or entropy(tail) >= 4)
         return mixed or (len(tail) >= 32 and entropy(tail) >= 3)
     return kind not in ("slack", "brave") or any(map(str.isdigit, found))
 
@@ -118,6 +135,9 @@ def without_keys(text: str, counts: dict[str, int]) -> str:
     """``text`` without private keys, also those that were cut off at either end."""
     pieces: list[str] = []
     at = 0
+    text, putty = made(_PUTTY).subn(r"\g<1>[redacted:private-key]", text)
+    if putty:
+        counts["private-key"] = counts.get("private-key", 0) + putty
     while (begin := made(_PEM_BEGIN).search(text, at)) is not None:
         end = made(_PEM_END).search(text, begin.end(), begin.end() + _PEM_MOST)
         again = made(_PEM_BEGIN).search(text, begin.end(), begin.end() + _PEM_MOST)

@@ -60,7 +60,8 @@ _PARTS = frozenset(
     """.split()
 )
 _TERMS = frozenset(
-    "2fa sha1 sha256 sha384 sha512 md5 base64 b64 utf8 oauth2 s3 ec2 k8s argon2 pbkdf2 x509 pkcs12 p12 hs256".split()
+    "2fa sha1 sha256 sha384 sha512 md5 base64 b64 utf8 oauth2 s3 ec2 k8s argon2 pbkdf2 x509 pkcs12 p12 hs256 "
+    "argon2id argon2i".split()
 )
 _PART = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+\d*(?![a-z])|\d+[a-z]*|[A-Z]")
 _KEYWORD = re.compile(r"passw|secret|token|api[_-]?key|credential|passphrase", re.IGNORECASE)
@@ -176,7 +177,7 @@ def is_key(name: str, value: str) -> bool:
     if (
         _OTHER_KEYS.search(name)
         or is_placeholder(value)
-        or not re.fullmatch(r"[A-Za-z0-9+/]{16}[A-Za-z0-9+/_-]{4,4096}={0,2}", value)
+        or not re.fullmatch(r"(?:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}[A-Za-z0-9+/_-]{4,4096}={0,2}", value)
     ):
         return False
     signs = (str.isdigit, str.isupper, str.islower)

@@ -234,11 +234,12 @@ _ALPHABETS = {
     "A": string.ascii_uppercase + string.digits,
     "low": LOWER,
     "u": URLSAFE,
+    "aws": string.ascii_uppercase + "234567",
 }
 
 
 def pasted(lines: list[str], seed: int) -> list[Case]:
-    """Lines with marks, filled in: a case for each ``⟦mark⟧``, which is a secret, or one for a line that has none."""
+    """Lines with marks, filled in: a case for each ``⟦mark⟧`` or ``⟦=text⟧``, which is a secret, or one for a line that has none."""
     make = Maker(seed)
     cases: list[Case] = []
     for line in lines:
@@ -246,10 +247,10 @@ def pasted(lines: list[str], seed: int) -> list[Case]:
         text = re.sub("⟪(\\w+)⟫", lambda mark: make.drawn(mark[1]), line)
 
         def secret(mark: re.Match[str], into: list[str] = secrets) -> str:
-            into.append(make.drawn(mark[1]))
+            into.append(mark[1][1:] if mark[1].startswith("=") else make.drawn(mark[1]))
             return into[-1]
 
-        text = re.sub("⟦(\\w+)⟧", secret, text)
+        text = re.sub("⟦(\\w+|=[^⟧]+)⟧", secret, text)
         cases += [Case(text, value, f"pasted {line}") for value in secrets or [""]]
     return cases
 
