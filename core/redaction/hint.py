@@ -135,6 +135,7 @@ _PROGRAMS = _grouped(
 _VERBS = ("is", "was", "to", "has been")
 _WITH = (" with ", " as ", " using ", " are ")
 _LONG = 12
+_HEAD = 120
 _SKIPPED = frozenset("\"'`\\])} \t")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
 
@@ -362,6 +363,9 @@ def _is_given(text: str, name: str) -> bool:
 
 def _is_flag(text: str, at: int) -> bool:
     """Whether the name that goes on at ``at`` begins with a hyphen, as options do."""
-    while at > 0 and text[at - 1] in _WORD:
-        at -= 1
-    return text[at] == "-"
+    head = at
+    while head > 0 and text[head - 1] in _WORD:
+        if at - head > _HEAD:
+            return True  # no option's name is longer: for the rules to tell
+        head -= 1
+    return text[head] == "-"

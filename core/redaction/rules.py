@@ -42,6 +42,8 @@ _CHUNK = 1024
 _WIDE = 1 << 15
 _GOES_ON = ("\\", "=", ":", "(")
 _PASSES = 4
+# Characters of a name, and of one that stands where its value would.
+_NAMED_MOST = 120
 
 
 def replace(text: str, counts: dict[str, int]) -> str:
@@ -212,8 +214,8 @@ class _Lines:
             if match is None:
                 continue
             replaced = self._assignment(match)
-            if replaced == match[0] and "[redacted:" not in replaced:
-                continue  # what would have been its value may be a name: `credentials: secret_key: …`
+            if replaced == match[0] and len(replaced) < _NAMED_MOST and replaced[-1] in ":=":
+                continue  # what would have been its value is a name: `credentials: secret_key: …`
             pieces += (text[done:at], replaced)
             done = at = match.end()
             seen = sought = start + len(match[0].encode("utf-8", "surrogatepass"))

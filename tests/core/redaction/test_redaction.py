@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import redaction
-from core.redaction import clean_record, commands, patterns, private, redact, rules, screen
+from core.redaction import clean_record, commands, hint, patterns, private, redact, rules, screen
 from core.redaction.hint import may_hold
 from tests.core.redaction.fresh_others import OTHERS as FRESH_OTHERS
 from tests.core.redaction.fresh_secrets import SECRETS as FRESH_SECRETS
@@ -421,6 +421,26 @@ def test_what_is_left_beside_a_password_is_left(text: str, left: str) -> None:
     assert redact(text)[0] == left
     assert redaction.shown(text) == left
     assert redact(left) == (left, {})
+
+
+def test_a_name_that_stands_where_a_value_would_has_its_own() -> None:
+    assert redact("credentials: secret_access_key: Zq81mPw0RtYxLk29Vb7N")[0] == (
+        "credentials: secret_access_key: [redacted:secret]"
+    )
+
+
+def test_names_without_end_are_looked_at_a_bounded_number_of_times() -> None:
+    looked: list[int] = []
+
+    class Counted(str):
+        def __getitem__(self, place: Any) -> str:
+            looked.append(1)
+            return str.__getitem__(self, place)
+
+    assert may_hold("--" + "password" * 500)
+    text = Counted("password" * 500)
+    assert hint._is_flag(text, 3_000)
+    assert len(looked) < 500
 
 
 def test_a_line_that_goes_on_in_the_next_is_looked_at_with_it() -> None:
