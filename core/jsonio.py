@@ -20,6 +20,13 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if value - value:  # too large for what a number is here
+        _no_number(text)
+    return value
+
+
 def _no_value(value: object) -> NoReturn:
     raise TypeError(f"{type(value).__name__} is no JSON")
 
@@ -30,7 +37,7 @@ class _Reading:
     strict = True
     object_hook = None
     object_pairs_hook = None
-    parse_float = float
+    parse_float = staticmethod(_finite)
     parse_int = int
     parse_constant = staticmethod(_no_number)
 
@@ -55,13 +62,16 @@ def dumps(value: object) -> str:
 
 
 def loads(text: str) -> object:
-    """The value of one JSON text. Raises ValueError where it is none."""
+    """The value of one JSON text. Raises ValueError where it is none, or holds what ``dumps`` would refuse."""
     start = len(text) - len(text.lstrip(_SPACE))
     try:
         value, end = _scan(text, start)
-    except (StopIteration, RecursionError):
+    # SystemError: before Python 3.12 the scanner cannot say what is wrong where `json` is not loaded.
+    except (StopIteration, RecursionError, SystemError):
         raise ValueError("not JSON") from None
     if text[end:].strip(_SPACE):
         raise ValueError("more than JSON")
+    if "\\u" in text:
+        dumps(value)  # half of a character, escaped
     result: object = value
     return result

@@ -138,6 +138,7 @@ _LONG = 12
 _HEAD = 120
 _SKIPPED = frozenset("\"'`\\])} \t")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
+_OPTION = _WORD | {"/", ":"}
 
 
 # Of what is shown much is shown again: a title by whoever found it and by the envelope, a collection in each hit.
@@ -363,9 +364,12 @@ def _is_given(text: str, name: str) -> bool:
 
 def _is_flag(text: str, at: int) -> bool:
     """Whether the name that goes on at ``at`` begins with a hyphen, as options do."""
-    head = at
-    while head > 0 and text[head - 1] in _WORD:
-        if at - head > _HEAD:
+    start = at
+    while start > 0 and text[start - 1] in _OPTION:
+        if at - start > _HEAD:
             return True  # no option's name is longer: for the rules to tell
-        head -= 1
-    return text[head] == "-"
+        start -= 1
+    return any(
+        text[place] == "-" and (not place or not (text[place - 1].isalnum() or text[place - 1] in "_-"))
+        for place in range(start, at + 1)
+    )

@@ -105,9 +105,9 @@ _OWN = {
         r"(?:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}"
     ),
     "flag": (
-        rf"(?i:{_BEFORE}-[\w-]*(?:(?:{PASSWORD}|pass)[\w-]*(?:[ =]|\\t)\s*[^\s-]"
-        rf"|(?:{NAMED})[\w-]*(?:[ =]|\\t)\s*[\"'\\]*[^\s-]\S*[0-9])"
-        rf"|{_BEFORE}--[\w-]*(?:auth|key|pat|bearer)(?:[ =]|\\t)[\s\"'\\]*[A-Za-z0-9+/_.-]{{16}}"
+        rf"(?i:{_BEFORE}-[\w./:-]*(?:(?:{PASSWORD}|pass)[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[^\s-]"
+        rf"|(?:{NAMED})[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[\"'\\]*[^\s-]\S*[0-9])"
+        rf"|{_BEFORE}--[\w./:-]*(?:auth|key|pat|bearer)(?:[ =\t]|\\t)(?:[\s\"'\\]|\\t)*[A-Za-z0-9+/_.-]{{16}}"
         # fish, Windows, csh: `set -gx NAME VALUE`; Docker's and C's.
         r"|(?:set(?:x|env|(?:[ \t]+--?[a-z]+)+)|config(?:ure)?[ \t]set|(?-i:ENV|#[ \t]*define))[ \t]+"
         rf"[\w./:-]*(?:{PASSWORD}|pass|{NAMED})[\w-]*[ \t]+[^\s-])"

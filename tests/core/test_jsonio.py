@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import jsonio
+
+ROOT = Path(__file__).resolve().parents[2]
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -35,16 +40,53 @@ def test_what_is_read_is_what_any_reader_would_read(text: str) -> None:
         value = jsonio.loads(text)
     except ValueError:
         with pytest.raises(ValueError, match=r".*"):
-            json.loads(text, parse_constant=float.fromhex)
+            jsonio.dumps(json.loads(text, parse_constant=_refused))
         return
     assert json.dumps(value) == json.dumps(json.loads(text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "{", '{"a": 1} {', "1 2", "nul", "NaN", "[Infinity]", "-Infinity", '"a\nb"', "[" * 200_000, "é"],
-    ids=["none", "space", "open", "more", "two", "nul", "nan", "infinity", "negative", "line", "deep", "letter"],
-)
+def _refused(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def test_what_is_broken_is_a_value_error_also_where_nobody_has_loaded_json() -> None:
+    code = """if True:
+        import sys
+        from core import jsonio
+        whole = jsonio.dumps({"a": [1, 2.5, {"b": None, "é": "x\\n"}], "c": True})
+        for end in range(len(whole)):
+            assert "json" not in sys.modules
+            try:
+                jsonio.loads(whole[:end])
+            except ValueError:
+                for name in [name for name in sys.modules if name.partition(".")[0] == "json"]:
+                    del sys.modules[name]
+            else:
+                sys.exit(f"{whole[:end]} was read")
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+_NO_JSON = {
+    "none": "",
+    "space": " ",
+    "open": "{",
+    "more": '{"a": 1} {',
+    "two": "1 2",
+    "nul": "nul",
+    "nan": "NaN",
+    "infinity": "[Infinity]",
+    "negative": "-Infinity",
+    "line": '"a\nb"',
+    "deep": "[" * 200_000,
+    "letter": "é",
+    "large": "1e999",
+    "half": '"\\ud800"',
+}
+
+
+@pytest.mark.parametrize("text", list(_NO_JSON.values()), ids=list(_NO_JSON))
 def test_what_is_no_json_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         jsonio.loads(text)

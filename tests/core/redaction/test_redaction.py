@@ -164,6 +164,32 @@ def test_what_the_rules_replace_passes_every_screen(text: str) -> None:
         assert screen.suspects(json.dumps(text).encode())
 
 
+@given(
+    st.text("ab.9/:-_S", max_size=9),
+    st.sampled_from(["password", "pass", "storepass", "secret-access-key", "auth-token", "client_secret", "db-passwd"]),
+    st.text("x9-_", max_size=3),
+    st.text(" \t", min_size=1, max_size=3),
+)
+def test_an_option_is_seen_whatever_its_name_begins_and_ends_with(
+    before: str, said: str, after: str, space: str
+) -> None:
+    text = f"serve --{before}{said}{after}{space}Tangerine42xQ9vLm3RtW8 -x"
+    if redact_with_rules(text) != text:
+        assert redact(text)[0] == redact_with_rules(text)
+        assert screen.suspects(json.dumps(text).encode())
+        assert may_hold(text)
+
+
+def test_options_with_dots_slashes_and_colons_and_a_tab_behind_them_are_found() -> None:
+    for option in (
+        "--ruler-storage.s3.secret-access-key ",
+        "--auth.client-secret ",
+        "--vault:db-token ",
+        "-storepass\t",
+    ):
+        assert redact(f"serve {option}Tangerine42xQ9vLm3RtW8")[1] != {}, option
+
+
 @pytest.mark.parametrize("before", ["\n", "\t", "\f", "\b", "\x0b", "→"])
 def test_a_name_behind_an_escape_of_json_is_seen(before: str) -> None:
     text = f'{before}psk="Tangerine42x"'
