@@ -26,12 +26,21 @@ def test_its_words_are_those_that_the_index_would_store() -> None:
 
 
 def test_the_share_is_the_best_documents_by_weight() -> None:
-    stems, term, count = [["list"], ["walrus"], ["swim"], ["swam"]], [0, 1, 2, 2], [1.0, 1.0, 1.0]
-    weights = [common.weight(stem) for stem in ("list", "walrus", "swim")]
+    stems, term, count = [["list"], ["map"], ["go"], ["went"]], [0, 1, 2, 2], [1.0, 1.0, 1.0]
+    weights = [common.weight("list"), common.weight("map"), min(common.weight("go"), common.weight("went"))]
     found = common.covered(stems, term, count, [{0}, {1, 2}, {0, 2}])
     assert found == pytest.approx((weights[1] + weights[2]) / sum(weights))
     assert common.covered(stems, term, count, []) == 0
     assert common.covered([], [], [], [set()]) == 0
+
+
+@pytest.mark.parametrize("stems", [["haproxi"], ["海", "象"], ["src", "qx"]], ids=["name", "pair", "phrase"])
+def test_a_long_word_that_is_seldom_said_tells_enough(stems: list[str]) -> None:
+    others = [[f"wort{number}"] for number in range(9)]
+    found = common.covered([stems, *others], list(range(10)), [1.0] * 10, [{0}])
+    assert found == 1
+    assert common.covered([["qx"], *others], list(range(10)), [1.0] * 10, [{0}]) == pytest.approx(0.1)
+    assert common.covered([["argument"], *others], list(range(10)), [1.0] * 10, [{0}]) < 0.1
 
 
 @given(st.lists(st.lists(st.sampled_from(["list", "walrus", "swim"]), min_size=1, max_size=3), min_size=1, max_size=5))
