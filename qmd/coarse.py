@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LEAST = 50_000
 # vec0 finds the k nearest of n in time k × n: many small searches find as many candidates for far less than one large.
 SHARDS = 64
-# Candidates of each shard.
+# Candidates of each shard; together they are at least twice those that are wanted.
 EACH = 32
 # The value in ``brain_state`` of a table that has all vectors; until then it is the last cut that is in.
 WHOLE = -1
@@ -72,7 +72,7 @@ def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int
         " SELECT b.rowid, vec_distance_L2(vec_int8(b.vector), vec_int8(?1)) AS distance"
         f' FROM shards CROSS JOIN "{table(space)}" b'
         " WHERE b.shard = shards.number AND b.bits MATCH vec_bit(?2) AND b.k = ?3 ORDER BY distance, b.rowid LIMIT ?4",
-        (vector, code(vector), EACH, limit),
+        (vector, code(vector), max(EACH, -(-2 * limit // SHARDS)), limit),
     ).fetchall()
     return list(found)
 

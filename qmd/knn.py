@@ -118,6 +118,22 @@ def nearest(
     return documents(connection, chunks(connection, space, vector, filters, restricted, limit), filters)
 
 
+def enough(
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, limit: int, *, restricted: bool
+) -> Nearest:
+    """As ``nearest``, of twice as many chunks each time until ``limit`` documents are found.
+
+    It ends once all chunks were looked at, or as many as vec0 gives. Raises as ``nearest`` does.
+    """
+    most = _depth(connection, space, limit)
+    while True:
+        looked = _chunks(connection, space, vector, filters, restricted, most)
+        found = documents(connection, looked, filters)
+        if len(found.documents) >= limit or len(looked) < most or most == _MOST:
+            return found
+        most = min(2 * most, _MOST)
+
+
 def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], filters: Filters) -> Nearest:
     """The documents that ``chunks`` are of, as far as ``filters`` let them through. Raises apsw.Error.
 
@@ -137,7 +153,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
     rows: Any = connection.execute(
         "SELECT t.id, d.id, c.kind FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
         f"{facts} JOIN brain_chunks c ON c.id = t.id * {SPAN} + t.chunks - 1"
-        f" WHERE t.id IN ({','.join(map(str, first))}) AND {condition}",
+        f" WHERE t.id IN ({','.join(map(str, first))}) AND {vectors.ANSWERS} AND {condition}",
         bindings,
     ).fetchall()
     # Of what is not among the nearest no more is known than that it is no nearer than the last of them.
@@ -154,7 +170,8 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
     for cut, document, _ in rows:
         chunk, cosine = first[cut]
         mean = sum(scales[cut]) / 2 if cut in scales else cosine
-        nearest[document] = Near(mean, cosine, chunk)
+        if document not in nearest or nearest[document].best < cosine:
+            nearest[document] = Near(mean, cosine, chunk)
     return Nearest(nearest, floor)
 
 
@@ -196,10 +213,22 @@ def chunks(
 
     Raises apsw.Error; ``vec0`` must be loaded.
     """
+    return _chunks(connection, space, vector, filters, restricted, _depth(connection, space, limit))
+
+
+def _depth(connection: apsw.Connection, space: Space, limit: int) -> int:
     blocks: Any = connection.execute(f'SELECT count(*) FROM "{space.table}_chunks"').get
-    most = depth(blocks, limit)
+    return depth(blocks, limit)
+
+
+def _chunks(
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool, most: int
+) -> list[tuple[int, float]]:
     if not restricted:
-        return _all(connection, space, vector, most)
+        found = _all(connection, space, vector, most)
+        if not _under_way(connection, found):
+            return found
+    # So that the chunks of a cut that does not answer yet take the room of no others.
     among, bindings = within(space, filters)
     return scan(connection, space, vector, most, f" AND rowid IN ({among})", bindings)
 
@@ -213,6 +242,15 @@ def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:
         f" JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition}",
         [space.layout, *bindings],
     )
+
+
+def _under_way(connection: apsw.Connection, found: Sequence[tuple[int, float]]) -> bool:
+    """Whether any of the chunks is of a cut that does not answer yet."""
+    cuts = {chunk // SPAN for chunk, _ in found}
+    row = connection.execute(
+        f"SELECT 1 FROM brain_cuts t WHERE t.id IN ({','.join(map(str, cuts))}) AND NOT {vectors.ANSWERS} LIMIT 1"
+    ).fetchone()
+    return row is not None
 
 
 def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:

@@ -66,7 +66,7 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
     """The texts of active documents that go over to another cut; ``cut`` and ``done`` are of the new one."""
     marks = f" AND d.collection IN ({', '.join('?' * len(collections))})" if collections else ""
     rows: Any = connection.execute(
-        "SELECT t.hash, min(d.path),"
+        f"SELECT t.hash, {vectors.PATH},"
         " coalesce((SELECT id FROM brain_cuts WHERE hash = t.hash AND layout = ?), 0) cut, 0,"
         f" (SELECT octet_length(doc) FROM content WHERE hash = t.hash){_MOVES}{marks} GROUP BY t.hash ORDER BY t.hash",
         (space.layout + MOVES, space.layout, *collections),

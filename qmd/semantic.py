@@ -95,7 +95,7 @@ class Semantic:
             )
         only = (filters or Filters()).within(tuple(collections))
         restricted = bool(collections) or filters is not None
-        near = knn.nearest(self._connection, space, vector, only, limit, restricted=restricted).documents
+        near = knn.enough(self._connection, space, vector, only, limit, restricted=restricted).documents
         best = sorted(near, key=lambda document: (-near[document].best, document))[:limit]
         rows: dict[int, Any] = {
             row[0]: row

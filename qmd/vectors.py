@@ -21,6 +21,8 @@ PIECE = 0
 SECTION = 1
 # Stands before the grammar of a cut that is to be replaced, and behind the layout of the one that will (``moves``).
 MOVES = ">"
+# Whether a cut t is in force: the vectors of one that is not lie in the same tables.
+ANSWERS = f"t.layout NOT LIKE '%{MOVES}'"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS brain_models (
@@ -64,8 +66,8 @@ _JOINED = (
     " FROM documents d LEFT JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
     " LEFT JOIN brain_embedded e ON e.model = ? AND e.cut = t.id"
 )
-# Where a text stands, whichever of its places is asked for.
-_PATH = "(SELECT min(path) FROM documents WHERE hash = d.hash AND active = 1)"
+# Where the text of d stands, whichever of its places is asked for.
+PATH = "(SELECT min(path) FROM documents WHERE hash = d.hash AND active = 1)"
 _WAITS = "d.active = 1 AND (t.id IS NULL OR t.chunks > coalesce(e.done, 0))"
 
 
@@ -203,7 +205,7 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
     """The texts of active documents that lack vectors of a space, the newest documents' first, each once."""
     marks = f" AND d.collection IN ({', '.join('?' * len(collections))})" if collections else ""
     rows: Any = connection.execute(
-        f"SELECT d.hash, {_PATH}, coalesce(t.id, 0), coalesce(e.done, 0), octet_length(x.doc){_JOINED}"
+        f"SELECT d.hash, {PATH}, coalesce(t.id, 0), coalesce(e.done, 0), octet_length(x.doc){_JOINED}"
         f" JOIN content x ON x.hash = d.hash LEFT JOIN brain_facts f ON f.document_id = d.id WHERE {_WAITS}{marks}"
         " GROUP BY d.hash ORDER BY max(coalesce(f.ended, 0)) DESC, d.hash",
         (space.layout, space.id, *collections),

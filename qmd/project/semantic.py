@@ -133,7 +133,8 @@ def _nearest(
     marks = ", ".join("?" * len(collections))
     rows: Any = connection.execute(
         f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?'
-        " AND rowid IN (SELECT c.id FROM brain_chunks c JOIN brain_cuts t ON t.id = c.id / ? WHERE t.hash IN"
+        " AND rowid IN (SELECT c.id FROM brain_chunks c JOIN brain_cuts t ON t.id = c.id / ?"
+        f" WHERE {vectors.ANSWERS} AND t.hash IN"
         f" (SELECT hash FROM documents WHERE active = 1 AND collection IN ({marks}))) ORDER BY distance",
         (vector, min(_MOST, limit * _CHUNKS_A_FILE), SPAN, *collections),
     ).fetchall()

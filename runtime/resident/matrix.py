@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qmd import coarse, store
+from qmd import coarse, store, vectors
 from qmd.knn import depth
+from qmd.schema import SPAN
 
 if TYPE_CHECKING:
     import apsw
@@ -88,10 +89,14 @@ class Matrix:
         )
         ids: list[NDArray[np.int64]] = []
         squares: list[NDArray[np.float32]] = []
-        for size, validity, rowids, vectors in rows:
+        cuts: Any = connection.execute(f"SELECT id FROM brain_cuts t WHERE NOT {vectors.ANSWERS}").fetchall()
+        under_way = [cut for (cut,) in cuts]
+        for size, validity, rowids, packed in rows:
             there = np.unpackbits(np.frombuffer(validity, np.uint8), count=size, bitorder="little").astype(bool)
+            if under_way:
+                there &= ~np.isin(np.frombuffer(rowids, "<i8").reshape(size) // SPAN, under_way)
             # Of equally near ones vec0 takes those of an earlier chunk first, and within it the later ones.
-            block = np.ascontiguousarray(np.frombuffer(vectors, np.int8).reshape(size, dimensions)[there][::-1])
+            block = np.ascontiguousarray(np.frombuffer(packed, np.int8).reshape(size, dimensions)[there][::-1])
             ids.append(np.frombuffer(rowids, "<i8").reshape(size)[there][::-1])
             # Whole numbers below 2^24 throughout, so that float32 is exact.
             squares.append(np.square(block, dtype=np.float32).sum(axis=1))
