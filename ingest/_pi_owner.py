@@ -1,16 +1,18 @@
 """Whose a transcript of Pi's family is, Pi's or OpenClaw's: both write one format, and a folder may hold either's.
 
-The place says it where it is one of theirs, then what only one of them writes, then how the file is called:
-``~/.pi/agent/sessions/--<folder>--/<time>_<id>.jsonl`` (Pi's own documentation), ``~/.openclaw/agents/<agent>/
-sessions/<id>.jsonl`` (https://docs.openclaw.ai/concepts/session). Where nothing says it, it is the source's that was
-named first.
+The place says it where a tool's variables and settings name it, or a folder is called as only one of them calls its
+own; then what only one of them writes; then the folders that collections.yml gives a source; then how else folders and
+the file are called: ``~/.pi/agent/sessions/--<folder>--/<time>_<id>.jsonl`` (Pi's own documentation),
+``~/.openclaw/agents/<agent>/sessions/<id>.jsonl`` (https://docs.openclaw.ai/concepts/session). Where nothing says it,
+it is the source's that was named first.
 """
 
 from __future__ import annotations
 
+from os.path import abspath, expanduser, join
 from typing import Any
 
-from ingest import rawfiles
+from ingest import rawfiles, sources
 from ingest.values import string
 
 PI, OPENCLAW = "pi", "openclaw"
@@ -46,12 +48,13 @@ def of_entry(record: dict[str, Any], message: dict[str, Any]) -> str:
 
 def owner(path: str, unit: str, written: set[str]) -> str:
     """``pi``, ``openclaw`` or "", of the file at ``path`` with the session ``unit``; ``written``: what entries say."""
+    keeping = rawfiles.keeping()
+    places = {name: (sources.places(name), []) if keeping is None else keeping.places(name) for name in _OTHER}
+    if named := _whose(path, {name: own for name, (own, _) in places.items()}):
+        return named
     *folders, name = _parts(path)
     if any(len(folder) > 4 and folder.startswith("--") and folder.endswith("--") for folder in folders):
         return PI
-    around = folders[:-1] if folders[-1:] == ["cold"] else folders
-    if around[-1:] == ["sessions"] and around[-3:-2] == ["agents"]:
-        return OPENCLAW
     if any(folder.startswith(_FOLDERS) for folder in folders):
         return OPENCLAW
     if ".pi" in folders:
@@ -63,6 +66,11 @@ def owner(path: str, unit: str, written: set[str]) -> str:
         return next(iter(written))
     if written:
         return OPENCLAW
+    if given := _whose(path, {name: added for name, (_, added) in places.items()}):
+        return given
+    around = folders[:-1] if folders[-1:] == ["cold"] else folders
+    if around[-1:] == ["sessions"] and around[-3:-2] == ["agents"]:
+        return OPENCLAW
     if stem == unit or stem.startswith(f"{unit}-topic-"):
         return OPENCLAW
     return PI if stem.endswith(f"_{unit}") and stem[:4].isdigit() else ""
@@ -70,11 +78,29 @@ def owner(path: str, unit: str, written: set[str]) -> str:
 
 def is_others(name: str, path: str, unit: str, written: set[str]) -> bool:
     """Whether a transcript is not for the source ``name`` to read."""
-    found = owner(path, unit, written)
-    if found:
-        return found != name
     keeping = rawfiles.keeping()
+    found = owner(path, unit, written)
+    if found and not (keeping is not None and keeping.alone_has(path, _OTHER[name])):
+        return found != name
     return keeping is not None and keeping.is_of(_OTHER[name], path, unit)
+
+
+def _whose(path: str, folders: dict[str, list[str]]) -> str:
+    """The source one of whose ``folders`` holds the file, the innermost counts; "" where that is both's or neither's.
+
+    A folder that holds all of the home folder says nothing.
+    """
+    path, home = abspath(path), join(expanduser("~"), "")
+    depths = {
+        name: max((len(each) for each in given if _holds(each, path) and not _holds(each, home)), default=0)
+        for name, given in folders.items()
+    }
+    (least, _), (most, name) = sorted((depth, name) for name, depth in depths.items())
+    return name if least < most else ""
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(join(folder, ""))
 
 
 def _parts(path: str) -> list[str]:

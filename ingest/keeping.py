@@ -67,6 +67,8 @@ class Keeping:
         "_home",
         "_missing",
         "_older",
+        "_others",
+        "_places",
         "_policy",
         "_source",
         "from_archive",
@@ -84,6 +86,8 @@ class Keeping:
         self._older: dict[str, list[Entry]] = {}
         self._folders: dict[str, list[str]] = {}
         self._missing: set[str] | None = None
+        self._others: set[str] | None = None
+        self._places: dict[str, tuple[list[str], list[str]]] = {}
         self._forgotten = Tombstones(home)
         self.rules = Rules(home)
         self.from_archive = from_archive
@@ -107,6 +111,28 @@ class Keeping:
         from ingest.state import holds
 
         return self._forgotten.covers(source, unit) or (not self.from_archive and holds(self._home, source, path))
+
+    def alone_has(self, path: str, other: str) -> bool:
+        """Whether a file is read from the archive, which has it of this source and not of the ``other`` one."""
+        if not self.from_archive or path not in self._entries:
+            return False
+        if self._others is None:
+            from ingest import archive
+
+            self._others = {entry.path for entry in archive.versions(self._home, other)}
+        return path not in self._others
+
+    def places(self, source: str) -> tuple[list[str], list[str]]:
+        """The folders where a source's tool keeps its files, and those that collections.yml adds; looked up once."""
+        if source not in self._places:
+            from ingest import sources
+
+            try:
+                added = sources.configured(source, self._home)
+            except BrainError:
+                added = []  # an invalid configuration is reported by those who need it
+            self._places[source] = sources.places(source), added
+        return self._places[source]
 
     def files(self) -> list[SourceFile]:
         """The archived files, as ``discover`` would have found them."""

@@ -92,6 +92,14 @@ def roots(name: str, home: Home | None = None, environ: Mapping[str, str] | None
 
     With ``home``, ``sources.<name>.roots`` of collections.yml are added.
     """
+    found = places(name, environ)
+    if home is not None:
+        found += configured(name, home)
+    return [root for root in dict.fromkeys(found) if os.path.exists(root)]
+
+
+def places(name: str, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Where a source's tool keeps its files on this machine, as far as its variables and settings say, there or not."""
     env = os.environ if environ is None else environ
     found: list[str] = []
     for variable, folder, below in PLACES[name]:
@@ -102,9 +110,7 @@ def roots(name: str, home: Home | None = None, environ: Mapping[str, str] | None
         found += [path for part in below for path in _below(base, part)] if below else [base]
     if name == "pi":
         found += _pi_setting(abspath(expanduser(env.get("PI_CODING_AGENT_DIR") or "~/.pi/agent")))
-    if home is not None:
-        found += configured(name, home)
-    return [root for root in dict.fromkeys(found) if os.path.exists(root)]
+    return found
 
 
 def _below(base: str, part: str) -> list[str]:

@@ -253,6 +253,57 @@ def test_a_transcript_that_could_be_either_tools_is_the_first_ones(
     assert from_the_archive_alone(home, order[0], place).keys() == {f"{order[0]}__{ID}.md"}
 
 
+NAME = f"2026-04-28T09-00-00-000Z_{ID}.jsonl"
+
+
+@pytest.mark.parametrize("make", [plain, typed, ran])
+@pytest.mark.parametrize(
+    ("setting", "source"),
+    [("PI_CODING_AGENT_SESSION_DIR", "pi"), ("sessionDir", "pi"), ("OPENCLAW_STATE_DIR", "openclaw")],
+)
+def test_a_transcript_is_the_tools_whose_setting_names_its_place_whatever_folders_are_called(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any, setting: str, source: str
+) -> None:
+    place = tmp_path / "agents" / "api" / "sessions" if source == "pi" else tmp_path / "--state--"
+    make().save(place / NAME if source == "pi" else place / "agents" / "api" / "sessions" / NAME)
+    if setting == "sessionDir":
+        agent = tmp_path / "settings"
+        agent.mkdir()
+        (agent / "settings.json").write_text(json.dumps({setting: str(place)}))
+        monkeypatch.setenv("PI_CODING_AGENT_DIR", str(agent))
+    else:
+        monkeypatch.setenv(setting, str(place))
+    (other,) = {"pi", "openclaw"} - {source}
+    run(home, source, trust_stat=False)
+    assert ingest(home, place, other).skipped == {OTHERS[other]: 1}
+    assert list(corpus(home)) == [f"{source}__{ID}.md"]
+    # A rebuild may run where the variable is not set.
+    monkeypatch.delenv(setting, raising=False)
+    monkeypatch.delenv("PI_CODING_AGENT_DIR", raising=False)
+    assert from_the_archive_alone(home, source, place).keys() == {f"{source}__{ID}.md"}
+
+
+def test_what_only_one_tool_writes_says_more_than_how_folders_are_called(home: Home, tmp_path: Path) -> None:
+    typed().save(tmp_path / "agents" / "api" / "sessions" / NAME)
+    assert ingest(home, tmp_path / "agents", "openclaw").skipped == {OTHERS["openclaw"]: 1}
+    assert ingest(home, tmp_path / "agents").ingested == 1
+    assert list(corpus(home)) == [f"pi__{ID}.md"]
+
+
+@pytest.mark.parametrize("source", ["pi", "openclaw"])
+def test_folders_of_collections_yml_say_whose_their_transcripts_are_unless_these_do(
+    home: Home, tmp_path: Path, source: str
+) -> None:
+    place = tmp_path / "agents" / "api" / "sessions"
+    Tree("either").user("Hi").save(place / "2026-04-28T09-00-00-000Z_either.jsonl")
+    Tree("clear").entry("custom", customType="model-snapshot", data={}).user("Hi").save(place / "clear.jsonl")
+    text = f"collections: {{brain: {{path: brain}}}}\nsources: {{{source}: {{roots: [{json.dumps(str(place))}]}}}}\n"
+    Path(home.path("collections.yml")).write_text(text, encoding="utf-8")
+    for name in ("pi", "openclaw"):
+        ingest(home, place, name)
+    assert sorted(corpus(home)) == sorted([f"{source}__either.md", "openclaw__clear.md"])
+
+
 def test_a_session_that_was_forgotten_does_not_come_back_as_another_tools(home: Home, tmp_path: Path) -> None:
     plain().save(tmp_path / "from" / "full.jsonl")
     Tombstones(home).add([("pi", ID)])
