@@ -139,7 +139,7 @@ def embed(
     report = Report(space)
     run = _Run(connection, provider, rule, report, deadline, progress)
     fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)
-    if fits:
+    if fits and (made is None or made.space.dimensions == space.dimensions):
         # What has none yet is not kept waiting, nor embedded for the renewal once more.
         also = made.space if made is not None and renewal.like(space, made.space) else None
         run.through(space, collections, also)

@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,10 +23,11 @@ from qmd.embedding.embedder import embed
 from qmd.embedding.of_llm import Llm
 from qmd.embedding.provider import TextRefused, make
 from qmd.embedding.remote import Layout, OpenAI, tokens
+from qmd.update import update
 from qmd.vectors import PIECE
-from tests.qmd.corpus import indexed
+from tests.qmd.corpus import indexed, write
 from tests.qmd.embedding.clients import KEY, Slept, gemini, openai
-from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, closes, good, half_closes, hangs, says, vector
+from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, answer, closes, good, half_closes, hangs, says, vector
 
 pytestmark = pytest.mark.usefixtures("direct")
 
@@ -447,3 +449,24 @@ def test_the_real_llm_is_asked_by_its_own_interface() -> None:
     pytest.importorskip("llm")
     with pytest.raises(BadInput, match="llm knows no embedding model"):
         Llm({}, "a-model-that-nobody-has")
+
+
+def test_an_endpoint_that_gives_another_length_now_is_embedded_anew_as_the_fix_says(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "an old note"})
+    embed(connection, openai(endpoint))
+    write(Path(folder.path), {"b.md": "a note that waits"})
+    update(connection, [folder])
+
+    def shorter(handler: BaseHTTPRequestHandler, body: Any) -> bool:
+        data = [{"index": n, "embedding": vector(text)[:4]} for n, text in enumerate(body["input"])]
+        return answer(handler, {"data": data})
+
+    endpoint.always = shorter
+    with pytest.raises(Refused, match="vectors of 4 numbers, where its others have 6") as refused:
+        embed(connection, openai(endpoint))
+    assert "brain embed -f" in refused.value.fix
+    report = embed(connection, openai(endpoint), force=True)
+    assert (report.space.dimensions, report.texts, report.pending) == (4, 2, {})
+    assert vectors.count(connection, report.space) == 2

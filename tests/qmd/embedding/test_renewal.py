@@ -158,6 +158,23 @@ def test_a_text_that_is_refused_keeps_its_vectors_unless_the_model_has_changed(
     assert (report.pending, stored(connection)) == ({"notes": 1}, 11)
 
 
+def test_an_endpoint_whose_vectors_have_another_length_now_is_followed_by_force_whatever_waits(
+    world: tuple[apsw.Connection, Folder],
+) -> None:
+    connection, folder = world
+    write(Path(folder.path), {"new.md": "written meanwhile"})
+    update(connection, [folder])
+    with pytest.raises(Refused, match="vectors of 4 numbers, where its others have 8") as refused:
+        embed(connection, Fake(dimensions=4))
+    assert refused.value.fix.startswith("brain embed -f ")
+    with pytest.raises(Internal):
+        embed(connection, broken(2, dimensions=4), force=True)
+    assert (space(connection).dimensions, stored(connection)) == (8, 12), "the old ones answer until then"
+    report = embed(connection, Fake(dimensions=4))
+    assert (report.pending, report.renewing, report.failed) == ({}, {}, {})
+    assert (space(connection).dimensions, stored(connection), tables(connection)) == (4, 13, 1)
+
+
 def test_who_goes_back_to_the_model_of_before_gives_the_new_vectors_up(world: tuple[apsw.Connection, Folder]) -> None:
     connection, _ = world
     with pytest.raises(Internal):
