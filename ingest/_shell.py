@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.document import Failure, Timestamp
 from core.redaction import clean as redacted
-from core.redaction.screen import ahead
+from core.redaction import clean_document
+from core.redaction.screen import ahead, suspects
 from core.text import one_line
 from ingest import _shell_formats as shell_formats
 from ingest import databases, markdown, toolcalls
 from ingest._shell_redaction import MAX_COMMAND, Redaction, is_clean
+from ingest._shell_spans import without_spans
 from ingest.reading import EMPTY, Reading, whole
 from ingest.records import BINARY, is_binary
 
@@ -97,31 +99,51 @@ def read(path: str) -> Reading:
 
 
 def _history(data: bytes, reading: Reading) -> bytes:
-    """Take a history in; returns ``data`` as it is kept, or nothing where only all of it together can be redacted.
+    """Take a history in; returns ``data`` as it is kept.
 
     The whole of it is looked through for what is to be redacted, on the other core; where something may be, the parts
-    that it may be in are told, and of these each command is looked at.
+    that it may be in are told, and of these each command is looked at. Documents are made of what is kept.
     """
     if is_binary(data):
         reading.failed = Failure(reading.path, BINARY)
         return b""
+    data = data.replace(b"\0", b"")  # what a crash of the machine left: no shell writes one
     kind = shell_formats.kind_of(reading.path, data)
     places = list(shell_formats.parts(kind, data))
     looked = ahead(data, places)
     read = [_read_part(kind, data[place]) for place in places]
-    suspicious, spans = looked()
+    suspicious, rules = looked()
+    before = data
+    data = without_spans(kind, data, rules, reading.redacted) if rules else data
+    if data is not before:
+        places = list(shell_formats.parts(kind, data))
+        read = [_read_part(kind, data[place]) for place in places]
+        suspicious = [suspects(data[place]) for place in places]
     taking = _Taking(reading, kind)
     pieces: list[bytes] = []
     for place, (entries, as_written), suspected in zip(places, read, suspicious, strict=True):
-        if as_written and not suspected:
+        piece, counts = data[place], None
+        if suspected:
+            piece, counts = taking.redaction.archived(kind, piece)
+        if counts is not None:
+            _add(reading.redacted, counts)
+            taking.look(shell_formats.entries(kind, piece)[0])
+        elif as_written and not suspected:
             taking.add(entries)
         else:
             taking.look(entries)
-        piece = data[place]
-        pieces.append(taking.redaction.archived(kind, piece) if suspected and not spans else piece)
-    if spans:
-        return b""
+        pieces.append(piece)
     return b"".join(pieces) if any(suspicious) else data
+
+
+def without_secrets(path: str, data: bytes, counts: dict[str, int]) -> bytes:
+    """A history that is a text, as ``read`` has it kept; what was replaced is added to ``counts``."""
+    reading = Reading(path)
+    kept = _history(data, reading)
+    if reading.failed is not None:
+        return clean_document(data, counts)
+    _add(counts, reading.redacted)
+    return kept
 
 
 def _read_part(kind: str, part: bytes) -> tuple[list[Entry], bool]:

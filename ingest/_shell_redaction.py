@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.redaction import clean as redacted
 from core.redaction.screen import suspects
 from core.text import clean
+from ingest._shell_spans import has_several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,14 +47,27 @@ class Redaction:
         odd = self._look(commands)
         return [self._shown(command) if command in odd else None for command in commands]
 
-    def archived(self, kind: str, part: bytes) -> bytes:
-        """A part of a history, in whole commands, as it is kept; bytes that are no UTF-8 stay what they were."""
+    def archived(self, kind: str, part: bytes) -> tuple[bytes, dict[str, int] | None]:
+        """A part of a history, in whole commands, as it is kept; bytes that are no UTF-8 stay what they were.
+
+        What no time parts is looked at together: where something was replaced in several commands, what they are now is
+        told by these bytes alone, and with them comes how much was in all of the part (kind → number), else None.
+        """
         pieces = _TIMES[kind].split("\n" + part.decode("utf-8", "surrogateescape"))
         odd = self._look(pieces[::2])
         if not odd:
-            return part
-        pieces[::2] = [self._redacted(piece)[0] if piece in odd else piece for piece in pieces[::2]]
-        return "".join(pieces)[1:].encode("utf-8", "surrogateescape")
+            return part, None
+        counts: dict[str, int] = {}
+        together = False
+        for number in range(0, len(pieces), 2):
+            piece = pieces[number]
+            if piece in odd:
+                pieces[number], found = self._redacted(piece)
+                # Bash writes what one command has in several lines only where it writes times.
+                together |= bool(found) and not (kind == "bash" and number) and has_several(kind, piece)
+                for what, count in found.items():
+                    counts[what] = counts.get(what, 0) + count
+        return "".join(pieces)[1:].encode("utf-8", "surrogateescape"), counts if together else None
 
     def _look(self, texts: Sequence[str]) -> set[str]:
         """Those of ``texts`` that do not stay as they are, or might not."""

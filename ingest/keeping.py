@@ -249,6 +249,12 @@ class Keeping:
 
         return sharing.dropped(self._source, path, held, before, now)
 
+    def redacted(self, path: str, data: bytes) -> bytes:
+        """A file that is one document or text, without secrets."""
+        from ingest import sharing
+
+        return sharing.redacted(self._source, path, data, {})
+
     def left(self, reading: Reading, data: bytes) -> bytes:
         """What of a file's bytes belongs to the parts that a reading still has; nothing where that cannot be told."""
         from ingest import sharing

@@ -284,7 +284,7 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes)
     gone = keeping.dropped(path, held, was, now)
     if gone:
         # It may be from a time when the archive kept what was found.
-        recorder.whole(gone if recorder.keeps_raw else clean_document(gone, {}))
+        recorder.whole(gone if recorder.keeps_raw else keeping.redacted(path, gone))
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 

@@ -28,8 +28,12 @@ TOO_LONG = "line too long"
 UNREADABLE = "unreadable"
 REPLACED = "invalid UTF-8 replaced"
 
-# Power loss leaves runs of NUL where a block was allocated and never written: a text with such a hole is a text.
-_HOLE = re.compile(rb"\0{64,}")
+# Power loss leaves runs of NUL where a block was allocated and never written: a text with such a hole is a text. In
+# UTF-16 and UTF-32 there are up to three between two characters.
+_HOLE = re.compile(rb"\0{4,}")
+_NULS = re.compile(rb"\0+")
+# SQLite, ELF, zip, PNG, UTF-16: formats whose beginning may be text for the most part.
+_FORMATS = (b"SQLite format 3\0", b"\x7fELF", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xfe", b"\xfe\xff")
 # Control characters that no text has.
 _STRANGE = bytes(code for code in range(32) if code not in b"\a\b\t\n\v\f\r\x1b")
 
@@ -108,7 +112,7 @@ class Records:
             if number == 1:
                 self.head = line[:_SNIFF]
                 self.opens_block = line.strip() in (b"{", b"[")
-                if b"\0" in line[:_SNIFF] and not line.lstrip(b"\0\r\n ").startswith(b"{"):
+                if b"\0" in self.head and not line.lstrip(b"\0\r\n ").startswith(b"{") and is_binary(self.head):
                     self._keep(line)
                     yield self._failure(BINARY, "NUL bytes where a record should be", 1)
                     return
@@ -212,9 +216,16 @@ class Records:
 
 def is_binary(data: bytes) -> bool:
     """Whether what begins with ``data`` is no text of any kind; UTF-16 is none here."""
-    head = _HOLE.sub(b"", data[:_SNIFF])
-    strange = len(head) - len(head.translate(None, _STRANGE))
-    return b"\0" in head or strange * 20 > len(head)
+    if data.startswith(_FORMATS) and b"\0" in data[:_SNIFF]:
+        return True
+    text = data.lstrip(b"\0") if data.startswith(b"\0") else data
+    # What is cut may end within a hole.
+    head = _HOLE.sub(b"", text[:_SNIFF].rstrip(b"\0"))
+    # One short hole may be damage in a text that is short, too.
+    nuls = max(len(_NULS.findall(head)) - 1, 0)
+    head = head.replace(b"\0", b"")
+    strange = nuls + len(head) - len(head.translate(None, _STRANGE))
+    return strange * 20 > len(head) + nuls
 
 
 def value(text: str | bytes, redacted: dict[str, int] | None) -> Any:

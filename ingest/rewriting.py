@@ -92,7 +92,7 @@ def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
             segments: list[Segment] = []
             length = 0
             try:
-                for data in _redacted(archive.folder, entry, counts):
+                for data in _redacted(archive.folder, source, entry, counts):
                     whole.update(data)
                     length += len(data)
                     segments.append(archive.put(data))
@@ -113,20 +113,19 @@ class Unreadable(Exception):
     """An object is missing or damaged."""
 
 
-def _redacted(folder: str, entry: Entry, counts: dict[str, int]) -> Iterator[bytes]:
+def _redacted(folder: str, source: str, entry: Entry, counts: dict[str, int]) -> Iterator[bytes]:
     """The objects of an entry without secrets: line by line where they are JSON Lines, else as one document or text.
 
     A document cut into lines would be no JSON any more where a span of it goes to the end of its text.
     """
-    from core.redaction import clean_document
-
     first = _content(folder, entry.segments[0]) if entry.segments else b""
     if _is_record(first[: first.find(b"\n") + 1] or first):
         for number, segment in enumerate(entry.segments):
             data = _content(folder, segment) if number else first
             yield b"".join(_line(line, counts) for line in io.BytesIO(data))
     elif first:
-        yield clean_document(first + b"".join(_content(folder, segment) for segment in entry.segments[1:]), counts)
+        data = first + b"".join(_content(folder, segment) for segment in entry.segments[1:])
+        yield sharing.redacted(source, entry.path, data, counts)
 
 
 def _content(folder: str, segment: Segment) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from os.path import dirname, join
 from typing import TYPE_CHECKING
 
+from core.redaction import clean_document
 from ingest import databases, rows
 from ingest.histories import is_history
 
@@ -65,6 +66,15 @@ def dropped(source: str, path: str, held: bytes, before: bytes, now: bytes) -> b
     from ingest import _shell
 
     return _shell.dropped(path, held, before, now)
+
+
+def redacted(source: str, path: str, data: bytes, counts: dict[str, int]) -> bytes:
+    """A file that is one document or text without secrets; what was replaced is added to ``counts``."""
+    if source != "shell" or path.endswith(databases.SUFFIXES):
+        return clean_document(data, counts)
+    from ingest import _shell
+
+    return _shell.without_secrets(path, data, counts)
 
 
 def beside(source: str, path: str) -> list[str]:

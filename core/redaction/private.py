@@ -7,7 +7,7 @@ import re
 # Spaces, attributes and a markdown escape before the end of a tag hide nothing; `<private key>` is no such tag.
 OPEN = r"<private(?:\s+[\w-]+=[^<>]{0,200})?\s{0,3}\\*>"
 CLOSE = r"<\\*/private\s{0,3}\\*>"
-_TAG = re.compile(rf"(?P<open>{OPEN})|{CLOSE}", re.IGNORECASE)
+TAG = re.compile(rf"(?P<open>{OPEN})|{CLOSE}", re.IGNORECASE)
 
 
 def without_private(text: str) -> tuple[str, int]:
@@ -18,7 +18,7 @@ def without_private(text: str) -> tuple[str, int]:
     Of another end of nothing the tag goes.
     """
     pieces: list[str] = []
-    tags = list(_TAG.finditer(text))
+    tags = list(TAG.finditer(text))
     number = _leading(tags)
     at = tags[number - 1].end() if number else 0
     spans = 1 if number else 0
@@ -64,7 +64,7 @@ def across(texts: list[str], *, to_end: bool = False) -> list[str] | None:
     open_at = -1
     kept = list(texts)
     for number, text in enumerate(texts):
-        tags = list(_TAG.finditer(text))
+        tags = list(TAG.finditer(text))
         if open_at >= 0:
             if not tags:
                 continue
@@ -72,7 +72,7 @@ def across(texts: list[str], *, to_end: bool = False) -> list[str] | None:
                 kept[open_at] += "</private>"
                 kept[open_at + 1 : number] = [""] * (number - open_at - 1)
                 kept[number] = text = text[tags[0].end() :]
-                tags = list(_TAG.finditer(text))
+                tags = list(TAG.finditer(text))
             open_at = -1
         if tags and tags[-1]["open"]:
             open_at = number

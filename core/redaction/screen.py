@@ -199,30 +199,30 @@ def suspects(data: bytes) -> bool:
     return bool(_match(data))
 
 
-def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], bool]]:
+def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], set[str]]]:
     """Have much ``data`` looked through on a thread while the caller goes on: RE2 works without Python's lock.
 
     What is returned waits for it, and gives of each of ``places``, which are ``data`` in pieces of whole lines, whether
-    it may hold something to redact, and whether something may that begins in one of them and ends in another.
+    it may hold something to redact, and those of ``OVER_LINES`` that may find something in all of it.
     """
 
-    def look() -> tuple[list[bool], bool]:
+    def look() -> tuple[list[bool], set[str]]:
         if not suspects(data):
-            return [False] * len(places), False
-        return [suspects(data[place]) for place in places], bool(suspected(data, OVER_LINES))
+            return [False] * len(places), set()
+        return [suspects(data[place]) for place in places], suspected(data, OVER_LINES)
 
     if len(data) < _MUCH:
         return look
     import threading
 
-    found: list[tuple[list[bool], bool]] = []
+    found: list[tuple[list[bool], set[str]]] = []
     thread = threading.Thread(target=lambda: found.append(look()), name="redaction", daemon=True)
     try:
         thread.start()
     except RuntimeError:  # there is none to be had
         return look
 
-    def told() -> tuple[list[bool], bool]:
+    def told() -> tuple[list[bool], set[str]]:
         thread.join()
         return found[0] if found else look()
 

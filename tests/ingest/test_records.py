@@ -75,10 +75,34 @@ def test_one_bad_line_is_counted_with_its_number_and_loses_nothing_else(data: by
         ("ls -la\n".encode("utf-16"), True),
         (b"ls\x1b[31m\r\n\tmake" * 9, False),
         (b"ls -la\n" + bytes(4096) + b"make test\n", False),
+        (b"make test\n" * 20 + b"\0" + b"make\n" * 50, False),
+        (b"ls\n" + bytes(63) + b"ls\n", False),
+        (b"m" * 8172 + bytes(4096) + b"x", False),
+        (bytes(9000) + b"ls\n", False),
+        ("ls -la\n".encode("utf-32-le"), True),
+        (b"SQLite format 3\0\x10\0\x01\x01" + bytes(80) + b"create table history(id text, command text)" * 90, True),
+        (b"PK\x03\x04\x14\0\0\0\0\0" + b"stored as it is\n" * 500, True),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"words in it " * 90, True),
         ("grüße 漢字\n".encode() + b"\xff\xfe", False),
         (b"", False),
     ],
-    ids=["program", "every byte", "UTF-16", "colours", "hole", "damaged text", "nothing"],
+    ids=[
+        "program",
+        "every byte",
+        "UTF-16",
+        "colours",
+        "hole",
+        "one NUL",
+        "short hole",
+        "hole that a look at the beginning ends in",
+        "hole at the beginning",
+        "UTF-32",
+        "database",
+        "zip",
+        "PNG",
+        "damaged text",
+        "nothing",
+    ],
 )
 def test_bytes_that_are_no_text_are_told_from_damaged_text(data: bytes, binary: bool) -> None:
     assert is_binary(data) is binary
@@ -87,6 +111,12 @@ def test_bytes_that_are_no_text_are_told_from_damaged_text(data: bytes, binary: 
 def test_a_binary_file_is_told_from_a_transcript() -> None:
     _, failures, _ = read(b"SQLite format 3\0" + bytes(range(256)) * 50)
     assert [failure.reason for failure in failures] == ["binary"]
+
+
+def test_a_hole_in_a_first_line_that_is_torn_costs_that_line_alone() -> None:
+    found, failures, _ = read(b'end of what was there before"}' + bytes(20) + b'\n{"a":1}\n')
+    assert found == [{"a": 1}]
+    assert [(failure.reason, failure.line) for failure in failures] == [("malformed line", 1)]
 
 
 @pytest.mark.parametrize(

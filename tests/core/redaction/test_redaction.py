@@ -288,10 +288,10 @@ def _across_slowly(texts: list[str], *, to_end: bool) -> list[str]:
     """What ``private.across`` does, each beginning compared with all that follows it."""
     kept = list(texts)
     for start in range(len(kept)):
-        tags = list(private._TAG.finditer(kept[start]))
+        tags = list(private.TAG.finditer(kept[start]))
         if not tags or not tags[-1]["open"]:
             continue
-        rest = [list(private._TAG.finditer(text)) for text in texts]
+        rest = [list(private.TAG.finditer(text)) for text in texts]
         end = next((number for number in range(start + 1, len(texts)) if rest[number]), None)
         if end is None:
             if to_end:
@@ -322,8 +322,8 @@ def test_a_message_of_many_parts_is_looked_through_once(part: str, monkeypatch: 
             looked.append(len(text))
             return tag.finditer(text)
 
-    tag = private._TAG
-    monkeypatch.setattr(private, "_TAG", Counted())
+    tag = private.TAG
+    monkeypatch.setattr(private, "TAG", Counted())
     texts = [part] * 3000
     private.across(texts)
     assert sum(looked) <= 2 * sum(map(len, texts))
