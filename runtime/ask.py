@@ -134,7 +134,7 @@ class Asker:
 
                 most = representations.reach(self._connection, self._config, filters.collections, request.limit)
                 hits = plan.run(searcher, most if reranking is None else max(reranking.width, most))
-                synthetic = plan.mode != "time" and any(hit.fields.get("synthetic") is True for hit in hits)
+                synthetic = any(hit.fields.get("synthetic") is True for hit in hits)
                 if synthetic:
                     from runtime.synthetic import CANDIDATES
 

@@ -80,6 +80,9 @@ class Plan:
         if wanted == "lex":
             self._why = f"--mode lex; {_LEXICAL}"
             return
+        if not any(map(str.isalnum, self._question)):
+            self._why = f"{_LEXICAL}; not by meaning: there is no word in it"
+            return
         if not embedded:
             self._why = f"{_LEXICAL}; nothing is embedded by {space} yet" + (
                 "" if wanted == "auto" else f", --mode {wanted} or not"

@@ -152,7 +152,9 @@ def may_hold(text: str) -> bool:
     if found is None:
         if len(_known) >= _KNOWN_MOST:
             _known.clear()
-        found = _known[text] = _may_hold(text) or ("\\" in text and _may_hold(text.replace("\\", "")))
+        # A backslash may be markdown's escape, or say that a command goes on in the next line.
+        plain = text.replace("\\\n", " ").replace("\\", "") if "\\" in text else ""
+        found = _known[text] = _may_hold(text) or (bool(plain) and _may_hold(plain))
     return found
 
 

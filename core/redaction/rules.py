@@ -34,6 +34,8 @@ _USER = re.compile(
     r"\b(?:user(?:name)?|login|e-?mail|benutzer(?:name)?)\\*[\"']?\s?[:=]\s?\S{1,60}\s{1,40}\Z", re.IGNORECASE
 )
 _SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
+# A shell's line that goes on, and how far the next one is set in.
+_CONTINUED = re.compile(r"\\\r?\n[ \t]*")
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _OF_WHOLES = (*OVER_LINES, "token")
@@ -77,9 +79,28 @@ def assigned(name: str, value: str) -> str:
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
+    if "\\\n" in text:
+        text = _joined(text, counts)
     if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:
         text = "\n".join(_unescaped(line, counts) if "\\" in line else line for line in text.split("\n"))
     return _plain(text, counts)
+
+
+def _joined(text: str, counts: dict[str, int]) -> str:
+    """``text`` without the secrets of commands that go on in the next line (``curl \\``), as one line's are."""
+    lines, breaks = _CONTINUED.split(text), _CONTINUED.findall(text)
+    mark = next((each for each in "\t\v\f" if not any(each in line for line in lines)), None)
+    if mark is None:
+        return text
+    found: dict[str, int] = {}
+    cleaned = _plain(mark.join(lines), found)
+    # A secret ends where a line does; where one does not, it is left to the rules as they are.
+    if not found or cleaned.count(mark) != len(breaks):
+        return text
+    for kind, number in found.items():
+        counts[kind] = counts.get(kind, 0) + number
+    pieces = cleaned.split(mark)
+    return "".join(piece + end for piece, end in zip(pieces, (*breaks, ""), strict=True))
 
 
 def _unescaped(line: str, counts: dict[str, int]) -> str:

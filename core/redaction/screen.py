@@ -131,12 +131,13 @@ _OWN = {
         r"|jdbc:oracle:|(?:sqlplus|sqlldr|impdp|expdp)\s|@(?:tcp|unix|udp)\("
         r"|:(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]|:\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@"
     ),
-    "curl": r"(?i:\s(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/])",
+    "curl": r"(?i:(?:\s|\\[nt])(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/])",
     "program": (
         r"(?i:login\s+\S+\s+password|identified (?:with \S+ )?by\s+\\*[\"']|sshpass -p"
         r"|https? (?:-a|--auth)[ =]"
         # Words so rare that what follows is left to the rule: it would cost states.
-        r"|mysql[^\n]{0,80}\s-p\S|docker login|redis-cli|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
+        r"|mysql(?s:.{0,80})(?:\s|\\[nt])-p\S|docker login|redis-cli"
+        r"|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
         r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*[\"']|[= ]password\(\\*'|auth ?= ?\("
         r"|(?:basic|digest)auth\(|creds? ?= ?\("
         r"|(?-i:sqlcmd|zip|7z[ar]?|mongo(?:sh|dump|restore)?|(?:az|oc|podman) login|openssl enc|nmcli|wpa_passphrase"

@@ -185,6 +185,14 @@ def test_a_handful_of_passages_is_judged_by_how_rare_words_are_in_general(home: 
     assert ask(shelf, f"unheard of {_WORDS[0]} submarines", far)["hits"] == []
 
 
+def test_a_question_without_a_word_has_no_meaning_to_look_for(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    for said in ("?", "…!", "--"):
+        envelope = ask(shelf, said, Encoder())
+        assert envelope["hits"] == []
+        assert "no word" in route(envelope)[1]
+
+
 def test_an_empty_answer_names_what_still_waits(shelf: Shelf) -> None:
     embed(shelf.home, Model())
     shelf.put("brain", "late.md", "something new", title="late")

@@ -469,6 +469,33 @@ def test_names_without_end_are_looked_at_a_bounded_number_of_times() -> None:
     assert len(looked) < 500
 
 
+@pytest.mark.parametrize("end", ["\n", "\n  ", "\n\t"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl @ -u admin:{} @ https://x.example",
+        "curl https://x.example @ -H 'Accept: a/b' @ --user admin:{}",
+        "docker login @ -u me @ -p {} registry.example",
+        "mysql -u root @-p{} shop",
+        "serve @ --admin-password {} @ --port 80",
+        "serve --admin-password @ {}",
+        "kubectl create secret generic db @ --from-literal=password={} @ -n shop",
+    ],
+)
+def test_a_command_that_goes_on_in_the_next_line_is_one_command(command: str, end: str) -> None:
+    text = f"Run this:\n{command}\nthen wait".replace("@", "\\" + end)
+    assert redact(text.format("Sup3rDuper9x")) == (text.format("[redacted:password]"), {"password": 1})
+    assert screen.suspects(json.dumps(text.format("Sup3rDuper9x")).encode())
+    assert may_hold(text.format("Sup3rDuper9x"))
+
+
+def test_lines_that_go_on_stay_as_they_are_where_nothing_is_found_and_where_all_marks_are_taken() -> None:
+    text = "make \\\n\t all \\\n  -j2\nexport A=1\\\r\n && run"
+    assert redact(text) == (text, {})
+    taken = "a\tb\vc\fd \\\n curl -u admin:Sup3rDuper9x x"
+    assert redact(taken)[1] == {"password": 1}
+
+
 def test_a_line_that_goes_on_in_the_next_is_looked_at_with_it() -> None:
     cookie = LABELLED.Maker(13).some(LABELLED.ALNUM, 32)
     text = f"curl https://app.example.org/me \\\n  -b 'sessionid={cookie}'\npassword =\n  'Tangerine42!'\n"
