@@ -19,6 +19,8 @@ _PREVIEW = 60
 
 def status(session: Session) -> None:
     """Print how the index stands."""
+    from qmd import vectors as own
+
     out = session.out
     connection = session.index
     path = session.settings.database
@@ -35,7 +37,8 @@ def status(session: Session) -> None:
     pending = models.waiting(connection, session.config)
     out.line(out.paint("bold", "Documents"))
     out.line(f"  Total:    {total} files indexed")
-    out.line(f"  Vectors:  {vectors} embedded")
+    ours = sum(own.count(connection, space) for space in own.spaces(connection))
+    out.line(f"  Vectors:  {vectors + ours} embedded")
     if orphaned:
         share = ecma.round_half_up(orphaned / vectors * 100)
         text = f"Orphaned: {orphaned} embedding chunks ({share}%)"

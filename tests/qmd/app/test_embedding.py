@@ -41,7 +41,9 @@ def test_embedding_is_done_once_and_said(notes: Path, qmd: Qmd) -> None:
         "Versions:",
         "local/all-MiniLM-L6-v2: 3 vectors",
     ]
-    assert "need embedding" not in qmd("status").out
+    said = qmd("status").out
+    assert "need embedding" not in said
+    assert "Vectors:  3 embedded" in said
 
 
 def test_what_is_new_is_counted_as_waiting(notes: Path, qmd: Qmd) -> None:
