@@ -119,11 +119,13 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     for name, ledger in report["sources"].items():
         withheld = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
         judged += bool(ledger["seen"])
-        if ledger["failed_files"] and not (ledger["ingested"] or ledger["unchanged"] or withheld):
+        if (ledger["failed_files"] or ledger["partial"]) and not (
+            ledger["ingested"] or ledger["unchanged"] or withheld
+        ):
             failed.append(name)
     if not failed or not (named or len(failed) == judged):
         return None
-    count = sum(report["sources"][name]["failed_files"] for name in failed)
+    count = sum(report["sources"][name][key] for name in failed for key in ("failed_files", "partial"))
     return BadInput(
         f"no file of {', '.join(failed)} could be read ({counted(count, 'file')} failed); what was there before stays",
         "see the reasons above (--json: failed): mend or move the files, or name what lies there: --source, --from",
@@ -205,6 +207,7 @@ def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[
             f"{name}: {counted(ledger['seen'], 'file')} seen, {ledger['ingested']} ingested,"
             f" {ledger['unchanged']} unchanged, {sum(ledger['skipped'].values())} skipped,"
             f" {ledger['failed_files']} failed"
+            + (f", {ledger['partial']} read only in part" if ledger["partial"] else "")
         )
         for reason, count in ledger["skipped"].items():
             yield f"  skipped: {count} × {reason}"

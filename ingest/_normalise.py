@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os.path import basename
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from core.document import render
 from core.home import Home
-from ingest import names, sessions
+from ingest import databases, names, sessions
 from ingest.corpus import Corpus
 from ingest.histories import is_history
 from ingest.ledger import Ledger
@@ -21,6 +21,7 @@ from ingest.units import is_agent
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
+    from ingest.databases import Damage
     from ingest.files import SourceFile
     from ingest.keeping import Keeping
     from ingest.reading import Reading
@@ -61,6 +62,8 @@ class Normaliser:
     Files that probably belong together are read together, so that no more than one unit's events are held; a unit
     that turns out to have files elsewhere is composed at the end, from all of them.
 
+    ``damaged``: of files that are read from the archive, how the last reading of their own ended.
+
     Of a source it needs ``read``; ``peek``, ``stream``, ``compose`` and ``links`` are its own where its files are read
     in groups, hold many units, its parts are no ``ingest.sessions.Session``, or its units say something of each other.
     """
@@ -77,6 +80,7 @@ class Normaliser:
         progress: Callable[[int, int, str], None] | None,
         on_written: Callable[[str, str, bytes, os.stat_result], None] | None,
         sweep: bool = True,
+        damaged: Mapping[str, Damage] | None = None,
     ) -> None:
         self._source = source
         self._peek: Callable[[str], str] = getattr(source, "peek", str)
@@ -90,6 +94,7 @@ class Normaliser:
         self._stale = stale
         self._progress = progress
         self._on_written = on_written
+        self._damaged = damaged or {}
         self._corpus = Corpus(home, source.COLLECTION, self._landed, sweep=sweep)
         self._units = state.units(source.NAME)
         self._members = state.members(source.NAME)
@@ -292,7 +297,8 @@ class Normaliser:
     def _row(self, reading: Reading) -> None:
         """Remember a file that was read, and account for it."""
         status, reason = "skipped", reading.skipped
-        if reading.failed is not None:
+        damage = databases.in_part(reading)
+        if reading.failed is not None and damage is None:
             status = "unreadable" if reading.failed.reason == "unreadable" else "failed"
             reason = f"{reading.failed.reason}: {reading.failed.detail}"
             if reading.path in self._owned:
@@ -312,7 +318,7 @@ class Normaliser:
             reading.digest,
             status,
             reason,
-            notes(reading),
+            notes(reading, damage or self._damaged.get(reading.path)),
         )
         self._rows.append(row)
         self._ledger.account(row, fresh=True)
@@ -383,9 +389,11 @@ def _distinct(parts: list[Any]) -> int:
     return counted if counted >= 0 else len(parts[0].uuids)
 
 
-def notes(reading: Reading) -> str | None:
-    """A file's part of the ledger, as JSON; None where it has nothing to say."""
+def notes(reading: Reading, damage: Damage | None = None) -> str | None:
+    """A file's part of the ledger, as JSON; None where it has nothing to say. ``damage``: what it was not read past."""
     said: dict[str, object] = {}
+    if damage is not None:
+        said["partial"] = damage
     if reading.unknown:
         said["unknown"] = reading.unknown
         said["versions"] = reading.versions

@@ -13,7 +13,7 @@ from os.path import join
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import Any
 
     import apsw
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from ingest.files import SourceFile
     from ingest.reading import Reading
     from ingest.rows import Shelf
+    from ingest.state import FileRow
 
+    # (reason, detail).
+    Damage = tuple[str, str]
     Take = Callable[[apsw.Connection, dict[str, set[str]], Reading, Shelf], Iterator[None]]
 
 SUFFIXES = (".vscdb", ".sqlite", ".db")
@@ -117,22 +120,43 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
 def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: Shelf) -> Iterator[Reading]:
     import apsw
 
+    whole: set[str] = set()
     try:
         for _ in take(connection, tables(connection), reading, shelf):
             _date(reading)
+            whole.update(reading.parts)
             yield reading
         _date(reading)
     except apsw.Error as error:
         # What was read before stays, in the archive as in its documents.
-        _damaged(reading, error)
-        if not reading.taken:
+        _damaged(reading, error, whole)
+        if not (reading.taken or reading.parts):
             shelf.abandon()
 
 
-def _damaged(reading: Reading, error: apsw.Error) -> None:
+def in_part(reading: Reading) -> Damage | None:
+    """The damage that ended the reading of a database, where something of it was read before."""
+    failed = reading.failed
+    if failed is None or failed.reason != DAMAGED or not (reading.taken or reading.parts):
+        return None
+    return failed.reason, failed.detail
+
+
+def damage_of(row: FileRow) -> Damage | None:
+    """The damage that ended the last reading of a database."""
+    import json
+
+    reason, _, detail = row.reason.partition(": ")
+    if row.status == "failed" and reason == DAMAGED:
+        return reason, detail
+    said = json.loads(row.notes or "{}").get("partial")
+    return (str(said[0]), str(said[1])) if said else None
+
+
+def _damaged(reading: Reading, error: apsw.Error, whole: Collection[str] = ()) -> None:
     from core.document import Failure
 
-    reading.parts.clear()
+    reading.parts = {unit: part for unit, part in reading.parts.items() if unit in whole}
     reading.failed = Failure(reading.path, DAMAGED, str(error))
 
 

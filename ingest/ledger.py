@@ -33,6 +33,7 @@ class Ledger:
     ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: those
     whose bytes changed; ``redacted``: kind → secrets replaced in the files that were seen; ``dropped``: records that
     policy leaves out, by reason; ``truncated``: (how many are not all of their transcript, pieces they lack).
+    ``partial``: files of which damage ended the reading when something of them had been read; they count as that says.
     ``failed`` lists the first 50 failures, of files (line 0) and of records. ``roots`` is OWN, GIVEN or ARCHIVE,
     ``finished`` epoch seconds.
     """
@@ -48,6 +49,7 @@ class Ledger:
         "finished",
         "ingested",
         "kept",
+        "partial",
         "recovered",
         "redacted",
         "removed",
@@ -69,7 +71,7 @@ class Ledger:
         self.truncated = (0, 0)
         self.seen = self.ingested = self.unchanged = self.vanished = self.bytes = 0
         self.documents = self.written = self.renamed = self.removed = self.kept = 0
-        self.failed_files = self.failed_records = self.finished = 0
+        self.failed_files = self.failed_records = self.partial = self.finished = 0
         self.skipped: dict[str, int] = {}
         self.dropped: dict[str, int] = {}
         self.recovered: dict[str, int] = {}
@@ -117,6 +119,11 @@ class Ledger:
         for reason, count in notes.get("failed", {}).items():
             self.failed_records += count
             self._failed(reason, count)
+        if "partial" in notes:
+            reason, detail = notes["partial"]
+            self.partial += 1
+            self._failed(reason, 1)
+            self._example(path, reason, detail, 0)
         for reason, detail, line in notes.get("failures", []):
             self._example(path, reason, detail, line)
 
@@ -137,6 +144,7 @@ class Ledger:
             "unchanged": self.unchanged,
             "skipped": dict(sorted(self.skipped.items())),
             "failed_files": self.failed_files,
+            "partial": self.partial,
             "failed_records": self.failed_records,
             "failed_reasons": dict(sorted(self.failed_reasons.items())),
             "failed": self.failed,

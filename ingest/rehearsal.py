@@ -105,13 +105,22 @@ def rehearse(
 
 def _row(reading: Any) -> FileRow:
     from ingest._normalise import notes
+    from ingest.databases import in_part
 
     if reading.unknown:
         reading.versions = sorted({getattr(part, "version", "") for part in reading.parts.values()} - {""})
     status, reason = ("ingested", "") if reading.parts else ("skipped", reading.skipped or "no conversation")
-    if reading.failed is not None:
+    damage = in_part(reading)
+    if reading.failed is not None and damage is None:
         status, reason = "failed", f"{reading.failed.reason}: {reading.failed.detail}"
-    size, consumed = reading.size, reading.consumed
     return FileRow(
-        reading.path, size, reading.mtime_ns, reading.inode, consumed, reading.digest, status, reason, notes(reading)
+        reading.path,
+        reading.size,
+        reading.mtime_ns,
+        reading.inode,
+        reading.consumed,
+        reading.digest,
+        status,
+        reason,
+        notes(reading, damage),
     )

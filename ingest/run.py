@@ -85,9 +85,21 @@ def run(
             keeping.transcripts = Transcripts(source_name, files, known)
             if new or _damaged(home, source.COLLECTION, state, source_name, trust_stat):
                 from ingest._normalise import Normaliser
+                from ingest.databases import damage_of
 
+                # The archive has what was read before the damage: that there was more of it stays to be said.
+                told = {path: damage_of(row) for path, row in known.items()} if from_archive else {}
+                damaged = {path: damage for path, damage in told.items() if damage is not None}
                 job = Normaliser(
-                    home, source, state, ledger, keeping, stale=stale, progress=progress, on_written=on_written
+                    home,
+                    source,
+                    state,
+                    ledger,
+                    keeping,
+                    stale=stale,
+                    progress=progress,
+                    on_written=on_written,
+                    damaged=damaged,
                 )
                 with kept_by(keeping):
                     job.go(new, {file.path for file in readable}, verify=not trust_stat)

@@ -132,6 +132,11 @@ def _sources(found: dict[str, Any]) -> Iterator[dict[str, str]]:
             some = ", ".join(kinds[:_KINDS]) + (f" and {len(kinds) - _KINDS} more" if len(kinds) > _KINDS else "")
             message = f"{name}: records or fields that this version does not know: {some}"
             yield _problem("notice", "ledger", message, "brain explain shows where each was first seen")
+        if counted.get("partial"):
+            message = f"{name}: {_many(counted['partial'], 'file')} could be read only in part"
+            yield _problem(
+                "notice", "ledger", message, "mend it where it lies; brain explain --json lists it under ledger"
+            )
         if parts:
             message = f"{name}: {' and '.join(parts)} could not be read"
             yield _problem("notice", "ledger", message, "brain explain --json lists them under ledger")

@@ -29,6 +29,14 @@ def failures(patient: Patient) -> Iterator[Finding]:
                 f"{counted(failed, 'file')} of {name} could not be read",
                 "brain explain --json",
             )
+        partial = int(ledger.get("partial") or 0)
+        if partial:
+            yield Finding(
+                f"source-damaged:{name}",
+                "warning",
+                f"{counted(partial, 'file')} of {name} could be read only in part",
+                "brain explain --json",
+            )
 
 
 def drift(patient: Patient) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from core.home import Home
 from tests.conftest import Brain
 from tests.ingest.history import History
 from tests.ingest.test_chrome import configure
+from tests.ingest.test_databases import cursor
 from tests.ingest.transcripts import Script, save
 
 
@@ -95,6 +96,27 @@ def test_a_file_that_is_no_text_is_told_once_and_as_that(home: Home, tmp_path: P
     said, fix = done.stderr.splitlines()
     assert said == f"brain: no file of {source} could be read (1 file failed); what was there before stays"
     assert fix.startswith("fix: ")
+
+
+def test_a_database_that_is_damaged_in_the_middle_is_told_to_be_read_in_part(
+    home: Home, tmp_path: Path, brain: Brain
+) -> None:
+    path = cursor(tmp_path / "there", sessions=30, said="Said here. " * 200)
+    data = path.read_bytes()
+    middle = len(data) // 2 // 4096 * 4096
+    path.write_bytes(data[:middle] + b"\xff" * 8192 + data[middle + 8192 :])
+    words = ("index", "--source", "cursor", "--from", str(path))
+    tried = brain(*words, "--dry-run")
+    done = brain(*words)
+    assert (tried.returncode, done.returncode, done.stderr) == (0, 0, "")
+    made = len(list(Path(home.path("brain")).glob("cursor__*.md")))
+    assert f"{made} documents new" in tried.stdout
+    assert "1 ingested, 0 unchanged, 0 skipped, 0 failed, 1 read only in part\n" in done.stdout
+    assert f"failed: {path}: damaged database\n" in done.stdout
+    assert brain("index", "--from-archive", "--source", "cursor").returncode == 0
+    told = "1 file of cursor could be read only in part"
+    assert told in brain("doctor").stdout
+    assert "cursor: 1 file could be read only in part" in brain("explain").stdout
 
 
 def test_a_place_with_something_of_the_source_is_not(home: Home, tmp_path: Path, brain: Brain) -> None:

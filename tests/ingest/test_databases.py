@@ -13,6 +13,7 @@ from core.home import Home
 from core.tombstones import Tombstones
 from ingest import _cursor, _opencode, archive, damaged_text, databases, records, rows
 from ingest.ledger import Ledger
+from ingest.rehearsal import rehearse
 from ingest.run import run
 from tests.ingest.transcripts import corpus
 
@@ -214,3 +215,48 @@ def test_rows_around_damaged_text_come_once_each_in_their_order(tmp_path: Path) 
     assert [first, *rest] == [(a, str(b, "utf-8", "replace"), c, d) for a, b, c, d in plain]
     assert len(replaced) == 1
     assert connection.execute("select b from t where a = 99").fetchone() is None
+
+
+@BOTH
+def test_of_a_database_with_damaged_pages_is_told_what_was_made_and_that_it_is_not_all(
+    home: Home, tmp_path: Path, make: Any, source: str
+) -> None:
+    path = make(tmp_path / "there", sessions=30, said="Said here. " * 200)
+    sound = path.read_bytes()
+    middle = len(sound) // 2 // 4096 * 4096
+    path.write_bytes(sound[:middle] + b"\xff" * 8192 + sound[middle + 8192 :])
+    roots = [str(path.parent)]
+    told = rehearse(home, source, roots, trust_stat=False)
+    ledger = ingest(home, source, path.parent)
+    made = len(corpus(home))
+    assert 0 < made < 30
+    assert told["would"]["new"] == ledger.documents == ledger.written == made
+    said = ("seen", "ingested", "partial", "failed_files", "failed_reasons", "skipped")
+    assert {key: told[key] for key in said} == {key: ledger.as_dict()[key] for key in said}
+    assert (ledger.ingested, ledger.partial, ledger.failed_files) == (1, 1, 0)
+    assert ledger.failed_reasons == {databases.DAMAGED: 1}
+    # What is not looked at again, and what the archive has, says nothing of what the file lacks.
+    unchanged = run(home, source, roots, trust_stat=True)
+    assert (unchanged.unchanged, unchanged.partial) == (1, 1)
+    for _ in range(2):
+        assert run(home, source, trust_stat=False, from_archive=True).partial == 1
+    again = ingest(home, source, path.parent)
+    assert (again.partial, again.documents) == (1, made)
+    path.write_bytes(sound)
+    whole = ingest(home, source, path.parent)
+    assert (whole.partial, whole.failed_reasons, whole.documents) == (0, {}, 30)
+    assert run(home, source, trust_stat=False, from_archive=True).partial == 0
+
+
+@BOTH
+def test_a_database_of_which_nothing_can_be_read_any_more_stays_failed_through_the_archive(
+    home: Home, tmp_path: Path, make: Any, source: str
+) -> None:
+    path = make(tmp_path / "there")
+    ingest(home, source, path.parent)
+    sound = path.read_bytes()
+    path.write_bytes(sound[:4096] + b"\xff" * (len(sound) - 4096))
+    ledger = ingest(home, source, path.parent)
+    assert (ledger.ingested, ledger.failed_files, ledger.documents) == (0, 1, 5)
+    back = run(home, source, trust_stat=False, from_archive=True)
+    assert (back.ingested, back.partial, back.documents) == (1, 1, 5)
