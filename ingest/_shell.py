@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from itertools import groupby, islice, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from core import clock
 from core.document import Failure, Timestamp
 from core.redaction import clean as redacted
 from core.redaction import clean_document
-from core.redaction.screen import ahead, suspects
+from core.redaction.screen import OVER_LINES, ahead, suspected, suspects
 from core.text import one_line
 from ingest import _shell_formats as shell_formats
 from ingest import databases, markdown, toolcalls
@@ -62,21 +63,22 @@ class Day:
     ``knows_more`` than when and what: where a command ran, and how it ended.
     """
 
-    __slots__ = ("_uuids", "commands", "digest", "knows_more", "repeated", "unit")
+    __slots__ = ("_uuids", "commands", "digest", "hidden", "knows_more", "repeated", "unit")
 
     def __init__(self, unit: str, *, knows_more: bool = False) -> None:
         self.unit = unit
         self.knows_more = knows_more
         self.commands: list[Entry] = []
         self.digest = ""
+        self.hidden = 0
         self.repeated = 0
         self._uuids: set[tuple[int, str]] = set()
 
     @property
     def distinct(self) -> int:
-        """How many ``uuids`` there are; where no two commands are of one second, as many as commands."""
+        """How many commands the history has, also ``hidden`` ones, without which it does not say less than before."""
         every = len(self.commands)
-        return every if len(set(map(_time, self.commands))) == every else len(self.uuids)
+        return self.hidden + (every if len(set(map(_time, self.commands))) == every else len(self.uuids))
 
     def unite(self, older: Day) -> None:
         """Take in what the same history held before, and has dropped."""
@@ -115,24 +117,29 @@ def _history(data: bytes, reading: Reading) -> bytes:
     suspicious, rules = looked()
     before = data
     data = without_spans(kind, data, rules, reading.redacted) if rules else data
+    whole: list[Entry] = []
     if data is not before:
+        whole = [entry for entries, _ in read for entry in entries]
         places = list(shell_formats.parts(kind, data))
         read = [_read_part(kind, data[place]) for place in places]
         suspicious = [suspects(data[place]) for place in places]
     taking = _Taking(reading, kind)
     pieces: list[bytes] = []
-    for place, (entries, as_written), suspected in zip(places, read, suspicious, strict=True):
+    for place, (entries, as_written), may_hold in zip(places, read, suspicious, strict=True):
         piece, counts = data[place], None
-        if suspected:
+        if may_hold:
             piece, counts = taking.redaction.archived(kind, piece)
         if counts is not None:
             _add(reading.redacted, counts)
             taking.look(shell_formats.entries(kind, piece)[0])
-        elif as_written and not suspected:
+        elif as_written and not may_hold:
             taking.add(entries)
         else:
             taking.look(entries)
         pieces.append(piece)
+    for unit, count in Counter(_unit(entry[0], kind) for entry in whole if entry[1]).items():
+        if unit in reading.parts:
+            reading.parts[unit].hidden = max(0, count - len(reading.parts[unit].commands))
     return b"".join(pieces) if any(suspicious) else data
 
 
@@ -220,13 +227,19 @@ def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         yield _unit(at, kind), data[start:]
 
 
-def dropped(path: str, held: bytes, before: bytes, now: bytes) -> bytes:
-    """A history of the commands of ``held``, and of those that ``before`` has beyond them and ``now`` has not."""
+def dropped(path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
+    """A history of the commands of ``held``, and of those that ``before`` has beyond them and ``now`` has not.
+
+    ``now`` is what is kept of ``read``: what only a command that came later has made a secret was not dropped.
+    """
     start = before.find(now[:_SAME])
     if start > 0 and before[start - 1 : start] == b"\n" and now.startswith(before[start:]):
         before, there = before[:start], set()  # as a history that is full goes on
     else:
         there = {piece for _, piece in _commands_of(path, now)}
+        if suspected(read, OVER_LINES):
+            hidden = {piece for _, piece in _commands_of(path, read.replace(b"\0", b""))} - there
+            there.update(Redaction().alone(hidden))
     known = list(_commands_of(path, held))
     there.update(piece for _, piece in known)
     known += [each for each in _commands_of(path, before) if each[1] not in there]

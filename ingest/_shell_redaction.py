@@ -11,7 +11,7 @@ from core.text import clean
 from ingest._shell_spans import has_several
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_COMMAND = 20_000
 # Commands that are told harmless at once.
@@ -68,6 +68,12 @@ class Redaction:
                 for what, count in found.items():
                     counts[what] = counts.get(what, 0) + count
         return "".join(pieces)[1:].encode("utf-8", "surrogateescape"), counts if together else None
+
+    def alone(self, commands: Iterable[bytes]) -> Iterator[bytes]:
+        """Each of ``commands`` as it would be kept if no other were there."""
+        for command in commands:
+            text = command.decode("utf-8", "surrogateescape")
+            yield self._redacted(text)[0].encode("utf-8", "surrogateescape")
 
     def _look(self, texts: Sequence[str]) -> set[str]:
         """Those of ``texts`` that do not stay as they are, or might not."""

@@ -243,11 +243,14 @@ class Keeping:
         """Whether the part of a unit was forgotten or is excluded."""
         return bool(self._withheld(unit, reading))
 
-    def dropped(self, path: str, held: bytes, before: bytes, now: bytes) -> bytes:
-        """What a history has dropped: ``held``, by then, and since then what of ``before`` is not in ``now``."""
+    def dropped(self, path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
+        """What a history has dropped: ``held``, by then, and since then what of ``before`` is not in ``now``.
+
+        ``now``: what is kept of the bytes that were ``read``.
+        """
         from ingest import sharing
 
-        return sharing.dropped(self._source, path, held, before, now)
+        return sharing.dropped(self._source, path, held, before, now, read)
 
     def redacted(self, path: str, data: bytes) -> bytes:
         """A file that is one document or text, without secrets."""

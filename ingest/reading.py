@@ -265,15 +265,18 @@ def whole(
                     recorder.whole(held, records)
                     recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
                     if as_bytes:
-                        _keep_dropped(reading.path, keeping, recorder.before, held)
+                        _keep_dropped(reading.path, keeping, recorder.before, held, data)
     except OSError as error:
         unreadable(reading, error)
     _complete(reading, lambda: whole(path, take, foreign, as_bytes=as_bytes, apart=apart))
     return reading
 
 
-def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes) -> None:
-    """Let the archive have, as the file's first version, what a history held ``before`` and has dropped by ``now``."""
+def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes, read: bytes) -> None:
+    """Let the archive have, as the file's first version, what a history held ``before`` and has dropped by ``now``.
+
+    ``now`` is what is kept of the bytes that were ``read``.
+    """
     recorder = None if before is None else keeping.recorder(path, version=1)
     if before is None or recorder is None:
         return
@@ -281,7 +284,7 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes)
     if now.startswith(was):
         return
     held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))
-    gone = keeping.dropped(path, held, was, now)
+    gone = keeping.dropped(path, held, was, now, read)
     if gone:
         # It may be from a time when the archive kept what was found.
         recorder.whole(gone if recorder.keeps_raw else keeping.redacted(path, gone))

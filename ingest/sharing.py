@@ -59,13 +59,16 @@ def without(source: str, path: str, data: bytes, is_gone: Callable[[str], bool])
     return b"".join(piece for unit, piece in pieces(source, path, data) or () if unit and not is_gone(unit))
 
 
-def dropped(source: str, path: str, held: bytes, before: bytes, now: bytes) -> bytes:
-    """What a file has dropped: ``held``, known before, and the pieces that it had ``before`` and has no more."""
+def dropped(source: str, path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
+    """What a file has dropped: ``held``, known before, and the pieces that it had ``before`` and has no more.
+
+    ``now``: what is kept of the bytes that were ``read``.
+    """
     if source != "shell":
         return held
     from ingest import _shell
 
-    return _shell.dropped(path, held, before, now)
+    return _shell.dropped(path, held, before, now, read)
 
 
 def redacted(source: str, path: str, data: bytes, counts: dict[str, int]) -> bytes:

@@ -156,3 +156,23 @@ def test_an_archive_that_was_kept_raw_loses_no_command_to_a_tag_when_it_is_redac
     (packed,) = archive.objects(home.path(archive.FOLDER))
     held = zstandard.ZstdDecompressor().decompress(Path(packed).read_bytes())
     assert held == written("bash", ["ls", "grep '", "make", "push [redacted:github]"])
+
+
+@pytest.mark.parametrize("shell", ["zsh", "bash", "fish"])
+@pytest.mark.parametrize("first", [2, 3, 4])
+@pytest.mark.parametrize("others", [[], ["make"]])
+def test_what_a_later_command_ends_is_hidden_though_it_was_read_before(
+    home: Home, tmp_path: Path, shell: str, first: int, others: list[str]
+) -> None:
+    path = tmp_path / "histories" / FORMS[shell][0]
+    path.parent.mkdir()
+    (path.parent / "other_bash_history").write_bytes(written("bash", others))
+    said = ["ls", "# <private>", "squirrel plan", f"squirrel {TOKEN}", "# </private>", "pwd"]
+    for end in (first, len(said)):
+        path.write_bytes(written(shell, said[:end]))
+        run(home, "shell", [str(path.parent)], trust_stat=False)
+    packed = [Path(each).read_bytes() for each in archive.objects(home.path(archive.FOLDER))]
+    held = b"".join(zstandard.ZstdDecompressor().decompress(each) for each in packed)
+    assert b"squirrel" not in b"".join(corpus(home).values())
+    assert b"squirrel" not in held
+    assert b"pwd" in held
