@@ -40,6 +40,7 @@ COMMAND = Command(
     ),
 )
 _SHOWN = 20
+_GROWING = 5
 
 
 def run(args: Args, context: Context) -> int:
@@ -138,10 +139,32 @@ def _lines(found: Any) -> list[str]:
     if found.shared:
         lines.append(f"{found.shared} other sessions lie in the same raw files; their documents stay")
     lines += [printable(f"not the brain's to delete: {each}") for each in found.outside]
+    return lines + _growing(found)
+
+
+def _growing(found: Any) -> list[str]:
+    """What will be left out from now on, with what lifts that."""
+    from core.text import printable
+    from runtime.forget import growing
+
+    marks = growing(found)
+    lines = [
+        printable(f"left out from now on as well: what comes later of {source} {unit}; to let it in: {_lifting(unit)}")
+        for source, unit in marks[:_GROWING]
+    ]
+    if len(marks) > _GROWING:
+        lines.append(f"and so of {len(marks) - _GROWING} more: brain forget --unforget lists them")
     return lines
 
 
+def _lifting(unit: str) -> str:
+    import shlex
+
+    return f"brain forget --unforget {shlex.quote(unit)}"
+
+
 def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool = False) -> None:
+    from runtime.forget import growing
     from runtime.hits import uri
 
     if args.json:
@@ -155,6 +178,9 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
             ],
             "outside": found.outside,
             "shared": found.shared,
+            "left_out_later": [
+                {"source": source, "unit": unit, "unforget": _lifting(unit)} for source, unit in growing(found)
+            ],
             "forgotten": outcome.documents if outcome is not None else 0,
             "left": outcome.left if outcome is not None else [],
             "beyond": outcome.beyond if outcome is not None else [],
@@ -172,6 +198,7 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
             warn("brain: nothing was selected" + (", and nothing else holds it" if swept else ""))
         return
     write(f"{counted(outcome.documents, 'document')} forgotten\n")
+    write("".join(f"{line}\n" for line in _growing(found)))
     for each in found.outside:
         warn(f"brain: not the brain's to delete: {each}")
     for each in outcome.left:

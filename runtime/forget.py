@@ -36,6 +36,8 @@ JOB = "forgetting.json"
 _LOCK_WAIT_S = 60.0
 _BUSY_MS = 30_000
 _CHROME = "chrome"
+_SHELL = "shell"
+_UNDATED = "undated"
 
 
 class Plan:
@@ -56,6 +58,15 @@ class Plan:
         self.originals: list[str] = []
         self.shared = 0
         self.probes: list[bytes] = []
+
+
+def growing(found: Plan) -> list[tuple[str, str]]:
+    """(source, unit) of what is no session and goes on (a day, a shell's history, a file of code): left out as well.
+
+    Histories without times, for which something comes with every command, are first.
+    """
+    marks = {mark for mark in found.marks if mark[0] in (*sources.ON_REQUEST, _SHELL)}
+    return sorted(marks, key=lambda mark: (not mark[1].startswith(_UNDATED), mark))
 
 
 class Outcome:
@@ -241,13 +252,20 @@ def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
         there = forgotten(home)
         for reference in references:
             name = basename(reference.removeprefix("#")).removesuffix(".md")
-            marks = [mark for mark in there if name in (mark[1], stem(mark[1]), mark[1].partition("\t")[2])]
+            marks = [mark for mark in there if name in _names(mark)]
             if not marks:
                 raise BadInput(f"{reference!r} is not forgotten", "brain forget --unforget lists what is")
             lifted += marks
         held.lift(lifted)
         forgetting.read_again(home, {source for source, _ in lifted})
     return lifted
+
+
+def _names(mark: tuple[str, str]) -> tuple[str, ...]:
+    """What a tombstone can be called by: its unit, an agent's own id, and what the document was called."""
+    source, unit = mark
+    prefix = str(getattr(sources.module(source), "PREFIX", "")) if source in sources.names() else ""
+    return unit, stem(unit), unit.partition("\t")[2], prefix + stem(unit)
 
 
 def _selected(

@@ -67,6 +67,36 @@ def test_json_is_one_object(shelf: Shelf, brain: Brain) -> None:
     assert lifted["lifted"] == [{"source": "claude", "unit": "s1"}]
 
 
+def test_what_comes_later_for_a_history_without_times_is_said_to_be_left_out_and_comes_back_as_told(
+    home: Home, tmp_path: Path, brain: Brain
+) -> None:
+    history = tmp_path / ".bash_history"
+    history.write_text("make amaranth\nls heliotrope\n")
+    ran = ("index", "--source", "shell", "--from", str(history))
+    assert brain(*ran).returncode == 0
+    words = ("forget", "--match", "make amaranth")
+    told = "left out from now on as well: what comes later of shell undated-bash"
+    command = "brain forget --unforget undated-bash"
+    for shown in (brain(*words, "--dry-run"), brain(*words)):
+        assert f"{told}; to let it in: {command}\n" in shown.stdout
+    done = json.loads(brain(*words, "--yes", "--json").stdout)
+    assert done["left_out_later"] == [{"source": "shell", "unit": "undated-bash", "unforget": command}]
+    history.write_text("ls heliotrope\necho marigold\n")
+    assert "skipped: 1 × forgotten" in brain(*ran).stdout
+    document = Path(home.path("brain", "shell__undated-bash.md"))
+    assert not document.exists()
+    assert brain(*command.split()[1:]).returncode == 0
+    assert brain(*ran).returncode == 0
+    assert "marigold" in document.read_text()
+    done = brain("forget", "--match", "echo marigold", "--yes")
+    assert told in done.stdout
+    assert brain("forget", "--unforget", "qmd://brain/shell__undated-bash.md").stdout.startswith("1 lifted")
+
+
+def test_what_comes_later_is_no_matter_of_a_session(shelf: Shelf, brain: Brain) -> None:
+    assert "left out from now on" not in brain("forget", "s1", "--yes").stdout
+
+
 def test_nothing_selected_is_an_answer(shelf: Shelf, brain: Brain) -> None:
     done = brain("forget", "--match", "no such words", "--yes", "--json")
     assert done.returncode == 67
