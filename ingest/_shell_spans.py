@@ -34,6 +34,24 @@ _HEAD = {
 }
 # Bash writes commands of several lines only where it writes times.
 _DATED = re.compile(r"^#[0-9]{9,12}$", re.MULTILINE)
+# Between a command and the next, where each has a time.
+_BETWEEN = {
+    "zsh": r"\n: +[0-9]{1,20} *(?::[^;\n]*)?;",
+    "bash": r"\n#[0-9]{9,12}\n",
+    "fish": r"(?:\n  when: [0-9]{1,20})?\n- cmd: ",
+}
+_LINE = r"[A-Za-z0-9+/=]{40,80}"
+# A key of which each line is a command, and which a history has no more, or not yet, as a whole: its lines, and its end
+# behind them if that is what is left; a beginning, and lines behind that.
+_CUT = {
+    kind: re.compile(
+        rf"(?P<head>{between})(?:{_LINE}{between})+(?:[A-Za-z0-9+/=]{{4,80}}{between})?"
+        r"(?P<end>-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5})?"
+        rf"|-----BEGIN[A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-{{0,5}}(?:{between}{_LINE})+"
+        rf"(?:{between}[A-Za-z0-9+/]{{1,78}}={{1,2}}(?=\n))?"
+    )
+    for kind, between in _BETWEEN.items()
+}
 # What is taken out may bring the halves of something else together.
 _PASSES = 4
 
@@ -49,13 +67,23 @@ def without_spans(kind: str, data: bytes, rules: Collection[str], counts: dict[s
         if "private" in rules:
             text = _without_private(kind, text, counts)
         if "key" in rules:
-            text = without_keys(text, counts)
+            text = _without_cut_keys(kind, without_keys(text, counts), counts)
         if "pair" in rules:
             # As in a command by itself: a token is called by what it is.
             text = cleaned(PAIRS, without_tokens(text, counts), counts)
         if text == before:
             break
     return data if text == whole else text.encode("utf-8", "surrogateescape")
+
+
+def _without_cut_keys(kind: str, text: str, counts: dict[str, int]) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        if match["head"] and not match["end"]:
+            return match[0]
+        counts["private-key"] = counts.get("private-key", 0) + 1
+        return f"{match['head'] or ''}[redacted:private-key]"
+
+    return _CUT[kind].sub(replaced, f"\n{text}")[1:]
 
 
 def has_several(kind: str, text: str) -> bool:

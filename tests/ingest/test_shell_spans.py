@@ -72,6 +72,15 @@ def test_a_secret_over_several_commands_is_in_no_document(
 
 
 @every_shell
+@pytest.mark.parametrize("said", [[*KEY[1:], "ls -la"], ["ls -la", *KEY[:-1]], ["ls -la", *KEY[:7]]])
+def test_a_key_that_a_history_has_only_a_part_of_is_in_no_document(shell: str, said: list[str]) -> None:
+    shown, kept, redacted = read(shell, written(shell, said))
+    assert sorted(shown) == ["[redacted:private-key]", "ls -la"]
+    assert redacted == {"private-key": 1}
+    assert read(shell, kept) == (shown, kept, {})
+
+
+@every_shell
 @pytest.mark.parametrize("place", [0, 4, 9])
 @pytest.mark.parametrize("tag", ["<private>", "</private>"])
 def test_a_tag_that_nothing_matches_costs_its_own_command_alone(shell: str, place: int, tag: str) -> None:
