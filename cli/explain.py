@@ -168,6 +168,8 @@ def _semantic(part: dict[str, Any]) -> str:
     if part["installed"] is None or part["provider"] is None:
         return "not known"
     name = f"{part['provider']}/{part['model']}"
+    if part["why"]:
+        return f"{name.rstrip('/')} cannot embed: {part['why']}"
     if part["as_of"] is None:
         return f"{name}: no vectors yet, {counted(part['pending'], 'document')} pending (brain embed)"
     rows = [f"{name}: {'fresh' if part['fresh'] else str(part['pending']) + ' pending'} as of {part['as_of']}"]

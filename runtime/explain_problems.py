@@ -25,6 +25,7 @@ def problems(found: dict[str, Any]) -> list[dict[str, str]]:
         *_failed(found),
         *_installation(found),
         *_index(found),
+        *_embedding(found),
         *_corpus(found),
         *_sources(found),
         *_kept(found),
@@ -91,6 +92,13 @@ def _index(found: dict[str, Any]) -> Iterator[dict[str, str]]:
     for name, count in strays.items():
         message = f"{_many(count, 'document')} of collection {name}, which {found['config']['path']} does not name"
         yield _problem("notice", "index", message, f"name {name} there, or make the index anew: brain index --rebuild")
+
+
+def _embedding(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    why = found["semantic"].get("why")
+    if why:
+        message = f"nothing can be embedded: {why}"
+        yield _problem("error", "semantic", message, f"{found['semantic']['fix']} (in {_config(found)})")
 
 
 def _corpus(found: dict[str, Any]) -> Iterator[dict[str, str]]:

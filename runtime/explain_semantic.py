@@ -42,7 +42,8 @@ def read(connection: apsw.Connection) -> list[dict[str, Any]]:
 def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
     """Whose vectors questions are answered by, what waits for them, and which others there are.
 
-    ``installed`` is whether there are any at all; None, as everything else, where the index cannot be read.
+    ``installed`` is whether there are any at all; None, as everything else, where the index cannot be read. ``why``
+    nothing can be embedded as it is configured, and the ``fix``.
     """
     provider, model = (None, None) if config is None else embedder(config.section("embedding"))
     active = f"{provider}/{model}"
@@ -50,6 +51,7 @@ def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
         "installed": None if known is None else bool(known.spaces),
         "provider": provider,
         "model": model,
+        **_obstacle(config),
         **(_UNKNOWN if known is None or config is None else _of(known, active)),
         "spaces": [],
     }
@@ -69,6 +71,18 @@ def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
             }
         )
     return result
+
+
+def _obstacle(config: Config | None) -> dict[str, str | None]:
+    from core.errors import BrainError
+    from qmd.embedding.provider import check
+
+    try:
+        if config is not None:
+            check(config.section("embedding"))
+    except BrainError as error:
+        return {"why": error.message, "fix": error.fix}
+    return {"why": None, "fix": None}
 
 
 def expansion(config: Config | None, environ: Mapping[str, str]) -> dict[str, Any]:

@@ -121,6 +121,8 @@ def vectors(patient: Patient) -> Iterator[Finding]:
     if "error" in found:
         yield Finding("vectors", "error", str(found["error"]), "brain embed -f")
         return
+    if found.get("why"):
+        yield Finding("embedder", "error", f"nothing can be embedded: {found['why']}", str(found["fix"]))
     from qmd import vectors as stored
 
     try:

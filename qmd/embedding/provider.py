@@ -101,4 +101,22 @@ def make(
         return remote.OpenAI(own, environ, model)
     if name == "gemini":
         return remote.Gemini(own, environ, model)
-    raise BadInput(f"unknown provider {name!r}", f"providers: {', '.join(EMBEDDERS)}")
+    raise _unknown(name)
+
+
+def check(section: dict[str, Any]) -> None:
+    """See that the provider which the section ``embedding`` names exists, and a local model's files; loads nothing.
+
+    Raises BadInput and EngineMissing, as ``make`` would. Keys and endpoints are for those who embed to have.
+    """
+    name, model = embedder(section)
+    if name not in EMBEDDERS:
+        raise _unknown(name)
+    if name == LOCAL:
+        from qmd.embedding.local import find
+
+        find(str(section.get("path") or ""), model)
+
+
+def _unknown(name: str) -> BadInput:
+    return BadInput(f"unknown provider {name!r}", f"embedding: {{provider: …}} is one of {', '.join(EMBEDDERS)}")

@@ -211,3 +211,13 @@ def test_an_endpoint_that_is_none_ends_the_run_as_what_is_missing(
     assert (done.returncode, said["error"], done.stderr) == (65, "qmd_missing", "")
     assert "embedding" in said["fix"] or "OPENAI_BASE_URL" in said["fix"]
     assert not os.path.exists(os.path.join(home.root, "logs", "crash.log"))
+
+
+def test_explain_and_the_doctor_say_what_cannot_embed_and_the_fix(home: Home, brain: Brain) -> None:
+    fill(home, 1)
+    run(brain, "index")
+    Path(home.root, "collections.yml").write_text("collections: {inbox: }\nembedding: {provider: nope}\n")
+    for command in ("explain", "doctor"):
+        said = brain(command).stdout
+        assert "nothing can be embedded: unknown provider 'nope'" in said
+        assert "embedding: {provider: …} is one of local, openai, gemini, llm" in said

@@ -105,6 +105,26 @@ def test_who_reranks_is_named(home: Home, tmp_path: Path) -> None:
     assert "model.onnx is missing" in report(home, **bare)["reranking"]["why"]
 
 
+@pytest.mark.parametrize(
+    ("section", "message", "fix"),
+    [
+        ("{provider: nope}", "unknown provider 'nope'", "one of local, openai"),
+        ("{path: /nowhere/model}", "/nowhere/model/model.onnx is missing", "a folder with model.onnx"),
+        ("{model: nope}", "there is no local model 'nope'", "path: ~/models/nope"),
+    ],
+)
+def test_what_cannot_embed_is_a_problem_with_its_fix(home: Home, section: str, message: str, fix: str) -> None:
+    index(home)
+    assert (report(home)["semantic"]["why"], problem(report(home), "semantic")) == (None, [])
+    write(Path(home.root, "collections.yml"), f"collections: {{brain: }}\nembedding: {section}\n")
+    found = report(home)
+    (said,) = problem(found, "semantic")
+    assert said["message"] == f"nothing can be embedded: {message}"
+    assert fix in said["fix"]
+    assert "collections.yml" in said["fix"]
+    assert found["semantic"]["why"] == message
+
+
 def test_todays_inbox_is_where_a_note_of_today_goes(home: Home) -> None:
     assert report(home)["inbox"]["today"] == os.path.dirname(inbox.write(home, "x").path)
 
