@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,11 +117,16 @@ def of_brain(*words: str, codes: tuple[int, ...] = (0,)) -> set[str]:
 def _short_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A home whose socket's path is short enough: a longer one is hashed, and that is an import.
 
-    A test's own folder is longer after a thousand runs, or on another system.
+    A test's own folder is longer after a thousand runs, or on another system. The name is not drawn: some letters are
+    how a token begins, and what an answer shows would be looked at closely.
     """
-    with tempfile.TemporaryDirectory(prefix="brain-", dir="/tmp") as folder:
-        monkeypatch.setenv("BRAIN_HOME", folder)
+    folder = Path(f"/tmp/brain-{os.getpid()}")
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("BRAIN_HOME", str(folder))
+    try:
         yield
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture
