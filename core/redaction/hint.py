@@ -153,7 +153,9 @@ def may_hold(text: str) -> bool:
         if len(_known) >= _KNOWN_MOST:
             _known.clear()
         # A backslash may be markdown's escape, or say that a command goes on in the next line.
-        plain = text.replace("\\\n", " ").replace("\\", "") if "\\" in text else ""
+        plain = ""
+        if "\\" in text:
+            plain = text.replace("\\\r\n", " ").replace("\\\n", " ").replace("\\", "")
         found = _known[text] = _may_hold(text) or (bool(plain) and _may_hold(plain))
     return found
 
@@ -164,6 +166,7 @@ def _among(marks: list[tuple[str, list[str]]], text: str) -> list[str]:
 
 
 def _may_hold(text: str) -> bool:
+    text = text.replace("\t", " ")
     if _among(_ELSE, text):
         return True
     if "://" in text and ("@" in text or "hook/" in text or "hooks/" in text):

@@ -37,6 +37,7 @@ _SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.
 # A shell's line that goes on, and how far the next one is set in.
 _CONTINUED = re.compile(r"\\\r?\n[ \t]*")
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
+_MARK = "[redacted:"
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _OF_WHOLES = (*OVER_LINES, "token")
 _OF_LINES = frozenset(PARTS) - frozenset(_OF_WHOLES)
@@ -79,24 +80,36 @@ def assigned(name: str, value: str) -> str:
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
-    if "\\\n" in text:
-        text = _joined(text, counts)
+    if "\\\n" in text or "\\\r\n" in text:
+        text = "\n".join(_joined(run, counts) if "\n" in run else run for run in _runs(text))
     if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:
         text = "\n".join(_unescaped(line, counts) if "\\" in line else line for line in text.split("\n"))
     return _plain(text, counts)
 
 
-def _joined(text: str, counts: dict[str, int]) -> str:
-    """``text`` without the secrets of commands that go on in the next line (``curl \\``), as one line's are."""
-    lines, breaks = _CONTINUED.split(text), _CONTINUED.findall(text)
+def _runs(text: str) -> Iterator[str]:
+    """``text`` line by line; lines that go on in the next one come with it."""
+    run: list[str] = []
+    for line in text.split("\n"):
+        run.append(line)
+        if not line.endswith(("\\", "\\\r")):
+            yield "\n".join(run)
+            run.clear()
+    if run:
+        yield "\n".join(run)
+
+
+def _joined(run: str, counts: dict[str, int]) -> str:
+    """Lines that go on in the next one (``curl \\``), without the secrets that they would have as one line."""
+    lines, breaks = _CONTINUED.split(run), _CONTINUED.findall(run)
     mark = next((each for each in "\t\v\f" if not any(each in line for line in lines)), None)
     if mark is None:
-        return text
+        return run
     found: dict[str, int] = {}
     cleaned = _plain(mark.join(lines), found)
     # A secret ends where a line does; where one does not, it is left to the rules as they are.
     if not found or cleaned.count(mark) != len(breaks):
-        return text
+        return run
     for kind, number in found.items():
         counts[kind] = counts.get(kind, 0) + number
     pieces = cleaned.split(mark)
@@ -243,7 +256,9 @@ class _Lines:
         return "".join((*pieces, text[done:])) if pieces else text
 
     def _kept(self, match: re.Match[str], group: str, length: int, kind: str) -> str:
-        """The match with the first ``length`` characters of ``group`` replaced."""
+        """The match with the first ``length`` characters of ``group`` replaced, unless another rule has been there."""
+        if _MARK in match[group][:length]:
+            return match[0]
         self._counts[kind] = self._counts.get(kind, 0) + 1
         at = match.start(group) - match.start()
         return f"{match[0][:at]}[redacted:{kind}]{match[0][at + length :]}"

@@ -189,6 +189,10 @@ OVER = 1 << 13
 # Bytes that a thread is worth.
 _MUCH = 1 << 20
 
+# Where a command goes on in the next line: in text, and in JSON.
+_GOES_ON = re.compile(rb"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*")
+_GOING_ON = (b"\\\n", b"\\\r\n", b"\\\\\\n", b"\\\\\\r\\n")
+
 _match: Callable[[bytes], object] | None = None
 
 
@@ -197,7 +201,10 @@ def suspects(data: bytes) -> bool:
     global _match
     if _match is None:
         _match = whether("|".join((_behind_names(_AFTER_NAMED), *_OWN.values(), ESCAPE, _ESCAPED)))
-    return bool(_match(data))
+    if _match(data):
+        return True
+    # The rules take it for one line.
+    return any(mark in data for mark in _GOING_ON) and bool(_match(_GOES_ON.sub(b" ", data)))
 
 
 def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], set[str]]]:

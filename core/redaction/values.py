@@ -61,7 +61,7 @@ _PARTS = frozenset(
 )
 _TERMS = frozenset(
     "2fa sha1 sha256 sha384 sha512 md5 base64 b64 utf8 oauth2 s3 ec2 k8s argon2 pbkdf2 x509 pkcs12 p12 hs256 "
-    "argon2id argon2i".split()
+    "argon2id argon2i hs384 hs512 rs256 rs384 rs512 es256 es256k es384 es512 ps256 ps384 ps512 ed25519 ed448".split()
 )
 _PART = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+\d*(?![a-z])|\d+[a-z]*|[A-Z]")
 _KEYWORD = re.compile(r"passw|secret|token|api[_-]?key|credential|passphrase", re.IGNORECASE)

@@ -330,6 +330,24 @@ def test_a_message_of_many_parts_is_looked_through_once(part: str, monkeypatch: 
     assert len(looked) <= 2 * len(texts)
 
 
+def test_a_command_that_cannot_be_joined_costs_no_other_its_secrets_and_what_is_replaced_is_counted_once() -> None:
+    taken = "a\tb\vc\fd \\\n  e\n"
+    text = taken + "docker login \\\n  -u me \\\n  -p Sup3rDuper9x reg.example"
+    assert redact(text) == (text.replace("Sup3rDuper9x", "[redacted:password]"), {"password": 1})
+
+
+@given(st.text("ab\\\r\n \t", max_size=40))
+def test_lines_are_put_together_as_they_were(text: str) -> None:
+    assert "\n".join(rules._runs(text)) == text
+    assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize("name", ["RS256", "ES512", "PS384", "EdDSA", "Ed25519", "ES256K"])
+def test_the_name_of_an_algorithm_is_no_secret(name: str) -> None:
+    for call in ("jwt.encode(claim, key, {!r})", "jwt.verify(token, secretKey, {!r})"):
+        assert redact(call.format(name))[1] == {}
+
+
 def test_several_kinds_are_counted() -> None:
     make = LABELLED.Maker(8)
     tokens = make.provider_tokens()
@@ -469,7 +487,7 @@ def test_names_without_end_are_looked_at_a_bounded_number_of_times() -> None:
     assert len(looked) < 500
 
 
-@pytest.mark.parametrize("end", ["\n", "\n  ", "\n\t"])
+@pytest.mark.parametrize("end", ["\n", "\n  ", "\n\t", "\r\n  "])
 @pytest.mark.parametrize(
     "command",
     [
@@ -487,6 +505,22 @@ def test_a_command_that_goes_on_in_the_next_line_is_one_command(command: str, en
     assert redact(text.format("Sup3rDuper9x")) == (text.format("[redacted:password]"), {"password": 1})
     assert screen.suspects(json.dumps(text.format("Sup3rDuper9x")).encode())
     assert may_hold(text.format("Sup3rDuper9x"))
+
+
+@pytest.mark.parametrize("end", ["\\\n", " \\\n  ", " \\\r\n\t"])
+def test_what_is_found_in_one_line_is_found_where_it_goes_on_in_the_next(end: str) -> None:
+    wanted = missed = 0
+    for case in POSITIVES:
+        before, space, after = case.text.rpartition(" ")
+        text = f"{before}{end}{after}"
+        if "\n" in case.text or not space or redact_with_rules(text) == text:
+            continue
+        wanted += 1
+        missed += redact(text)[0] == text
+        assert screen.suspects(json.dumps(text).encode()), text
+        assert may_hold(text), text
+    assert wanted > 500
+    assert missed == 0
 
 
 def test_lines_that_go_on_stay_as_they_are_where_nothing_is_found_and_where_all_marks_are_taken() -> None:
