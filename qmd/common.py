@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from math import log
 
+from qmd.cjk import is_cjk
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +18,12 @@ if TYPE_CHECKING:
 _PARAGRAPHS = 9_470
 # A word that is not below stands in fewer than eight of them.
 _SELDOM = 2
-# One of so many bytes that a document has is no chance: names of things, and the words of all other languages.
+# One of so many letters that a document has is seldom chance: names of things, and the words of all other languages.
 _TELLING = 5
+# Signs of Chinese, Japanese or Korean that are one.
+_SIGNS = 2
+# What it is worth at least: a little more than an answer needs (``qmd.scoring.evidence``).
+_ENOUGH = 0.3
 # Stems, as FTS5's porter tokenizer makes them, by the power of two that the number of paragraphs with them reaches.
 _STEMS = {
     11: """
@@ -142,8 +148,8 @@ def weight(stem: str) -> float:
 def covered(
     stems: Sequence[Sequence[str]], term: Sequence[int], count: Sequence[float], held: Sequence[set[int]]
 ) -> float:
-    """The greatest share (0–1) of a question's terms, each by its weight, that one document has; all of it where it has
-    a long one that is seldom said.
+    """The greatest share (0–1) of a question's terms, each by its weight, that one document has; at least enough where
+    it has a long one that is seldom said.
 
     ``stems``, ``term`` and ``count`` are as in ``qmd.terms.Terms``, ``held`` the terms that each document has.
     """
@@ -153,9 +159,12 @@ def covered(
         # Of several forms of a term the commonest counts, of a phrase its rarest word.
         found = count[index] * max(map(weight, words))
         weights[index] = min(weights[index], found) if weights[index] else found
-        if len("".join(words).encode()) >= _TELLING and any(stem not in _POWERS for stem in words):
+        said = "".join(words)
+        long = len(said) >= (_SIGNS if any(map(is_cjk, said)) else _TELLING)
+        if long and any(stem not in _POWERS for stem in words):
             telling.add(index)
-    if any(not telling.isdisjoint(terms) for terms in held):
-        return 1.0
     whole = sum(weights)
-    return max((sum(weights[index] for index in terms) for terms in held), default=0.0) / whole if whole else 0.0
+    if not whole:
+        return 0.0
+    share = max((sum(weights[index] for index in terms) for terms in held), default=0.0) / whole
+    return max(share, _ENOUGH) if any(not telling.isdisjoint(terms) for terms in held) else share

@@ -38,7 +38,9 @@ def test_the_share_is_the_best_documents_by_weight() -> None:
 def test_a_long_word_that_is_seldom_said_tells_enough(stems: list[str]) -> None:
     others = [[f"wort{number}"] for number in range(9)]
     found = common.covered([stems, *others], list(range(10)), [1.0] * 10, [{0}])
-    assert found == 1
+    assert found == pytest.approx(0.3)
+    assert common.covered([stems], [0], [1.0], [{0}]) == 1
+    assert common.covered([["как"], *others], list(range(10)), [1.0] * 10, [{0}]) == pytest.approx(0.1)
     assert common.covered([["qx"], *others], list(range(10)), [1.0] * 10, [{0}]) == pytest.approx(0.1)
     assert common.covered([["argument"], *others], list(range(10)), [1.0] * 10, [{0}]) < 0.1
 
