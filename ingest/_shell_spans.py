@@ -1,8 +1,8 @@
 """What is to be redacted of a history and goes over several of its commands: keys, names beside values, private spans.
 
 A history is one text of thousands of commands that have nothing to do with each other. What a person searched it for,
-``grep '<private>' docs``, therefore never costs what others of them say: a tag without its counterpart is its own
-command's alone.
+``grep '<private>' docs``, therefore never costs what others of them say: a tag without its counterpart nearby is its
+own command's alone.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _ENDS = {
     "bash": re.compile(r"\n"),
     "fish": re.compile(r"\n"),
 }
+# Where a command of fish's begins.
+_COMMAND = re.compile(r"^- cmd: ", re.MULTILINE)
 # What of a command is not what was typed.
 _HEAD = {
     "zsh": re.compile(r"(?:: +[0-9]{1,20} *(?::[^;\n]*)?;)?"),
@@ -40,6 +42,9 @@ _BETWEEN = {
     "bash": r"\n#[0-9]{9,12}\n",
     "fish": r"(?:\n  when: [0-9]{1,20})?\n- cmd: ",
 }
+# So many commands may stand between the tags of a span, and so many lines may a key have of which an end is missing:
+# tags, or hashes, further apart were searched for, or made, one after the other.
+_NEAR = 200
 _LINE = r"[A-Za-z0-9+/=]{40,80}"
 # A key of which each line is a command, and which a history has no more, or not yet, as a whole: its lines, and its end
 # behind them if that is what is left; a beginning, and lines behind that.
@@ -47,7 +52,7 @@ _CUT = {
     kind: re.compile(
         rf"(?P<head>{between})(?:{_LINE}{between})+(?:[A-Za-z0-9+/=]{{4,80}}{between})?"
         r"(?P<end>-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5})?"
-        rf"|-----BEGIN[A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-{{0,5}}(?:{between}{_LINE})+"
+        rf"|-----BEGIN[A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-{{0,5}}(?:{between}{_LINE}){{1,{_NEAR}}}"
         rf"(?:{between}[A-Za-z0-9+/]{{1,78}}={{1,2}}(?=\n))?"
     )
     for kind, between in _BETWEEN.items()
@@ -81,7 +86,10 @@ def _without_cut_keys(kind: str, text: str, counts: dict[str, int]) -> str:
         if match["head"] and not match["end"]:
             return match[0]
         counts["private-key"] = counts.get("private-key", 0) + 1
-        return f"{match['head'] or ''}[redacted:private-key]"
+        if not match["head"]:
+            return "[redacted:private-key]"
+        lines = [each.end() for each in re.finditer(_BETWEEN[kind], match[0])]  # that of the end is the last
+        return f"{match[0][: lines[max(0, len(lines) - 1 - _NEAR)]]}[redacted:private-key]"
 
     return _CUT[kind].sub(replaced, f"\n{text}")[1:]
 
@@ -127,26 +135,37 @@ def _without_private(kind: str, text: str, counts: dict[str, int]) -> str:
 
 
 def _across(kind: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where private spans are that begin in one command and end in another.
+    """Where private spans are that begin in one command and end in another, at most ``_NEAR`` commands between them.
 
     One that others begin and end behind, and that has no end of its own, goes to the end of the next.
     """
     tags = list(_alone(text, _starts(kind, text)))
+    places = _numbers(kind, text, tags)
     ends = [-1] * len(tags)
     begun: list[int] = []
     for number, (_, tag) in enumerate(tags):
         if tag["open"]:
             begun.append(number)
-        elif begun:
+        elif begun and places[number] - places[begun[-1]] <= _NEAR + 1:
             ends[begun.pop()] = number
-    for number in reversed(begun):  # what follows such a one begins, too
-        ends[number] = ends[number + 1] if number + 1 < len(tags) else -1
+    for number in reversed(begun):  # what follows such a one begins, too, or is an end that is too far
+        end = ends[number + 1] if number + 1 < len(tags) else -1
+        if end >= 0 and places[end] - places[number] <= _NEAR + 1:
+            ends[number] = end
     number = 0
     while number < len(tags):
         last = max(ends[number], number)
         if tags[last][0] != tags[number][0]:
             yield tags[number][1].start(), tags[last][1].end()
         number = last + 1
+
+
+def _numbers(kind: str, text: str, tags: list[tuple[int, re.Match[str]]]) -> list[int]:
+    """The number of the command of each of ``tags``; fish has several lines for each."""
+    if kind != "fish":
+        return [number for number, _ in tags]
+    commands = [match.start() for match in _COMMAND.finditer(text)]
+    return [bisect_right(commands, tag.start()) for _, tag in tags]
 
 
 def _alone(text: str, starts: list[int]) -> Iterator[tuple[int, re.Match[str]]]:

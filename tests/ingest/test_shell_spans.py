@@ -100,6 +100,52 @@ def test_one_that_was_searched_for_hides_nothing_up_to_spans_of_single_commands(
     assert read("zsh", written("zsh", said))[0] == ["grep '", "make", "echo  y", "ls"]
 
 
+@every_shell
+@pytest.mark.parametrize(
+    "searched",
+    [
+        {10: "rg '<private>' docs", 700: "rg '</private>' docs"},
+        {10: "rg '<private>' docs", 400: "rg '<private>' docs", 700: "rg '</private>' docs"},
+        {10: "rg '<private>' docs", 400: "echo '<private>", 401: "</private>'", 700: "rg '</private>' docs"},
+    ],
+    ids=["two", "three", "a span between"],
+)
+def test_two_searches_for_tags_cost_their_own_commands_only(shell: str, searched: dict[int, str]) -> None:
+    said = [searched.get(number, f"make target-{number}") for number in range(800)]
+    shown, kept, _ = read(shell, written(shell, said))
+    others = [command for command in said if "private>" not in command]
+    assert [command for command in shown if command in others] == others
+    assert "private>" not in "".join(shown)
+    assert read(shell, kept) == (shown, kept, {})
+
+
+@every_shell
+@pytest.mark.parametrize("before", [[], ["rg '<private>' docs", *map("make {}".format, range(300))]])
+@pytest.mark.parametrize("after", [[], [*map("test {}".format, range(300)), "rg '</private>' docs"]])
+@pytest.mark.parametrize("within", [["nut"], ["nut", "rg '<private>' x"]])
+def test_a_span_of_some_commands_goes_whole_whoever_searched_for_tags_far_from_it(
+    shell: str, before: list[str], after: list[str], within: list[str]
+) -> None:
+    hidden = ["# <private>", *within, *(["squirrel"] * (200 - len(within))), "# </private>"]
+    shown, kept, _ = read(shell, written(shell, [*before, "ls", *hidden, "pwd", *after]))
+    assert b"squirrel" not in kept
+    assert b"nut" not in kept
+    others = [command for command in (*before, "ls", "pwd", *after) if "private>" not in command]
+    assert [command for command in shown if command in others] == others
+    assert read(shell, kept) == (shown, kept, {})
+
+
+@pytest.mark.parametrize("shell", ["zsh", "bash", "fish"])
+@pytest.mark.parametrize("place", [0, 600])
+def test_a_key_cut_off_costs_no_more_lines_than_a_key_has(shell: str, place: int) -> None:
+    said = [f"{number:040x}" for number in range(600)]
+    said.insert(place, KEY[-1] if place else KEY[0])
+    shown, kept, redacted = read(shell, written(shell, said))
+    assert len(shown) == 401
+    assert redacted == {"private-key": 1}
+    assert read(shell, kept) == (shown, kept, {})
+
+
 _WORDS = [
     "ls",
     "make -j4",
