@@ -211,6 +211,9 @@ def chunks(
 ) -> list[tuple[int, float]]:
     """(chunk, L2 distance) of the nearest, ``depth`` of them, nearest first.
 
+    By signs, where one of those found is of a cut that does not answer yet, all vectors that may be found are scanned
+    instead: it takes as long as a restricted search, and finds also the few that signs miss.
+
     Raises apsw.Error; ``vec0`` must be loaded.
     """
     return _chunks(connection, space, vector, filters, restricted, _depth(connection, space, limit))
@@ -224,23 +227,40 @@ def _depth(connection: apsw.Connection, space: Space, limit: int) -> int:
 def _chunks(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool, most: int
 ) -> list[tuple[int, float]]:
-    if not restricted:
+    if restricted:
+        among, bindings = within(space, filters)
+    else:
         found = _all(connection, space, vector, most)
         if not _under_way(connection, found):
             return found
-    # So that the chunks of a cut that does not answer yet take the room of no others.
-    among, bindings = within(space, filters)
+        # So that the chunks of a cut that does not answer yet take the room of no others.
+        among, bindings = answering(space), []
     return scan(connection, space, vector, most, f" AND rowid IN ({among})", bindings)
 
 
 def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:
     """SQL that selects the ids of the chunks of all documents that ``filters`` let through, and its bindings."""
     condition, bindings = filters.sql()
+    # CROSS JOIN has the chunks looked up cut by cut: where nothing was analysed, SQLite would go through all cuts for
+    # each chunk (https://www.sqlite.org/optoverview.html#crossjoin).
     return (
         "SELECT c.id FROM documents d JOIN brain_facts f ON f.document_id = d.id"
         " JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
-        f" JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition}",
+        f" CROSS JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition}",
         [space.layout, *bindings],
+    )
+
+
+def answering(space: Space) -> str:
+    """SQL that selects the ids of all vectors of a space but those of cuts that do not answer yet.
+
+    Whether a document answers is not asked here, as little as where no cut is under way: ``documents`` leaves out those
+    that do not. vec0 takes the ids that it may find from ``rowid IN``, and looks at ``NOT IN`` only once it has chosen
+    (https://github.com/asg017/sqlite-vec/blob/main/ARCHITECTURE.md); its ``_rowids`` has one row for each vector.
+    """
+    return (
+        f'SELECT rowid FROM "{space.table}_rowids" WHERE rowid / {SPAN} NOT IN'
+        f" (SELECT t.id FROM brain_cuts t WHERE NOT {vectors.ANSWERS})"
     )
 
 

@@ -134,6 +134,22 @@ def test_a_new_cut_that_is_not_whole_takes_the_room_of_no_document(
     assert len(found.documents) == 10
 
 
+@pytest.mark.parametrize("signs", [False, True], ids=["plain", "by signs"])
+def test_a_document_that_is_gone_is_no_answer_while_a_cut_is_under_way(halfway: Halfway, signs: bool) -> None:
+    if signs:
+        assert coarse.keep(halfway.connection, halfway.space, least=1)
+    gone = halfway.connection.execute("SELECT id FROM documents WHERE path = '3.md'").get
+    halfway.connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (gone,))
+    for cut, cosine in halfway.look():
+        assert (cut, round(cosine, 2)) == (halfway.cut, 1)
+    for restricted in (False, True):
+        found = knn.nearest(
+            halfway.connection, halfway.space, halfway.vector, Filters(), 10, restricted=restricted
+        ).documents
+        assert len(found) == 9
+        assert gone not in found
+
+
 def test_a_projects_search_by_meaning_waits_for_the_new_cut_too(
     halfway: Halfway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +185,22 @@ def test_as_many_documents_as_are_wanted_are_found_where_each_has_many_near_chun
     for collections in ((), ("notes",)):
         assert [each.path for each in asked.search("anything", 80, collections)] == [f"{n:03}.md" for n in range(80)]
         assert len(asked.search("anything", 300, collections)) == 100
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+def test_the_chunks_of_a_restricted_search_are_looked_up_cut_by_cut(
+    crowded: tuple[apsw.Connection, Space], analysed: bool
+) -> None:
+    connection, space = crowded
+    if analysed:
+        connection.execute("ANALYZE")
+    else:
+        assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").get is None
+    for filters in (Filters(), Filters(collections=("notes",)), Filters(until=1 << 40)):
+        among, bindings = knn.within(space, filters)
+        plan = [str(step[3]) for step in connection.execute(f"EXPLAIN QUERY PLAN {among}", bindings)]
+        assert plan[-1] == "SEARCH c USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+        assert len(connection.execute(among, bindings).fetchall()) == 2000
 
 
 def test_no_more_chunks_are_looked_at_than_it_takes(

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from core.errors import EngineMissing
-from qmd import coarse, knn, vectors
+from qmd import coarse, knn, moves, vectors
 from qmd.answers import Filters
+from qmd.schema import SPAN
 from qmd.store import Transaction
 from qmd.vectors import Space
 from runtime.resident import matrix
@@ -111,6 +112,28 @@ def test_only_what_the_filters_let_through_is_found(world: World) -> None:
         assert world.agree(filters) in (0, 7 * _CHUNKS, knn.DEPTH)
     world.connection.execute("UPDATE brain_facts SET date = 5, ended = 5 WHERE document_id <= 9")
     assert world.agree(Filters(until=6)) == 9 * _CHUNKS
+
+
+def test_while_a_cut_is_under_way_both_ways_leave_out_its_chunks_and_no_others(world: World) -> None:
+    question = bytes([9] * _DIMENSIONS)
+    row: Any = world.connection.execute("SELECT id, hash FROM brain_cuts ORDER BY id LIMIT 1").fetchone()
+    old, text = row
+    with Transaction(world.connection):
+        moves.begin(world.connection, world.space.layout, old, text, "code")
+        following = moves.following(world.space)
+        spans = [(0, end + 1, vectors.PIECE) for end in range(_CHUNKS)]
+        new = vectors.put_cut(world.connection, following, text, spans)
+        vectors.add(world.connection, following, new, 0, [question] * (_CHUNKS // 2))
+    assert knn.scan(world.connection, world.space, question, 1)[0][0] // SPAN == new
+    assert world.agree(question=question) == knn.DEPTH
+    # Documents that are gone: their vectors are found as where no cut is under way.
+    world.connection.execute("UPDATE documents SET active = 0 WHERE id % 3 = 0")
+    for limit in (10, 100_000):
+        for asked in (question, *(world.vector() for _ in range(5))):
+            world.agree(question=asked, limit=limit)
+    assert world.agree(limit=100_000) == _DOCUMENTS * _CHUNKS
+    left: Any = world.connection.execute("SELECT count(*) FROM documents WHERE active = 1").get
+    assert world.agree(Filters(until=1 << 40), limit=100_000) == left * _CHUNKS
 
 
 def test_spaces_that_are_too_large_are_left_to_the_index(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
