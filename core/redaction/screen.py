@@ -190,21 +190,22 @@ OVER = 1 << 13
 _MUCH = 1 << 20
 
 # Where a command goes on in the next line: in text, and in JSON.
-_GOES_ON = re.compile(rb"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*")
-_GOING_ON = (b"\\\n", b"\\\r\n", b"\\\\\\n", b"\\\\\\r\\n")
+_GOES_ON = r"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*"
 
-_match: Callable[[bytes], object] | None = None
+_match: Callable[[bytes], list[int] | None] | None = None
 
 
 def suspects(data: bytes) -> bool:
     """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
     global _match
     if _match is None:
-        _match = whether("|".join((_behind_names(_AFTER_NAMED), *_OWN.values(), ESCAPE, _ESCAPED)))
-    if _match(data):
-        return True
-    # The rules take it for one line.
-    return any(mark in data for mark in _GOING_ON) and bool(_match(_GOES_ON.sub(b" ", data)))
+        anything = "|".join((_behind_names(_AFTER_NAMED), *_OWN.values(), ESCAPE, _ESCAPED))
+        _match = _set(anything, _GOES_ON)
+    found = _match(data)
+    if found == [1]:
+        # The rules take a command that goes on in the next line for one.
+        found = _match(re.sub(_GOES_ON.encode(), b" ", data))
+    return bool(found) and found != [1]
 
 
 def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], set[str]]]:
@@ -258,12 +259,18 @@ def _suspected(data: bytes, rules: Iterable[str]) -> set[str]:
 @cache
 def whether(pattern: str) -> Callable[[bytes], object]:
     """What says whether ``pattern`` is in bytes, and not where: a set of one, whose automaton has fewer states."""
+    return _set(pattern)
+
+
+def _set(*patterns: str) -> Callable[[bytes], list[int] | None]:
+    """What says which of ``patterns`` are in bytes, by their numbers; None where none is."""
     import re2
 
     whole = re2.Set.SearchSet(_options())
-    whole.Add(pattern.encode())
+    for pattern in patterns:
+        whole.Add(pattern.encode())
     whole.Compile()
-    found: Callable[[bytes], object] = whole.Match
+    found: Callable[[bytes], list[int] | None] = whole.Match
     return found
 
 
