@@ -91,7 +91,7 @@ def test_a_large_history_is_looked_through_as_a_whole_and_a_part_at_a_time(tmp_p
     [
         {},
         {7_000: "curl -H x gh" + "p_a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"},
-        {0: "<private>here", 13_999: "to there</private>"},
+        {13_900: "<private>here", 13_999: "to there</private>"},
         {60: "my <private>word</private>", 61: "ls", 9_000: "echo my secret is 12"},
     ],
 )
