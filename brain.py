@@ -95,8 +95,6 @@ def _run(name: str, argv: list[str]) -> int:
 
                 if context.surface in withhold.AGENTS and name in withhold.SHOWING:
                     withhold.require(context.home)
-            if name != "ask":  # which a resident process may answer without an engine here
-                from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
             code = command.run(args, context)
     except errors.BrainError as error:
         code = _report(error, _told(name, argv))

@@ -104,11 +104,13 @@ def measure(report: Report, *, quick: bool) -> None:
 
 
 def _add(report: Report, name: str, spent: dict[str, list[float]], wall: dict[str, list[float]]) -> None:
-    for way, depth in (("first", "10"), ("all", "200")):
+    from qmd.knn import DEPTH_OF_MANY
+
+    for way, depth in (("first", 10), ("all", DEPTH_OF_MANY)):
         share = median(spent["signs"]) / median(spent[way])
         report.add(
             Row(
-                f"vectors, {name}: nearest 200 by signs, cpu",
+                f"vectors, {name}: nearest {DEPTH_OF_MANY} by signs, cpu",
                 ms(median(spent["signs"])),
                 f"int8 scan for {depth}: {ms(median(spent[way]))}",
                 share,

@@ -10,7 +10,7 @@ from cli.context import Context, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.request import DEFAULT_TIMEOUT_S, Request, exit_code, serving
+from runtime.request import DEFAULT_TIMEOUT_S, Request, ask_there, exit_code, serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,19 +100,8 @@ def run(args: Args, context: Context) -> int:
     share = serving(request, settings.section("ask")) if engine == _BUILTIN else ""
     envelope = None
     if share and os.path.exists(context.home.socket()):
-        started = time.monotonic()
         timeout = request.timeout_s or float(settings.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
-        if share == "encode":
-            from runtime.resident import served
-
-            envelope, context.fields["warm"] = served.ask(context.home, settings, question, request, timeout)
-        else:
-            from runtime.resident import client
-
-            envelope = client.ask(context.home, question, request, timeout)
-            context.fields["warm"] = envelope is not None
-        if envelope is None:
-            request.timeout_s = max(0.001, timeout - (time.monotonic() - started))
+        envelope, context.fields["warm"] = ask_there(context.home, settings, question, request, share, timeout)
     if envelope is None:
         with _asker(args, context, settings, engine) as asker:
             envelope = asker.ask(question, request)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from os.path import abspath, expanduser, isabs, join
 
+from core import jsonio
 from core.errors import BadInput
 from core.home import Home, shipped
 from core.version import VERSION
@@ -95,8 +96,6 @@ _parsed: tuple[list[str | int], dict[str, Any]] | None = None
 
 def load(home: Home) -> Config:
     """The configuration in force. Raises BadInput, naming file and line, where it is not valid."""
-    from core import jsonio
-
     path = locate(home)
     key = _key(path)
     cache = join(home.state, "config.cache")

@@ -309,17 +309,7 @@ class Normaliser:
                 status = "ingested"
             else:
                 reason = outcomes[0] if outcomes else "no conversation"
-        row = FileRow(
-            reading.path,
-            reading.size,
-            reading.mtime_ns,
-            reading.inode,
-            reading.consumed,
-            reading.digest,
-            status,
-            reason,
-            notes(reading, damage or self._damaged.get(reading.path)),
-        )
+        row = row_of(reading, status, reason, damage or self._damaged.get(reading.path))
         self._rows.append(row)
         self._ledger.account(row, fresh=True)
 
@@ -387,6 +377,21 @@ def _distinct(parts: list[Any]) -> int:
         return len(set().union(*(part.uuids for part in parts))) + sum(getattr(part, "hidden", 0) for part in parts)
     counted: int = getattr(parts[0], "distinct", -1)
     return counted if counted >= 0 else len(parts[0].uuids)
+
+
+def row_of(reading: Reading, status: str, reason: str, damage: Damage | None) -> FileRow:
+    """What is remembered of a file that was read; ``damage``: what it was not read past."""
+    return FileRow(
+        reading.path,
+        reading.size,
+        reading.mtime_ns,
+        reading.inode,
+        reading.consumed,
+        reading.digest,
+        status,
+        reason,
+        notes(reading, damage),
+    )
 
 
 def notes(reading: Reading, damage: Damage | None = None) -> str | None:

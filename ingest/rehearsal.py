@@ -104,7 +104,7 @@ def rehearse(
 
 
 def _row(reading: Any) -> FileRow:
-    from ingest._normalise import notes
+    from ingest._normalise import row_of
     from ingest.databases import in_part
 
     if reading.unknown:
@@ -113,14 +113,4 @@ def _row(reading: Any) -> FileRow:
     damage = in_part(reading)
     if reading.failed is not None and damage is None:
         status, reason = "failed", f"{reading.failed.reason}: {reading.failed.detail}"
-    return FileRow(
-        reading.path,
-        reading.size,
-        reading.mtime_ns,
-        reading.inode,
-        reading.consumed,
-        reading.digest,
-        status,
-        reason,
-        notes(reading, damage),
-    )
+    return row_of(reading, status, reason, damage)

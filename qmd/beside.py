@@ -112,10 +112,9 @@ class Beside:
 class Later:
     """A task that ``beside`` does as soon as it is free, unless whoever wants its outcome comes first and does it."""
 
-    __slots__ = ("_own", "_taken", "_wait")
+    __slots__ = ("_taken", "_wait")
 
     def __init__(self, beside: Beside, task: Callable[[apsw.Connection], Any]) -> None:
-        self._own = False
         self._taken = _thread.allocate_lock()
         self._wait = beside.begin(lambda other: task(other) if self._taken.acquire(False) else None, queued=True)
 
@@ -126,12 +125,9 @@ class Later:
         That is so where it has not begun, where there is no thread or connection for it, and where a table is gone by
         now that was there when the question began.
         """
-        if self._wait is None or self._own:
-            return None
-        if self._taken.acquire(False):
-            self._own = True
-            return None
+        if self._wait is not None and self._taken.acquire(False):
+            self._wait = None
         try:
-            return self._wait()
+            return self._wait() if self._wait is not None else None
         except (BrainError, apsw.SQLError):
             return None

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 from runtime.query import validate
-from runtime.request import DEFAULT_TIMEOUT_S, serving
+from runtime.request import DEFAULT_TIMEOUT_S, ask_there, serving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,29 +39,18 @@ def answer(
         with ForeignAsker(home, config, engine, environ, timeout) as foreign:
             return foreign.ask(question, request), False
     share = serving(request, section)
-    started = time.monotonic()
-    is_there = bool(share) and os.path.exists(home.socket())
-    if is_there and share == "answer":
-        from runtime.resident import client
-
-        warm = client.ask(home, question, request, timeout)
-        if warm is not None:
-            return warm, True
-    left = max(0.001, timeout - (time.monotonic() - started))
-    if is_there and share == "encode":
-        from runtime.resident import served
-
-        envelope, encoded = served.ask(home, config, question, request, left)
-        if encoded:
-            return envelope, True
-    else:
+    found = None
+    if share and os.path.exists(home.socket()):
+        found, warm = ask_there(home, config, question, request, share, timeout)
+        if found is not None and warm:
+            return found, True
+    if found is None:
         from runtime.ask import Asker
 
-        request.timeout_s = left
-        with Asker(home, config, left) as asker:
-            envelope = asker.ask(question, request)
+        with Asker(home, config, request.timeout_s or timeout) as asker:
+            found = asker.ask(question, request)
     if section.get("serve") == "on-demand":
         from runtime.resident.control import on_demand
 
         on_demand(home, environ)
-    return envelope, False
+    return found, False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from core.errors import NO_RESULTS, OK
 
@@ -10,6 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+    from core.config import Config
+    from core.home import Home
 
 DEFAULT_LIMIT = 5
 DEFAULT_TIMEOUT_S = 10.0
@@ -54,6 +58,27 @@ def serving(request: Request, section: dict[str, Any]) -> str:
     if section.get("serve") == "off":
         return ""
     return "encode" if reranks(request, section) else "answer"
+
+
+def ask_there(
+    home: Home, config: Config, question: str, request: Request, share: str, timeout_s: float
+) -> tuple[dict[str, Any] | None, bool]:
+    """(the envelope, whether the resident process had its ``share`` in it), where a socket is there.
+
+    (None, False) where that process gives no answer: ``request`` then has the time that is left. Raises as
+    ``Asker.ask`` where the rest is done here.
+    """
+    if share == "encode":
+        from runtime.resident import served
+
+        return served.ask(home, config, question, request, timeout_s)
+    from runtime.resident import client
+
+    started = time.monotonic()
+    envelope = client.ask(home, question, request, timeout_s)
+    if envelope is None:
+        request.timeout_s = max(0.001, timeout_s - (time.monotonic() - started))
+    return envelope, envelope is not None
 
 
 def project_glob(pattern: str) -> str:

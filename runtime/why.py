@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from os.path import basename, join
+from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -12,7 +12,7 @@ from core.errors import BadQuery
 from qmd.answers import Filters
 from qmd.search import Searcher
 from qmd.store import open_index, translate
-from runtime import age, hits
+from runtime.envelope import entry
 from runtime.query import validate
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ TYPES = ("decision", "rejected")
 _CANDIDATES = 20
 _EVIDENCE = 3
 _FOLLOWED = 200
+# Of what an answer says of a hit.
+_SAID = "docid uri path title date age_days age stale trust project line snippet resume".split()
 # An entry that matches less than half as well as the best one is about something else.
 _ABOUT = 0.5
 
@@ -103,23 +105,8 @@ def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tupl
 
 
 def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
-    days, label = age.label(hit.date, now)
-    folder = config.collections.get(hit.collection)
-    return {
-        "docid": hits.docid(hit.hash),
-        "uri": hits.uri(hit.collection, hit.path),
-        "path": join(folder.path, hit.path) if folder else None,
-        "title": hit.title,
-        "date": clock.iso(hit.date),
-        "age_days": days,
-        "age": label,
-        "stale": age.stale(days),
-        "trust": folder.trust if folder else "note",
-        "project": hit.field("project"),
-        "line": hit.line,
-        "snippet": hit.snippet,
-        "resume": hits.resume(hit.fields),
-    }
+    known = entry(0, hit, config, now)
+    return {name: known[name] for name in _SAID}
 
 
 def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, Any]:

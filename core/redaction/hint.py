@@ -7,6 +7,10 @@ together), and little else.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ "
 
 
@@ -206,7 +210,7 @@ def _may_hold(text: str) -> bool:
         "setx" in folded
         or "setenv" in folded
         or "define" in folded
-        or ("config" in folded and ("g set" in folded or "e set" in folded or "\tset" in folded))
+        or ("config" in folded and ("g set" in folded or "e set" in folded))
         or "ENV" in text
         or ("set" in folded and " -" in folded)
     ) and _among(_SET, folded):
@@ -227,42 +231,39 @@ def _may_hold(text: str) -> bool:
     return any(_is_given(folded, name) for name in _among(_NAMED, folded))
 
 
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
 def _is_passed(text: str) -> bool:
     """Whether an option's name holds ``pass``: ``-storepass``."""
-    at = text.find("pass")
-    while at >= 0:
-        if at and _is_flag(text, at):
-            return True
-        at = text.find("pass", at + 1)
-    return False
+    return any(at and _is_flag(text, at) for at in _places(text, "pass"))
 
 
 def _is_authorized(text: str) -> bool:
     """Whether what looks like a token follows ``auth`` or ``authtoken``."""
-    at = text.find("auth")
-    while at >= 0:
+    for at in _places(text, "auth"):
         words = text[at + 4 : at + 300].split(None, 2)
         if words and any(len(word) >= 20 and any(map(str.isdigit, word)) for word in words[:2]):
             return True
-        at = text.find("auth", at + 1)
     return False
 
 
 def _is_account(text: str) -> bool:
     """Whether an account of Twilio's is named, whose token may stand beside it."""
-    at = text.find("AC")
-    while at >= 0:
+    for at in _places(text, "AC"):
         if len(text) >= at + 34 and all(letter in "0123456789abcdef" for letter in text[at + 2 : at + 34]):
             return True
-        at = text.find("AC", at + 1)
     return False
 
 
 def _is_told(text: str) -> bool:
     """Whether a secret, token or key is said to be something that has a digit."""
     for name in ("secret", "token", "key"):
-        at = text.find(name)
-        while at >= 0:
+        for at in _places(text, name):
             said = text[at + len(name) : at + len(name) + 240]
             rest = said.lstrip()
             told = said[:1].isspace() and rest.startswith(("is", "was", "to", '"', "'", "`"))
@@ -271,15 +272,13 @@ def _is_told(text: str) -> bool:
                 told = any(mine in before for mine in ("my", "our", "your", "api"))
             if told and any(map(str.isdigit, said)):
                 return True
-            at = text.find(name, at + 1)
     return False
 
 
 def _says_little(text: str) -> bool:
     """Whether ``pass``, ``pw`` or ``psk`` stands alone, and something that has a digit is given to it."""
     for name in ("pass", "pw", "psk"):
-        at = text.find(name)
-        while at >= 0:
+        for at in _places(text, name):
             end = at + len(name)
             while end < len(text) and text[end] in _SKIPPED:
                 end += 1
@@ -290,7 +289,6 @@ def _says_little(text: str) -> bool:
             said = text[at + 2 : at + 200].split(None, 1)[:1] if name == "pw" else []
             if said and text[at + 2].isspace() and any(map(str.isdigit, said[0])):
                 return True
-            at = text.find(name, at + 1)
     return False
 
 
@@ -299,28 +297,24 @@ def _is_beside(text: str) -> bool:
     if "<string>" in text:
         return True
     for word in ("value", "default"):
-        at = text.find(word)
-        while at >= 0:
+        for at in _places(text, word):
             if text[at + len(word) : at + len(word) + 8].lstrip("\"'\\ ")[:1] in (":", "=") and _among(
                 _SET, text[max(0, at - 400) : at]
             ):
                 return True
-            at = text.find(word, at + 1)
     return False
 
 
 def _is_login(text: str) -> bool:
     """Whether who logs in is said with what they log in with: ``login: mira / …``."""
     for word in ("login", "log-in", "log in", "credential", "creds", "account", "user"):
-        at = text.find(word)
-        while at >= 0:
+        for at in _places(text, word):
             said = text[at : at + 120]
             colon = said.find(":")
             if len(word) <= colon < len(word) + 6 and "/" in said[colon:]:
                 return True
             if any(0 <= said.find(mark) < len(word) + 2 for mark in _WITH) and ("/" in said or ":" in said):
                 return True
-            at = text.find(word, at + 1)
     return False
 
 
@@ -351,8 +345,7 @@ def _is_prose(text: str) -> bool:
 
 def _is_given(text: str, name: str) -> bool:
     """Whether one of the places where ``name`` stands is followed by what could be its value."""
-    at = text.find(name)
-    while at >= 0:
+    for at in _places(text, name):
         end = at + len(name)
         stop = min(len(text), end + 40)
         while end < stop and (text[end] in _WORD or text[end] == "ñ"):
@@ -363,7 +356,6 @@ def _is_given(text: str, name: str) -> bool:
             return True
         if at and _is_flag(text, at):
             return True
-        at = text.find(name, at + 1)
     return False
 
 

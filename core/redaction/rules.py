@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from core.redaction import MARK
 from core.redaction.commands import CALLS, CURL, PROGRAMS, SAID, TOLD, before, made
 from core.redaction.looks import HEX, WORDED, is_granted, is_id, is_pointed, is_worded
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
@@ -37,7 +38,6 @@ _SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.
 # A shell's line that goes on, and how far the next one is set in.
 _CONTINUED = re.compile(r"\\\r?\n[ \t]*")
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
-_MARK = "[redacted:"
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _OF_WHOLES = (*OVER_LINES, "token")
 _OF_LINES = frozenset(PARTS) - frozenset(_OF_WHOLES)
@@ -257,7 +257,7 @@ class _Lines:
 
     def _kept(self, match: re.Match[str], group: str, length: int, kind: str) -> str:
         """The match with the first ``length`` characters of ``group`` replaced, unless another rule has been there."""
-        if _MARK in match[group][:length]:
+        if MARK in match[group][:length]:
             return match[0]
         self._counts[kind] = self._counts.get(kind, 0) + 1
         at = match.start(group) - match.start()

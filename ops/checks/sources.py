@@ -21,22 +21,14 @@ _QUEUE_DAYS = 6.0
 def failures(patient: Patient) -> Iterator[Finding]:
     """What could not be read is known, and is not much."""
     for name, ledger in _ledgers(patient):
-        failed = int(ledger.get("failed_files") or 0)
-        if failed:
-            yield Finding(
-                f"source-failed:{name}",
-                "warning",
-                f"{counted(failed, 'file')} of {name} could not be read",
-                "brain explain --json",
-            )
-        partial = int(ledger.get("partial") or 0)
-        if partial:
-            yield Finding(
-                f"source-damaged:{name}",
-                "warning",
-                f"{counted(partial, 'file')} of {name} could be read only in part",
-                "brain explain --json",
-            )
+        for key, kind, said in (
+            ("failed_files", "source-failed", "could not be read"),
+            ("partial", "source-damaged", "could be read only in part"),
+        ):
+            count = int(ledger.get(key) or 0)
+            if count:
+                message = f"{counted(count, 'file')} of {name} {said}"
+                yield Finding(f"{kind}:{name}", "warning", message, "brain explain --json")
 
 
 def drift(patient: Patient) -> Iterator[Finding]:

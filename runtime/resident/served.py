@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineMissing
+from qmd.static_query import Known
 from runtime.ask import Asker
 from runtime.resident import client
 
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
 # A question is encoded in a few ms; what takes longer is not worth waiting for.
 _PATIENCE_S = 1.0
 _SHARE = 0.1
-
-
-class Encoded:
-    """A question's vector; the nearest are for the asker to look up."""
-
-    __slots__ = ("_vector",)
-
-    def __init__(self, vector: bytes) -> None:
-        self._vector = vector
-
-    def vector(self) -> bytes:
-        """The vector, int8 of length 127."""
-        return self._vector
-
-    def chunks(self) -> None:
-        """Nothing is looked up."""
 
 
 class Encoder:
@@ -54,7 +39,7 @@ class Encoder:
         self.fingerprint = fingerprint
         self.level = level
 
-    def begin(self, question: str, look: Look | None = None) -> Encoded:
+    def begin(self, question: str, look: Look | None = None) -> Known:
         """The question's vector. Raises EngineMissing where the process does not give it."""
         found = _call(self._home, self._patience_s, text=question)
         vector = found.get("vector")
@@ -63,7 +48,7 @@ class Encoder:
         if look is not None and len(vector) != 2 * look.space.dimensions:
             raise EngineMissing("the resident process gives a vector of another length than are kept")
         try:
-            given = Encoded(bytes.fromhex(vector))
+            given = Known(bytes.fromhex(vector))
         except ValueError:
             raise EngineMissing("the resident process gives no vector") from None
         self.encoded += 1
