@@ -43,6 +43,8 @@ _MESSAGE = _words(
 _ASIDES = ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles")
 _DROPPED = _words("image redacted_thinking manual_bash_invocation_result summary_marker")
 _REFUSED = ("rejected-by-user", "cancelled", "cancelled:user")
+# A refusal with what the person said to it is recorded as an error (flitter, packages/agent-core).
+_FEEDBACK = "ejected by user with feedback:"
 
 
 def read(path: str) -> Reading:
@@ -153,6 +155,11 @@ def _outcome(session: Session, block: dict[str, Any], at: str, name: str) -> Non
         session.noted(call, "rejected by the user", at, name)
     elif status == "error" or block.get("is_error") is True:
         text = string(mapping(error).get("message")) or string(error) or string(result) or string(run.get("output"))
+        _, refused, said = text.partition(_FEEDBACK)
+        if refused:
+            session.noted(call, "rejected by the user", at, name)
+            session.prompt(said, at, f"{name} feedback {call}")
+            return
         session.failed(call, text or string(block.get("content")) or "error", at, name)
     elif type(mapping(result).get("exitCode")) is int and mapping(result)["exitCode"]:
         code = mapping(result)["exitCode"]

@@ -63,7 +63,8 @@ _DROPPED = _words(
     session.schedule_created session.schedule_cancelled session.schedule_rearmed session.autopilot_objective_changed
     session.auto_tier_switch_failed session.mode_notice_delivered session.session_limits_changed session.todos_changed
     session.context_cleared session.completion_receipt session.fusion_route_started session.fusion_route_failed
-    session.fusion_resolved session.fusion_completed session.binary_asset session.custom_notification
+    session.fusion_resolved session.fusion_completed session.fusion_handoff session.fusion_commit_started
+    session.binary_asset session.custom_notification
     session.managed_settings_resolved session.managed_settings_enforced session.mcp_server_removed
     session.mcp_server_needs_reconnect session.canvas.opened session.canvas.registry_changed session.canvas.closed
     session.canvas.unavailable session.canvas.recorded session.canvas.removed session.extensions.attachments_pushed
@@ -113,6 +114,9 @@ _MACHINES = (
 # The tools by which an assistant asks a person: what was answered is a person's.
 _QUESTIONS = ("ask_user", "ask_question")
 _ANSWERED = ("User selected: ", "User responded: ", "User answered: ")
+# A refusal, with what the person said to it; and the one where nobody was there to be asked.
+_FEEDBACK, _AFTER_FEEDBACK = "User feedback:", "\n\nPlease update the plan based on this feedback"
+_REVISE, _NOBODY = "Plan not approved. User feedback:", "Permission denied"
 
 
 def read(path: str) -> Reading:
@@ -156,6 +160,8 @@ class _Events:
         self._recognised = False
         self._asked: set[str] = set()
         self._questions: set[str] = set()
+        # What was said to a plan, until the result of the call repeats it.
+        self._refusals: set[str] = set()
         # What a session of an older version said before it was taken over: later events may say it again.
         self._said: dict[str, int] = {}
         self._line = 0
@@ -180,6 +186,9 @@ class _Events:
         session, event = self._session, one_line(string(record.get("id")), 200)
         session.records += 1
         if event:
+            if event in session.uuids:
+                session.repeated += 1
+                return
             session.uuids.add(event)
         if kind in _READ:
             agents = bool(record.get("agentId") or data.get("parentToolCallId") or data.get("parentAgentTaskId"))
@@ -226,7 +235,9 @@ class _Events:
             name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
             session.noted(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
         elif kind == "exit_plan_mode.completed":
-            session.prompt(string(data.get("feedback")), at, event)
+            said = string(data.get("feedback")).strip()
+            session.prompt(said, at, event)
+            self._refusals.add(said)
         elif kind == "session.handoff":
             session.compacted(string(data.get("summary")), at, event)
         elif kind == "abort" and not agents:
@@ -295,8 +306,10 @@ class _Events:
         if data.get("success") is False:
             text = string(mapping(error).get("message")) or string(error)
             text = text or string(result.get("content")) or string(result.get("detailedContent"))
-            if mapping(error).get("code") in ("denied", "rejected"):
+            code = mapping(error).get("code")
+            if code == "rejected" or (code == "denied" and not text.startswith(_NOBODY)):
                 self._session.noted(call, "rejected by the user", at, event)
+                self._feedback(text, event, at)
             else:
                 self._session.failed(call, text or "error", at, event)
             return
@@ -306,9 +319,18 @@ class _Events:
             if answer.strip():
                 self._session.noted(call, f"answer: {one_line(answer, 2000)}", at, event)
             return
+        if content.startswith(_REVISE):
+            self._feedback(content, event, at)
         failed = legacy.exit_error(content)
         if failed:
             self._session.failed(call, failed, at, event)
+
+    def _feedback(self, text: str, event: str, at: str) -> None:
+        """What a person said who refused a call or a plan; of a plan an event may say it, too."""
+        said = text.partition(_FEEDBACK)[2].partition(_AFTER_FEEDBACK)[0].strip()
+        if said and said not in self._refusals:
+            self._session.prompt(said, at, event)
+        self._refusals.discard(said)
 
     def finish(self) -> None:
         """Hand the session over, where there is one."""

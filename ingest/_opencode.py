@@ -71,6 +71,8 @@ _ROWS = {
 _SESSIONS = ("session", "session_v2")
 _WAITING = ("session_pending", "session_input")
 _UNNAMED = ("New session - ", "Child session - ")
+# What a person says who refuses a call (packages/core/src/v1/permission.ts, ``CorrectedError``).
+_FEEDBACK = "with the following feedback: "
 
 
 def read(path: str) -> Reading:
@@ -230,6 +232,7 @@ class _Talk:
             text = string(error) or string(mapping(error).get("message")) or "error"
             if text.startswith(("The user rejected permission", "The user dismissed")):
                 session.noted(call, "rejected by the user", at, name)
+                session.prompt(text.partition(_FEEDBACK)[2], at, f"{name} feedback {call}")
             else:
                 session.failed(call, text, at, name)
         elif type(code) is int and code:

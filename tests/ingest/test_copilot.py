@@ -148,6 +148,19 @@ def test_a_subagents_words_in_a_thread_are_nobodys_and_what_waits_in_the_queue_i
     assert "Looking" not in body
 
 
+def test_what_a_person_said_to_a_call_of_a_thread_that_they_refused_is_theirs(home: Home, tmp_path: Path) -> None:
+    error = {"message": "Tool execution rejected by user with feedback: Keep the file."}
+    refused = {"type": "tool_result", "toolUseID": "c1", "run": {"status": "error", "error": error}}
+    thread(
+        tmp_path / "T-1.json",
+        {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "Go"}]},
+        {"role": "assistant", "messageId": 1, "content": [{"type": "tool_use", "id": "c1", "name": "a", "input": {}}]},
+        {"role": "user", "messageId": 2, "content": [refused]},
+    )
+    ingest(home, tmp_path, "amp")
+    assert "- a\n  rejected by the user\n\n## [3] user\n\nKeep the file.\n" in document(home, "amp__T-1")[1]
+
+
 def test_a_file_of_another_tool_is_no_thread(home: Home, tmp_path: Path) -> None:
     (tmp_path / "session.json").write_text(json.dumps({"sessionId": "x", "messages": []}))
     (tmp_path / "torn.json").write_text('{"id": "T-2", "mess')
@@ -201,6 +214,35 @@ def test_what_a_person_answered_stands_under_the_question(home: Home, tmp_path: 
     body = document(home)[1]
     assert "  answer: b" in body
     assert "\n\nNot yet.\n" in body
+
+
+def test_what_a_person_said_to_a_call_that_they_refused_is_theirs_and_stands_once(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "session-state/s1/events.jsonl"
+    said = "The user rejected this tool call."
+    nobody = "Permission denied and could not request permission from user"
+    plan = "Plan not approved. User feedback:\n\n{}\n\nPlease update the plan based on this feedback and try again."
+
+    def ended(name: str, **fields: Any) -> list[tuple[str, Any]]:
+        begun = ("tool.execution_start", {"toolCallId": name, "toolName": name, "arguments": {}})
+        return [begun, ("tool.execution_complete", {"toolCallId": name, **fields})]
+
+    events(
+        path, ("user.message", {"content": "Go"}),
+        *ended("a", success=False, error={"code": "denied", "message": f"{said} User feedback: Keep the file."}),
+        *ended("b", success=False, error={"code": "rejected", "message": said}),
+        *ended("c", success=False, error={"code": "denied", "message": nobody}),
+        *ended("d", success=True, result={"content": plan.format("Use Azure.")}),
+        ("exit_plan_mode.completed", {"approved": False, "feedback": "Smaller steps."}),
+        *ended("e", success=True, result={"content": plan.format("Smaller steps.")}),
+        ("session.fusion_handoff", {}), ("session.fusion_commit_started", {}),
+    )  # fmt: skip
+    path.write_text(path.read_text() * 2)  # the same events again are the same events
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home)[1]
+    for text in ("\n\nKeep the file.\n", "\n\nUse Azure.\n", "\n\nSmaller steps.\n", f"- c\n  ! {nobody}\n"):
+        assert body.count(text) == 1, text
+    assert body.count("rejected by the user") == 2
+    assert body.count(" user · ") == 4
 
 
 def test_events_of_later_versions_are_no_finding_and_unheard_of_ones_are(home: Home, tmp_path: Path) -> None:

@@ -116,6 +116,17 @@ def test_each_form_gives_the_same_conversation(home: Home, tmp_path: Path, form:
     assert (ingest(home, place).unchanged, ingest(home, place).written) == (1, 0)
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_a_person_said_to_a_call_that_they_refused_is_theirs(home: Home, tmp_path: Path, wrapped: bool) -> None:
+    text = "The user rejected permission to use this specific tool call with the following feedback: Use the API.\nNow."
+    state = {"status": "error", "input": {}, "error": {"type": "tool", "message": text} if wrapped else text}
+    done = [{"id": "prt_3", "type": "tool", "tool": "webfetch", "callID": "c1", "state": state}]
+    export(tmp_path / "full.json", assistant=done)
+    ingest(home, tmp_path)
+    body = document(home)[1]
+    assert "- webfetch\n  rejected by the user\n\n## [3] user · 2026-04-28 09:14\n\nUse the API.\nNow.\n" in body
+
+
 def test_a_new_part_of_a_tree_is_noticed(home: Home, tmp_path: Path) -> None:
     tree(tmp_path)
     ingest(home, tmp_path)
