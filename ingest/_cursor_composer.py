@@ -1,4 +1,8 @@
-"""One conversation of Cursor's editor, of either generation of its databases."""
+"""One conversation of Cursor's editor, of either generation of its databases.
+
+What the editor itself says in a person's place (a background task has ended, a plan is to be built, a goal is not yet
+reached) is marked: ``isSimulatedMsg``, of a bubble or of its header's ``grouping`` (``agent.v1.UserMessage``, 2026).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from urllib.parse import unquote
 from core.text import one_line
 from ingest._cursor_copies import EDITOR
 from ingest._cursor_text import answer, typed, where
+from ingest.events import TAKEN_BACK
 from ingest.reading import BROKEN, Reading
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
@@ -23,6 +28,8 @@ class Composer:
     def __init__(self, reading: Reading, name: str, data: dict[str, Any], folder: str) -> None:
         self._reading = reading
         self._data = data
+        # Messages in a person's place that the editor made up, as the headers have them.
+        self._simulated: set[str] = set()
         self.session = session = Session(one_line(name, 4000), NAME)
         session.rank = EDITOR
         session.title = string(data.get("name"))
@@ -53,11 +60,14 @@ class Composer:
             key = name if name in stored else by_own.get(name, "")
             if key and key not in ordered:
                 ordered.append(key)
+            if mapping(mapping(header).get("grouping")).get("isSimulatedMsg") is True:
+                self._simulated.add(key)
         seen = set(ordered)
         left = [name for name in stored if name not in seen and type(stored[name]) is dict]
         ordered += sorted(left, key=lambda name: (_at(stored[name]), name))
         for name in ordered:
-            self.add(name, mapping(stored[name]))
+            bubble = mapping(stored[name])
+            self.add(name, {**bubble, "isSimulatedMsg": True} if name in self._simulated else bubble)
 
     def add(self, name: str, bubble: dict[str, Any]) -> None:
         """Take one bubble in; a shape that was never seen is a failure of the reading."""
@@ -74,7 +84,11 @@ class Composer:
         kind = bubble.get("type")
         text = string(bubble.get("text")) or string(bubble.get("rawText"))
         if kind in (1, "user"):
-            session.prompt(typed(text or _rich(bubble)), at, name)
+            said = typed(text or _rich(bubble))
+            if bubble.get("isSimulatedMsg") is not True:
+                session.prompt(said, at, name)
+            elif said:
+                session.put(TAKEN_BACK, said, at, name)  # kept to be known in the conversation's transcript
             session.cwd = session.cwd or _folder(bubble)
             return
         if kind not in (2, "ai", "assistant"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.events import COMMENTARY, PROMPT, TEXT, Event
+from ingest.events import COMMENTARY, PROMPT, TAKEN_BACK, TEXT, Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # Session.rank: how much a place knows of a conversation.
 TRANSCRIPT, AGENT, EDITOR = 0, 1, 2
-_SAID = (PROMPT, TEXT, COMMENTARY)
+# What the editor made up in a person's place is known, too (``ingest._cursor_composer``).
+_SAID = (PROMPT, TEXT, COMMENTARY, TAKEN_BACK)
 
 
 def once(parts: list[Session]) -> list[Session]:

@@ -256,6 +256,27 @@ def test_a_conversation_and_its_transcript_say_each_thing_once(home: Home, tmp_p
     assert corpus(home) == before
 
 
+def test_what_the_editor_says_in_a_persons_place_is_nobodys_words(home: Home, tmp_path: Path) -> None:
+    heads = [{"bubbleId": "b1", "type": 1}, {"bubbleId": "b2", "type": 1, "grouping": {"isSimulatedMsg": True}}]
+    rows = {
+        "composerData:c1": {"createdAt": AT, "fullConversationHeadersOnly": [*heads, {"bubbleId": "b3", "type": 1}]},
+        "bubbleId:c1:b1": {"type": 1, "text": "Why does it fail?", "isSimulatedMsg": False, "createdAt": AT + 1000},
+        "bubbleId:c1:b2": {"type": 1, "text": "Implement the plan.", "createdAt": AT + 2000},
+        "bubbleId:c1:b3": {"type": 1, "text": "Go on with it.", "isSimulatedMsg": True, "simulatedMsgReason": 31},
+        "bubbleId:c1:b4": {"type": 2, "text": "So.", "createdAt": AT + 4000},
+    }
+    database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    made_up = [
+        spoke("user", f"<user_query>\n{text}\n</user_query>") for text in ("Implement the plan.", "Go on with it.")
+    ]
+    transcript(tmp_path, "c1", spoke("user", "<user_query>Why does it fail?</user_query>"), *made_up)
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home, "c1")[1]
+    assert body.count("Why does it fail?") == 2
+    assert "Implement the plan." not in body
+    assert "Go on with it." not in body
+
+
 def test_a_transcript_of_other_forms_is_read(home: Home, tmp_path: Path) -> None:
     asked = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "Why nested?"}]}}
     transcript(tmp_path, "c2", asked, {"role": "assistant", "content": "Flat it is."})
