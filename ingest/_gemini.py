@@ -10,13 +10,13 @@ chatRecordingService.ts (``updateMessagesFromHistory``) and chatCompressionServi
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
 from core.text import clean, one_line
+from ingest import _gemini_project as project
 from ingest import agentcalls, rawfiles, records
 from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
@@ -75,7 +75,7 @@ def read(path: str) -> Reading:
 
         folder = dirname(path)
         return _history_read.read(
-            NAME, path, lambda later: _project(join(folder, "chats", ""), basename(folder), later)
+            NAME, path, lambda later: project.beside(join(folder, "chats", ""), basename(folder), later)
         )
     return whole(path, _document, FOREIGN)
 
@@ -195,7 +195,8 @@ class _State:
         session.seen(moment(metadata.get("startTime")))
         session.title = string(metadata.get("summary"))
         later: list[Callable[[], None]] = []
-        session.cwd = _project(path, string(metadata.get("projectHash")), later)
+        digest = string(metadata.get("projectHash"))
+        session.cwd = project.beside(path, digest, later)
         if metadata.get("kind") == "subagent":
             session.parent = one_line(basename(dirname(path)), 500)
             if session.parent == "chats":
@@ -205,6 +206,7 @@ class _State:
                 self._message(session, name, message)
             except BROKEN as error:
                 self._reading.broken(error, self._line)
+        session.cwd = session.cwd or project.named(digest, (event.text for event in session.events))
         self._reading.parts[session.unit] = session
         rawfiles.keep_with(self._reading, later)
 
@@ -250,7 +252,8 @@ class _State:
         shown = message.get("displayContent")
         texts = [string(part.get("text")) for part in _parts(shown if shown else message.get("content"))]
         said = clean("\n\n".join(text for text in texts if text)).partition(_REFERENCED)[0].strip()
-        if not said or said.startswith(_INJECTED):
+        if not said or said.startswith(_INJECTED) or project.is_context(said):
+            session.cwd = session.cwd or project.in_context(said)
             return
         if _is_summary(said):
             session.compacted(said[said.index(_SNAPSHOT) :], at, name)
@@ -332,32 +335,3 @@ def _printed(output: str) -> str:
     head, mark, rest = output.partition("Output: ")
     rest = rest if mark else head
     return rest[: rest.rfind("\nExit Code: ")].replace("\nError: (none)", "")
-
-
-def _project(path: str, digest: str, later: list[Callable[[], None]]) -> str:
-    """The project's folder, from what lies beside the sessions: its marker, or the registry of names; or "".
-
-    ``later`` takes what has the archive keep that.
-    """
-    chats = dirname(path)
-    while chats and basename(chats) != "chats" and dirname(chats) != chats:
-        chats = dirname(chats)
-    folder = dirname(chats)
-    if basename(chats) != "chats":
-        return ""
-    try:
-        return rawfiles.load(join(folder, ".project_root"), 65536, later=later).decode("utf-8", "replace").strip()
-    except OSError:
-        known = _registry(join(dirname(dirname(folder)), "projects.json"), later)
-    for place, slug in known.items():
-        if slug == basename(folder) or hashlib.sha256(place.encode("utf-8", "replace")).hexdigest() == digest:
-            return place
-    return ""
-
-
-def _registry(path: str, later: list[Callable[[], None]]) -> dict[str, str]:
-    try:
-        found = mapping(mapping(json.loads(rawfiles.load(path, 16 * 1024 * 1024, later=later))).get("projects"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return {place: slug for place, slug in sorted(found.items()) if type(slug) is str}

@@ -252,3 +252,33 @@ def test_a_person_may_speak_of_a_snapshot(home: Home, tmp_path: Path) -> None:
     assert "] user · " in body(home)
     assert "compaction" not in body(home)
     assert "Got it." in body(home)
+
+
+CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat.\nMy operating system is: linux\n"
+FOLDERS = (
+    "- **Workspace Directories:**\n  - /home/me/my api\n  - /home/me/other\n- **Directory Structure:**\n\n/home/me/"
+)
+
+
+@pytest.mark.parametrize("context", [
+    f"<session_context>\n{CONTEXT}{FOLDERS}\n</session_context>",
+    f"{CONTEXT}I'm currently working in the directory: /home/me/my api\nHere is the folder structure of the current",
+    f"{CONTEXT}I'm currently working in the following directories:\n  - /home/me/my api\n  - /home/me/other\nHere",
+])  # fmt: skip
+def test_the_harness_own_words_name_the_project(home: Home, tmp_path: Path, context: str) -> None:
+    journal(tmp_path / "chats/session-1.jsonl", user("u0", context), user("u1", "Why?"), user("u2", FOLDERS))
+    ingest(home, tmp_path)
+    meta, made = split(corpus(home)["gemini__s1.md"].decode())
+    assert (meta["project"], meta["turns"]) == ("/home/me/my api", 1)
+    assert "Workspace" not in made
+
+
+@pytest.mark.parametrize(("place", "text"), [("/home/me/api", "See `/home/me/api/src/a.py`."),
+    ("C:\\Users\\me\\api", "See C:\\Users\\me\\api\\src\\a.py."), ("/home/me/api", "See /home/me/apis/a.py."),
+    ("/home/me/api", "/home/me/api")])  # fmt: skip
+def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path: Path, place: str, text: str) -> None:
+    digest = hashlib.sha256(place.encode()).hexdigest()
+    path = whole(tmp_path / f"tmp/{digest}/chats/session-1.json", user("u1", text), said("g1", "So."))
+    path.write_text(path.read_text().replace("0" * 64, digest))
+    ingest(home, tmp_path)
+    assert split(corpus(home)["gemini__s1.md"].decode())[0].get("project") == (None if "apis" in text else place)

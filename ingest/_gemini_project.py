@@ -1,0 +1,90 @@
+"""The folder that a session of Gemini CLI's worked in: sessions name it by its SHA-256 alone.
+
+It stands beside the sessions, in the context that the harness gives the model (packages/core/src/utils/
+environmentContext.ts: ``getDirectoryContextString``), or it is one of the folders that are spoken of: the digest tells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from os.path import basename, dirname, join
+from typing import TYPE_CHECKING
+
+from ingest import rawfiles
+from ingest.values import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# What the context says of folders, until 2025 and since; the first that it lists is the session's.
+_ONE, _FOLDERS = "I'm currently working in the directory: ", "- **Workspace Directories:**\n"
+_SEVERAL = "I'm currently working in the following directories:\n"
+_STRUCTURE = ("- **Directory Structure:**", "Here is the folder structure of the current working directories:")
+_PATHS = re.compile(r"(?:/|\b[A-Za-z]:\\)[^\s\"'`<>|*?;:,()\[\]{}]{2,400}")
+_MOST = 5_000
+
+
+def beside(path: str, digest: str, later: list[Callable[[], None]]) -> str:
+    """The project's folder, from what lies beside the sessions: its marker, or the registry of names; or "".
+
+    ``later`` takes what has the archive keep that.
+    """
+    chats = dirname(path)
+    while chats and basename(chats) != "chats" and dirname(chats) != chats:
+        chats = dirname(chats)
+    folder = dirname(chats)
+    if basename(chats) != "chats":
+        return ""
+    try:
+        return rawfiles.load(join(folder, ".project_root"), 65536, later=later).decode("utf-8", "replace").strip()
+    except OSError:
+        known = _registry(join(dirname(dirname(folder)), "projects.json"), later)
+    for place, slug in known.items():
+        if slug == basename(folder) or _digest(place) == digest:
+            return place
+    return ""
+
+
+def _registry(path: str, later: list[Callable[[], None]]) -> dict[str, str]:
+    try:
+        found = mapping(mapping(json.loads(rawfiles.load(path, 16 * 1024 * 1024, later=later))).get("projects"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {place: slug for place, slug in sorted(found.items()) if type(slug) is str}
+
+
+def is_context(text: str) -> bool:
+    """Whether a text is what the harness says of a folder that was added to a session."""
+    return text.startswith((_ONE, _SEVERAL, _FOLDERS)) and any(mark in text for mark in _STRUCTURE)
+
+
+def in_context(text: str) -> str:
+    """The session's folder as the harness's own text names it, or ""."""
+    for mark in (_ONE, _FOLDERS, _SEVERAL):
+        head, found, rest = text.partition(mark)
+        if found and (not head or head.endswith("\n")):
+            return rest.partition("\n")[0].strip().removeprefix("- ")
+    return ""
+
+
+def named(digest: str, texts: Iterable[str]) -> str:
+    """The folder among those that ``texts`` speak of, and their parents, whose SHA-256 is ``digest``; or ""."""
+    if len(digest) != 64:
+        return ""
+    seen: set[str] = set()
+    for text in texts:
+        for match in _PATHS.finditer(text):
+            place = match[0].rstrip("/\\.")
+            cut = "/" if place.startswith("/") else "\\"
+            while len(place) > 1 and place not in seen and len(seen) < _MOST:
+                if _digest(place) == digest:
+                    return place
+                seen.add(place)
+                place = place.rpartition(cut)[0]
+    return ""
+
+
+def _digest(place: str) -> str:
+    return hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()
