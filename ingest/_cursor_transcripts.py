@@ -6,12 +6,13 @@ Neither has timestamps, but for what newer versions put into a person's messages
 from __future__ import annotations
 
 import os
+import re
 from os.path import basename, dirname
 from typing import Any
 
 from core.document import Failure
 from core.text import one_line
-from ingest import records
+from ingest import places, records
 from ingest._cursor_text import message, typed
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
@@ -20,6 +21,7 @@ from ingest.values import mapping, string
 NAME = "cursor"
 FOREIGN = "not a Cursor transcript"
 _FIELDS = frozenset(("role", "message", "content", "timestamp", "createdAt", "id", "type", "status"))
+_SIGNS = re.compile("[^A-Za-z0-9]+")
 _DROPPED = frozenset(("turn_ended", "turn_started", "metadata"))
 _ROLES = {"user:": "user", "human:": "user", "assistant:": "assistant", "A:": "assistant", "system:": "system"}
 
@@ -35,7 +37,8 @@ def _session(path: str) -> Session:
     folders = path.split(os.sep)
     if "agent-transcripts" in folders:
         place = folders.index("agent-transcripts")
-        # The folder's name is the project's path with dashes for slashes: what it was cannot be told for certain.
+        # The folder's name is the project's path with dashes for slashes: what it was, only a path that it was made of
+        # can tell (``_done``).
         session.extra["project_slug"] = one_line(folders[place - 1], 300)
     if basename(dirname(path)) == "subagents":
         session.parent = one_line(basename(dirname(dirname(path))), 500)
@@ -73,7 +76,18 @@ def _records(source: records.Records, reading: Reading) -> None:
         except BROKEN as error:
             reading.broken(error, line)
     if recognised:
-        reading.parts[session.unit] = session
+        _done(session, reading)
+
+
+def _done(session: Session, reading: Reading) -> None:
+    slug = _slug(string(session.extra.get("project_slug")))
+    if slug and not session.cwd:
+        session.cwd = places.spoken_of((event.text for event in session.events), lambda place: _slug(place) == slug)
+    reading.parts[session.unit] = session
+
+
+def _slug(place: str) -> str:
+    return _SIGNS.sub("-", place).strip("-").lower()
 
 
 def _text(text: Any, reading: Reading) -> None:
@@ -91,7 +105,7 @@ def _text(text: Any, reading: Reading) -> None:
             held.append(line)
     session.records = len(session.uuids)
     if session.uuids:
-        reading.parts[session.unit] = session
+        _done(session, reading)
 
 
 def _assistant(session: Session, held: list[str]) -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING
 
-from ingest import rawfiles
+from ingest import places, rawfiles
 from ingest.values import mapping
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 _ONE, _FOLDERS = "I'm currently working in the directory: ", "- **Workspace Directories:**\n"
 _SEVERAL = "I'm currently working in the following directories:\n"
 _STRUCTURE = ("- **Directory Structure:**", "Here is the folder structure of the current working directories:")
-_PATHS = re.compile(r"(?:/|\b[A-Za-z]:\\)[^\s\"'`<>|*?;:,()\[\]{}]{2,400}")
-_MOST = 5_000
 
 
 def beside(path: str, digest: str, later: list[Callable[[], None]]) -> str:
@@ -73,17 +70,7 @@ def named(digest: str, texts: Iterable[str]) -> str:
     """The folder among those that ``texts`` speak of, and their parents, whose SHA-256 is ``digest``; or ""."""
     if len(digest) != 64:
         return ""
-    seen: set[str] = set()
-    for text in texts:
-        for match in _PATHS.finditer(text):
-            place = match[0].rstrip("/\\.")
-            cut = "/" if place.startswith("/") else "\\"
-            while len(place) > 1 and place not in seen and len(seen) < _MOST:
-                if _digest(place) == digest:
-                    return place
-                seen.add(place)
-                place = place.rpartition(cut)[0]
-    return ""
+    return places.spoken_of(texts, lambda place: _digest(place) == digest)
 
 
 def _digest(place: str) -> str:

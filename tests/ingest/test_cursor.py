@@ -277,6 +277,20 @@ def test_what_the_editor_says_in_a_persons_place_is_nobodys_words(home: Home, tm
     assert "Go on with it." not in body
 
 
+@pytest.mark.parametrize(("spoken", "project"), [("/home/me/my.api/src/a.py", "/home/me/my.api"),
+    ("/home/me/my-api", "/home/me/my-api"), ("/home/me/my-apis/a.py", None)])  # fmt: skip
+def test_a_path_that_a_project_is_named_after_is_the_project(
+    home: Home, tmp_path: Path, spoken: str, project: str | None
+) -> None:
+    path = tmp_path / "projects/home-me-my-api/agent-transcripts/c4/c4.jsonl"
+    path.parent.mkdir(parents=True)
+    said = [{"type": "text", "text": "I look."}, {"type": "tool_use", "name": "Read", "input": {"path": spoken}}]
+    path.write_text(json.dumps({"role": "assistant", "message": {"content": said}}) + "\n")
+    ingest(home, tmp_path)
+    meta = document(home, "c4")[0]
+    assert (meta.get("project"), meta["project_slug"]) == (project, "home-me-my-api")
+
+
 def test_a_transcript_of_other_forms_is_read(home: Home, tmp_path: Path) -> None:
     asked = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "Why nested?"}]}}
     transcript(tmp_path, "c2", asked, {"role": "assistant", "content": "Flat it is."})
