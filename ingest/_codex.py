@@ -18,7 +18,9 @@ from typing import Any
 from core.document import Failure
 from core.text import clean, one_line
 from ingest import _codex_human as human
+from ingest import _codex_imported as imported
 from ingest import _codex_names as names
+from ingest import _codex_opening as opening
 from ingest import _codex_outcomes as outcomes
 from ingest import _codex_state as state
 from ingest import _codex_turn_items as turn_items
@@ -53,11 +55,11 @@ def read(path: str) -> Reading:
 
 
 def _document(value: Any, reading: Reading) -> None:
-    opening, items = mapping(mapping(value).get("session")), mapping(value).get("items")
-    if type(items) is not list or type(opening.get("id")) is not str:
+    head, items = mapping(mapping(value).get("session")), mapping(value).get("items")
+    if type(items) is not list or type(head.get("id")) is not str:
         return
     rollout = _Rollout(reading)
-    for record in ({"timestamp": "", "instructions": None, **opening}, *items):
+    for record in ({"timestamp": "", "instructions": None, **head}, *items):
         try:
             rollout.add(record, 0)
         except BROKEN as error:
@@ -100,6 +102,8 @@ class _Rollout:
         self._prompts: list[Event] = []
         self._event_prompt = ""
         self._linked: set[str] = set()
+        # The goal that was set last, and whether the assistant may have set one since it said something.
+        self._objective, self._sets_goal = "", False
         self._named_at = ""
         # Of a subagent: where its own records begin; what stands before repeats its parent's.
         self._own_from = 0
@@ -177,45 +181,17 @@ class _Rollout:
             self._unknown(f"record {one_line(kind, 60)}" if type(kind) is str and kind else "record without type")
 
     def _meta(self, payload: dict[str, Any], at: str) -> None:
-        session = self._session
         if self._begun:
             # A fork repeats its origin's first line.
             origin = string(payload.get("id"))
-            if origin and origin != session.unit:
-                session.forked_from = session.forked_from or one_line(origin, 500)
+            if origin and origin != self._session.unit:
+                self._session.forked_from = self._session.forked_from or one_line(origin, 500)
             return
         self._begun = True
-        session.unit = one_line(string(payload.get("id")) or string(payload.get("session_id")), 4000) or session.unit
-        session.seen(moment(payload.get("timestamp")) or at)
-        session.cwd = string(payload.get("cwd"))
-        session.version = string(payload.get("cli_version"))
-        session.branch = string(mapping(payload.get("git")).get("branch"))
-        session.forked_from = one_line(string(payload.get("forked_from_id")), 500)
-        base = one_line(string(mapping(payload.get("history_base")).get("thread_id")), 500)
-        if base != session.unit:
-            session.forked_from = session.forked_from or base
-        start = payload.get("subagent_history_start_ordinal")
-        self._own_from = start if type(start) is int else 0
-        session.title = string(payload.get("thread_name"))
-        self._origin(payload)
-
-    def _origin(self, payload: dict[str, Any]) -> None:
-        session = self._session
-        given = payload.get("source")
-        sub = mapping(given).get("subagent")
-        spawn = mapping(mapping(sub).get("thread_spawn"))
-        parent = string(spawn.get("parent_thread_id")) or string(payload.get("parent_thread_id"))
-        if parent or sub is not None:
-            kind = string(spawn.get("agent_role")) or string(payload.get("agent_role"))
-            kind = kind or string(sub) or string(mapping(sub).get("other")) or string(payload.get("agent_type"))
-            session.parent = one_line(parent, 500)
-            session.agent_type = one_line(kind, 80)
-            name = string(spawn.get("agent_nickname")) or string(payload.get("agent_nickname"))
-            session.agent_id = one_line(
-                name or string(spawn.get("agent_path")) or string(payload.get("agent_path")), 200
-            )
-        elif type(given) is str:
-            session.extra["surface"] = given
+        opening.take(self._session, payload, at)
+        self._own_from = opening.own_from(payload)
+        if opening.is_review(payload):
+            self._reading.skipped = opening.REVIEWER
 
     def _context(self, payload: dict[str, Any]) -> None:
         session = self._session
@@ -242,9 +218,11 @@ class _Rollout:
             self._check("response_item function_call", item)
             name, space = string(item.get("name")), string(item.get("namespace"))
             given = item.get("arguments")
+            self._sets_goal = self._sets_goal or "goal" in name
             session.call(f"{space}.{name}" if space else name, given, at, call=string(item.get("call_id")))
         elif kind == "custom_tool_call":
             self._check("response_item custom_tool_call", item)
+            self._sets_goal = self._sets_goal or "goal" in f"{item.get('name')} {item.get('input')}"
             session.call(string(item.get("name")), item.get("input"), at, call=string(item.get("call_id")))
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._check(f"response_item {kind}", item)
@@ -270,6 +248,7 @@ class _Rollout:
 
     def _message(self, item: dict[str, Any], at: str) -> None:
         role = item.get("role")
+        self._sets_goal = False
         content = item.get("content")
         texts = [content] if type(content) is str else []
         for block in content if type(content) is list else ():
@@ -365,6 +344,9 @@ class _Rollout:
             self._check("event_msg thread_rolled_back", event)
             count = event.get("num_turns")
             session.note(f"the last {'turn' if count == 1 else f'{count} turns'} taken back by the user", at)
+        elif kind == "thread_goal_updated":
+            self._check("event_msg thread_goal_updated", event)
+            self._goal(mapping(event.get("goal")), at)
         elif kind == "thread_name_updated":
             session.title, self._named_at = string(event.get("thread_name")), at
         elif kind in ("entered_review_mode", "exited_review_mode"):
@@ -379,6 +361,14 @@ class _Rollout:
                 self._link(string(event.get("call_id")), outcomes.link(thread), at)
         elif kind not in known.DROPPED_EVENTS:
             self._unknown(f"event_msg {one_line(str(kind), 60)}")
+
+    def _goal(self, goal: dict[str, Any], at: str) -> None:
+        """What a person set as a goal stands nowhere else: the turns of it begin with the harness's own words."""
+        objective = clean(string(goal.get("objective"))).strip()
+        if objective and objective != self._objective and not self._sets_goal:
+            self._session.seen(at)
+            self._session.command(f"/goal {objective}", at)
+        self._objective = objective or self._objective
 
     def _turn_item(self, item: dict[str, Any], at: str) -> None:
         kind, session = turn_items.kind(item), self._session
@@ -444,10 +434,13 @@ class _Rollout:
         for piece in turn_items.pieces(text):
             if piece.strip() and self._is_first(piece, side):
                 self._event_prompt = ""
-                if phase and phase not in _FINAL:
-                    self._session.comment(piece, at)
-                else:
-                    self._session.say(piece, at)
+                for tool, said in imported.parts(piece):
+                    if tool:
+                        self._session.call(tool, imported.given(said), at)
+                    elif phase and phase not in _FINAL:
+                        self._session.comment(said, at)
+                    else:
+                        self._session.say(said, at)
 
     def _think(self, text: str, at: str, side: int) -> None:
         if text.strip() and self._is_first(text, side):

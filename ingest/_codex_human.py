@@ -2,29 +2,91 @@
 
 from __future__ import annotations
 
-from core.text import clean
-from ingest._codex_vocabulary import INJECTED
-from ingest.markup import between
+import json
+from typing import Any
 
-# The desktop and editor extensions put what they know of the screen before what was typed.
-_REQUEST = "## My request for Codex:"
+from core.text import clean, one_line
+from ingest._codex_vocabulary import INJECTED
+from ingest.markup import between, cut_blocks
+from ingest.values import mapping, string
+
+# The desktop and editor extensions put what they know of the screen, and what was noted on it, before what was typed.
+_REQUESTS = ("## My request for Codex:", "## My request:")
 _SURROUNDINGS = (
     "# Context from my IDE setup",
     "# Files mentioned by the user",
     "# In app browser",
+    "# Response annotations:",
+    "# Browser comments:",
+    "# Diff comments:",
+    "# Chrome tabs:",
+    "## Referenced ChatGPT conversation:",
     "<",
     "This block is",
+    *_REQUESTS,
 )
+_BLOCKS = ("in-app-browser-context", "image")
+_CAPTIONS = ("The next image is untrusted page evidence", "The next image shows ")
+_NOTES, _REPLY = "response-annotations", "send_user_message_question_reply"
+_COMMENT = "## User Comment "
 
 
 def typed(text: str) -> str:
-    """What of a text a person typed; "" where the harness wrote all of it."""
-    text = clean(text).strip()
-    if _REQUEST in text and text.startswith(_SURROUNDINGS):
-        return text.partition(_REQUEST)[2].strip()
+    """What of a text a person typed; "" where the harness wrote all of it.
+
+    What was noted on a passage of an answer, a line of a change or a place of a page stands under what it was noted on;
+    of answers to questions these alone.
+    """
+    text = cut_blocks(clean(text), _BLOCKS).strip()
+    if text.startswith(f"<{_REPLY}>"):
+        return "\n\n".join(filter(None, (string(each.get("answer")).strip() for each in _listed(text, _REPLY))))
+    if text.startswith(_SURROUNDINGS):
+        head, mark, said = _request(text)
+        notes = _noted(head)
+        if mark or notes:
+            return "\n\n".join(filter(None, [*notes, _without_captions(said)]))
     if text.startswith(INJECTED) or _is_one_block(text):
         return ""
     return text
+
+
+def _request(text: str) -> tuple[str, str, str]:
+    """(what stands before a request, its mark, the request); the mark is "" where there is none."""
+    notes, end, rest = text.partition(f"</{_NOTES}>")
+    before, after = (notes + end, rest) if end else ("", text)
+    found = min((at for at in (f"\n{after}".find(f"\n{mark}") for mark in _REQUESTS) if at >= 0), default=-1)
+    if found < 0:
+        return (before, "", after) if end else (text, "", "")
+    mark = next(mark for mark in _REQUESTS if after.startswith(mark, found))
+    return before + after[:found], mark, after[found + len(mark) :]
+
+
+def _noted(head: str) -> list[str]:
+    """What a person noted on passages of answers, and on lines of changes or places of pages."""
+    found: list[str] = []
+    for note in _listed(head, _NOTES):
+        said = string(note.get("annotation") or note.get("comment")).strip()
+        if said:
+            found.append(f"> {one_line(string(note.get('text')), 200)}\n{said}")
+    for piece in head.split(f"\n{_COMMENT}")[1:] if _COMMENT in head else ():
+        about, mark, said = piece.partition("\nComment:")
+        said = said.partition("\n## ")[0].partition("\n# ")[0].strip()
+        if mark and said:
+            place = f"\n{about}".partition("\nFile: ")[2].partition("\n")[0]
+            found.append(f"> {one_line(place, 200)}\n{said}" if place else said)
+    return found
+
+
+def _listed(text: str, tag: str) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(between(text, tag) or "[]", strict=False)
+    except (ValueError, RecursionError):
+        return []
+    return [mapping(each) for each in found] if type(found) is list else [mapping(found)]
+
+
+def _without_captions(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if not line.startswith(_CAPTIONS)).strip()
 
 
 def shell_command(text: str) -> str:

@@ -48,7 +48,7 @@ DROPPED_EVENTS = _words(
     image_generation_end dynamic_tool_call_request dynamic_tool_call_response collab_agent_spawn_begin
     collab_agent_interaction_begin collab_agent_interaction_end collab_waiting_begin collab_waiting_end
     collab_close_begin collab_close_end collab_resume_begin collab_resume_end task_started
-    task_complete turn_started turn_complete turn_diff plan_update plan_delta context_compacted thread_goal_updated
+    task_complete turn_started turn_complete turn_diff plan_update plan_delta context_compacted
     session_configured thread_settings_applied model_reroute model_verification turn_moderation_metadata
     safety_buffering agent_reasoning_section_break agent_message_delta agent_message_content_delta
     agent_reasoning_delta reasoning_content_delta reasoning_raw_content_delta raw_response_item stream_error
@@ -123,6 +123,7 @@ FIELDS = {
     "event_msg agent_reasoning": _words("type text"),
     "event_msg turn_aborted": _words("type turn_id reason completed_at duration_ms started_at"),
     "event_msg thread_rolled_back": _words("type num_turns"),
+    "event_msg thread_goal_updated": _words("type goal threadId turnId thread_id turn_id"),
 }
 
 # What a text of a user record begins with where the harness wrote it.
@@ -157,6 +158,10 @@ INJECTED = (
     "<image name=",
     "</image>",
     "<INSTRUCTIONS>",
+    "<heartbeat",
+    "<agent-message",
+    "<app-context",
+    "The following is the Codex agent history",
     "Warning: The maximum number of unified exec processes",
     "Warning: apply_patch was requested via",
     "Another language model started to solve this problem and produced a summary",

@@ -1,0 +1,120 @@
+"""Codex's desktop app: what it puts around a person's words, goals, reviews of approvals, sessions taken over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from ingest._codex_human import typed
+from ingest._codex_imported import parts
+from tests.ingest.test_codex import NAME, OTHER, SESSION, Rollout, document, ingest, save
+from tests.ingest.transcripts import corpus
+
+BROWSER = (
+    "<in-app-browser-context source='ambient-ui-state'>\n# In app browser:\n## My request:\n</in-app-browser-context>"
+)
+NOTES = json.dumps([{"text": "Two  readers\nrace.", "annotation": "Which?"}, {"text": "Only marked."}])
+PLACES = (
+    "\n## User Comment 1\nFile: src/a.py\nLines: 3\nDiff hunk:\n+x\nComment:\nWhy\nthis?\n\n"
+    "## User Comment 2\nComment: So?\n"
+)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("\n# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request:\nFix it.", "Fix it."),
+    ("# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request for Codex:\n", ""),
+    (f"{BROWSER}\n\n## My request:\nWhat?\n## My request:\nis a headline.", "What?\n## My request:\nis a headline."),
+    ("## My request:\nFix it.", "Fix it."),
+    (f"# Response annotations:\nEach\n<response-annotations>\n{NOTES}\n</response-annotations>\n\n## My request:\nGo.",
+     "> Two readers race.\nWhich?\n\nGo."),
+    (f"# Response annotations:\nEach item …\n<response-annotations>\n{NOTES}\n</response-annotations>\n\nGo on.",
+     "> Two readers race.\nWhich?\n\nGo on."),
+    ("# Response annotations:\n<response-annotations>\n[{\"te\n</response-annotations>\n\n## My request:\nGo.", "Go."),
+    (f"# Diff comments:\n{PLACES}\n## My request:\nAnd that.\nThe next image shows a.py at the time of Comment 1.",
+     "> src/a.py\nWhy\nthis?\n\nSo?\n\nAnd that."),
+    (f"# Browser comments:\n{PLACES}", "> src/a.py\nWhy\nthis?\n\nSo?"),
+    ('<send_user_message_question_reply>\n[{"question": "Which?", "answer": "The first."}, {"answer": 3}, "x"]\n'
+     "</send_user_message_question_reply>", "The first."),
+    ("<image name=[Image #1] path='/tmp/x.png'>\n</image>\nFix the header.\n<image></image>", "Fix the header."),
+    ("<heartbeat>\nGo on.\n</heartbeat>", ""),
+    ("The following is the Codex agent history added since your last approval assessment.", ""),
+    ("# Diff comments: how do they work?", "# Diff comments: how do they work?"),
+    ("My notes\n## My request:\nboth", "My notes\n## My request:\nboth")])  # fmt: skip
+def test_of_what_the_app_sends_a_persons_words_are_kept_and_they_alone(text: str, said: str) -> None:
+    assert typed(text) == said
+
+
+def test_what_was_noted_in_the_app_is_a_prompt_once(home: Home, tmp_path: Path) -> None:
+    make = Rollout()
+    reply = '<send_user_message_question_reply>\n[{"answer": "The first."}]\n</send_user_message_question_reply>'
+    notes = f"<response-annotations>\n{NOTES}\n</response-annotations>"
+    asked = f"# Response annotations:\nEach.\n{notes}\n\n## My request:\nGo."
+    save(tmp_path / NAME, make.meta(), *make.asked(asked), *make.said("So."), *make.asked(reply))
+    assert ingest(home, tmp_path).unknown == {}
+    meta, body = document(home)
+    assert (meta["turns"], body.count("Which?"), body.count("The first.")) == (3, 1 + body.startswith("# "), 1)
+    assert "Each." not in body
+
+
+def test_a_goal_that_a_person_set_stands_once_and_one_that_the_assistant_set_as_its_call(
+    home: Home, tmp_path: Path
+) -> None:
+    make = Rollout()
+
+    def goal(text: str, status: str = "active") -> dict[str, object]:
+        return make.event("thread_goal_updated", threadId=SESSION, goal={"objective": text, "status": status})
+
+    save(
+        tmp_path / NAME, make.meta(), goal("Make it green."), goal("Make it green.", "paused"), *make.said("I begin."),
+        *make.ran("c1", "ok", "create_goal", objective="Mend the lint."), goal("Mend the lint."), *make.said("Done."),
+        goal("Make it fast."),
+    )  # fmt: skip
+    assert ingest(home, tmp_path).unknown == {}
+    meta, body = document(home)
+    assert meta["title"] == "/goal Make it green."
+    assert [body.count(f"- /goal {text}") for text in ("Make it green.", "Mend the lint.", "Make it fast.")] == [
+        1,
+        0,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("fields", [{"source": {"subagent": {"other": "guardian"}}, "parent_thread_id": SESSION},
+    {"source": "vscode", "thread_source": "guardian_review"}])  # fmt: skip
+def test_a_review_of_approvals_repeats_its_parent_and_makes_no_document(
+    home: Home, tmp_path: Path, fields: dict[str, object]
+) -> None:
+    make = Rollout()
+    save(tmp_path / NAME, make.meta(), *make.asked("Why?"), *make.said("So."))
+    told = "The following is the Codex agent history whose request action you are assessing.\n[1] user: Why?"
+    save(tmp_path / NAME.replace(SESSION, OTHER), make.meta(OTHER, **fields), *make.asked(told), *make.said("allow"))
+    ledger = ingest(home, tmp_path)
+    assert (list(corpus(home)), ledger.skipped) == ([f"codex__{SESSION}.md"], {"reviewer of approvals": 1})
+
+
+def test_a_session_taken_over_from_another_agent_has_its_calls_as_calls(home: Home, tmp_path: Path) -> None:
+    make = Rollout()
+    given = "description: Run them\ncommand: npm test \\\n  -- race"
+    call = f"[external_agent_tool_call: Bash]\n{given}\n[/external_agent_tool_call]"
+    result = "[external_agent_tool_result]\nFAIL: a long log\n[/external_agent_tool_result]"
+    save(
+        tmp_path / NAME, make.meta(), *make.asked("Why?"), *make.said(f"I look.\n\n{call}"), *make.said(result),
+        *make.said("So."), *make.said("<EXTERNAL SESSION IMPORTED>"),
+    )  # fmt: skip
+    ingest(home, tmp_path)
+    body = document(home)[1]
+    assert "I look.\n\n- Bash:  # Run them\n  ```sh\n  npm test \\\n    -- race\n  ```\n" in body
+    assert "So." in body
+    assert "external_agent" not in body
+    assert "a long log" not in body
+    assert "IMPORTED" not in body
+
+
+@pytest.mark.parametrize(
+    "text", ["See `[external_agent_tool_call: x]`.", "[external_agent_tool_result]\nopen", "", "\n"]
+)
+def test_marks_that_are_spoken_of_or_torn_stop_nothing(text: str) -> None:
+    assert list(parts(text)) == ([("", text)] if text.startswith("See") else [])
