@@ -18,18 +18,59 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
-_NAMES = (
-    r"passw(?:or)?d|passwort|passwd|passphrase|passcode|pwd|dbpass|bindpw|_pass|_pw|rootpw"
-    r"|(?:pg|root|admin|user|require|smtp|mail)pass"
-    r"|wachtwoord|mot de passe|contrase(?:ñ|n|\\u00f1)a|senha"
+_PASSES = "admin mail pg require root smtp user".split()
+_PASSWORDS = (
+    *("_pass", "_pw", "bindpw", "dbpass", "rootpw"),
+    *("passcode", "passphrase", "passw(?:or)?d", "passwd", "passwort", "pwd"),
+    *(r"contrase(?:ñ|n|\\u00f1)a", "mot de passe", "senha", "wachtwoord"),
 )
-PASSWORD = _NAMES
-NAMED = (
-    r"secret|token|credential|x-amz-signature|"
-    r"(?:api|access|auth|account|private|signing|signature|encryption|encrypt|crypto|master|shared|license|admin|"
-    r"service|client|app|application|storage|webhook|deploy|jwt|hmac|aes|rsa|ssh|session|subscription)[ _-]?key"
-    r"|phpsessid|jsessionid|connect\.sid|(?-i:sessionid)|bw_session"
+_KEYS = (
+    "access account admin aes api app application auth client crypto deploy encrypt encryption hmac jwt license master"
+    " private rsa service session shared signature signing ssh storage subscription webhook"
+).split()
+_OTHERS = (
+    *("bw_session", r"connect\.sid", "credential", "jsessionid", "phpsessid", "secret", "token", "x-amz-signature"),
+    "(?-i:sessionid)",
 )
+PASSWORD = rf"{'|'.join(_PASSWORDS)}|(?:{'|'.join(_PASSES)})pass"
+NAMED = rf"{'|'.join(_OTHERS)}|(?:{'|'.join(_KEYS)})[ _-]?key"
+
+
+def _together(alternatives: Iterable[str]) -> str:
+    """One pattern of all, in the order of their letters.
+
+    RE2 shares the beginnings of those that stand side by side. Each that is not shared costs at every byte that
+    leads to a state not met before.
+    """
+    return "|".join(sorted(alternatives))
+
+
+def _each(words: str, behind: str) -> tuple[str, ...]:
+    """Each of ``words`` (with bars between them) with what stands behind it, so that its beginning can be shared."""
+    return tuple(word + behind for word in words.split("|"))
+
+
+def alternatives(pattern: str) -> list[str]:
+    """``pattern`` taken apart where bars are in it, and in no group."""
+    if "|" not in pattern:
+        return [pattern]
+    depth = start = 0
+    found = []
+    for piece in re.finditer(r"\\.|\[(?:\\.|[^\]\\])+\]|[()|]", pattern):
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if piece[0] == "|" and not depth:
+            found.append(pattern[start : piece.start()])
+            start = piece.end()
+    return [*found, pattern[start:]]
+
+
+def _cased(*patterns: str) -> tuple[str, ...]:
+    """Where the case of letters counts."""
+    return tuple(f"(?-i:{pattern})" for pattern in patterns)
+
+
+_PASSWORD = _together((*_PASSWORDS, *(f"{word}pass" for word in _PASSES)))
+_NAMED = _together((*_OTHERS, *(f"{word}[ _-]?key" for word in _KEYS)))
 
 _SHUT = (
     r"\]?(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
@@ -52,7 +93,7 @@ _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{4}))"
 _BEGINNINGS = (
     *(BEGINNINGS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items() if kind not in WITHIN),
     r"eyJ[A-Za-z0-9_-]{8,}\.",
-    r"(?:[as]k|pat)[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}",
+    *_each("ak|sk|pat", r"[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}"),
     # Discord's: what stands between points would cost states behind every point.
     r"[MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{6}\.",
 )
@@ -79,101 +120,139 @@ _AFTER_NAMED = {
 }
 
 
-def _behind_names(rules: Iterable[str]) -> str:
-    """What ``rules`` look for behind names of secrets."""
-    after_password = "|".join(_AFTER_PASSWORD[rule] for rule in rules)
-    after_named = "|".join(_AFTER_NAMED[rule] for rule in rules)
-    return rf"(?i:(?:{PASSWORD}){_BETWEEN}(?:{after_password})|(?:{NAMED}){_BETWEEN}(?:{after_named}))"
-
-
-# Rule → what else it needs to be there.
-_OWN = {
-    "token": "|".join((*WITHIN.values(), rf"{_BEFORE}(?:{'|'.join(_BEGINNINGS)})")),
-    "key": r"-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY|Private-Lines: ",
-    "private": r"(?i:<\\*/?private(?:\\|\s|>))",
-    "url": r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
-    "header": (
-        r"(?i:(?:bearer|basic)(?:\s+|\\*[\"'],\s*\\*[\"'])[A-Za-z0-9._~+/=-]{16})"
-        r"|(?i:authorization[\"'\\]*\]?\s*[:=]\s*[\"'\\]*(?:\w+\s+)?[A-Za-z0-9._~+/=-]{8})"
-    ),
-    "assignment": (
-        # Names that say little: the value has to say the rest.
-        r"(?i:(?:^|[^\w-]|\\(?:[nrtbf]|u[0-9a-f]{4}))(?:pass|pw|psk)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*"
-        rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9]))"
-        # As do names of keys of no known kind.
-        r"|(?:(?i:[._=-]key|_auth)|Key|PAT)(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*"
-        r"(?:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}"
+# Rule → what it looks for where a word begins: apart, so that what comes before is there once.
+_OPENING: dict[str, tuple[str, ...]] = {
+    "token": _cased(*(each for pattern in _BEGINNINGS for each in alternatives(pattern))),
+    # Names that say little: the value has to say the rest.
+    "assignment": _each(
+        "pass|psk|pw",
+        r"(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*" rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
     ),
     "flag": (
-        rf"(?i:{_BEFORE}-[\w./:-]*(?:(?:{PASSWORD}|pass)[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[^\s-]"
-        rf"|(?:{NAMED})[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[\"'\\]*[^\s-]\S*[0-9])"
-        rf"|{_BEFORE}--[\w./:-]*(?:auth|key|pat|bearer)(?:[ =\t]|\\t)(?:[\s\"'\\]|\\t)*[A-Za-z0-9+/_.-]{{16}}"
+        rf"-[\w./:-]*(?:(?:{_PASSWORD}|pass)[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[^\s-]"
+        rf"|(?:{_NAMED})[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[\"'\\]*[^\s-]\S*[0-9])",
+        r"--[\w./:-]*(?:auth|bearer|key|pat)(?:[ =\t]|\\t)(?:[\s\"'\\]|\\t)*[A-Za-z0-9+/_.-]{16}",
+    ),
+}
+# Rule → what else it needs to be there: each beginning that can be shared by itself.
+_OWN: dict[str, tuple[str, ...]] = {
+    "token": _cased(*(each for pattern in WITHIN.values() for each in alternatives(pattern))),
+    "key": _cased("-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY", "Private-Lines: "),
+    "private": (r"<\\*/?private(?:\\|\s|>)",),
+    "url": (r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",),
+    "header": (
+        *_each("basic|bearer", r"(?:\s+|\\*[\"'],\s*\\*[\"'])[A-Za-z0-9._~+/=-]{16}"),
+        r"authorization[\"'\\]*\]?\s*[:=]\s*[\"'\\]*(?:\w+\s+)?[A-Za-z0-9._~+/=-]{8}",
+    ),
+    "assignment": (
+        # Names of keys of no known kind, too.
+        *_each(
+            r"[._=-]key|_auth|(?-i:Key)|(?-i:PAT)",
+            r"(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*(?-i:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}",
+        ),
+    ),
+    "flag": (
         # fish, Windows, csh: `set -gx NAME VALUE`; Docker's and C's.
-        r"|(?:set(?:x|env|(?:[ \t]+--?[a-z]+)+)|config(?:ure)?[ \t]set|(?-i:ENV|#[ \t]*define))[ \t]+"
-        rf"[\w./:-]*(?:{PASSWORD}|pass|{NAMED})[\w-]*[ \t]+[^\s-])"
+        r"(?:config(?:ure)?[ \t]set|set(?:x|env|(?:[ \t]+--?[a-z]+)+)|(?-i:ENV|#[ \t]*define))[ \t]+"
+        rf"[\w./:-]*(?:{_PASSWORD}|pass|{_NAMED})[\w-]*[ \t]+[^\s-]",
     ),
     "cookie": (
-        r"(?i:cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=|--cookie[ =]"
+        r"cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=",
+        r"--cookie[ =]",
         # Of curl's only the option: a line that goes on would double the states.
-        r"|(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=)"
+        r"(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=",
     ),
-    "code": (
+    "code": _cased(
         r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth|[Ss]ignature|appid|access_key)"
         r"=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})"
     ),
     # A JSON Web Key.
-    "pair": r"\"kty\\*\"",
+    "pair": _cased(r"\"kty\\*\""),
     "place": (
-        r"(?i:%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40|(?:bearer|basic)(?:%20|\+))"
-        r"|\"auth\\*\"\s*:\s*\\*\"[A-Za-z0-9+/]|/private-[0-9a-f]{8}"
-        r"|hooks?\\*/(?:[\w.-]+\\*/)*[A-Za-z_-]*[0-9][A-Za-z0-9_-]{8}"
-        r"|(?i:[dy] phrase|mnemonic)[\"'\\]*\s?[:=]|AC[0-9a-f]{32}"
-        r"|jdbc:oracle:|(?:sqlplus|sqlldr|impdp|expdp)\s|@(?:tcp|unix|udp)\("
-        r"|:(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]|:\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@"
+        *_each("basic|bearer", r"(?:%20|\+)"),
+        r"%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40",
+        *_each("[dy] phrase|mnemonic", r"[\"'\\]*\s?[:=]"),
+        *_cased(
+            r"\"auth\\*\"\s*:\s*\\*\"[A-Za-z0-9+/]",
+            r"/private-[0-9a-f]{8}",
+            r"hooks?\\*/(?:[\w.-]+\\*/)*[A-Za-z_-]*[0-9][A-Za-z0-9_-]{8}",
+            r"AC[0-9a-f]{32}",
+            r"jdbc:oracle:",
+            *_each("expdp|impdp|sqlldr|sqlplus", r"\s"),
+            r"@(?:tcp|unix|udp)\(",
+            r":(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]",
+            r":\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@",
+        ),
     ),
-    "curl": r"(?i:(?:\s|\\[nt])(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/])",
+    "curl": _each(r"\s|\\[nt]", r"(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]"),
     "program": (
-        r"(?i:login\s+\S+\s+password|identified (?:with \S+ )?by\s+\\*[\"']|sshpass -p"
-        r"|https? (?:-a|--auth)[ =]"
+        r"login\s+\S+\s+password",
+        r"identified (?:with \S+ )?by\s+\\*[\"']",
+        *("sshpass -p", "https? (?:-a|--auth)[ =]", "htpasswd -", r"\|\s*sudo -", "-stdin", r"password\s+\\*[\"']"),
+        *(r"[= ]password\(\\*'", r"auth ?= ?\(", r"creds? ?= ?\(", *_each("basic|digest", r"auth\(")),
         # Words so rare that what follows is left to the rule: it would cost states.
-        r"|mysql(?s:.{0,80})(?:\s|\\[nt])-p\S|docker login|redis-cli"
-        r"|ldap(?:search|add|modify|delete|passwd|whoami|modrdn) "
-        r"|htpasswd -|\|\s*sudo -|-stdin|password\s+\\*[\"']|[= ]password\(\\*'|auth ?= ?\("
-        r"|(?:basic|digest)auth\(|creds? ?= ?\("
-        r"|(?-i:sqlcmd|zip|7z[ar]?|mongo(?:sh|dump|restore)?|(?:az|oc|podman) login|openssl enc|nmcli|wpa_passphrase"
-        r"|smbclient|secret put|net use) |chpasswd|--with-token|SecureString |[^<]<<<[^<]"
-        r"|-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:|private-key\s*<\("
-        r"|(?-i:ssh-keyg|freerdp|lftp |rabbitmqc|rclone ob|vault lo|gh secret|cqlsh "
-        r"|cypher-sh|PSK |twine |skopeo|influx |bcp |ipmitoo"
-        r"|mosquitto_)"
-        r"|\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)|--passphrase-fd"
-        r"|requirepass\s|masterauth\s|openssl passwd )"
+        *(r"mysql(?s:.{0,80})(?:\s|\\[nt])-p\S", "docker login", "redis-cli"),
+        r"ldap(?:search|add|modify|delete|passwd|whoami|modrdn) ",
+        *("chpasswd", "--with-token", "SecureString ", "[^<]<<<[^<]", r"-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:"),
+        *(r"private-key\s*<\(", r"\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)"),
+        *("--passphrase-fd", r"requirepass\s", r"masterauth\s", "openssl passwd "),
+        *_cased(
+            *_each("az|oc|podman", " login "),
+            *("sqlcmd ", "zip ", "7z[ar]? ", "mongo(?:sh|dump|restore)? ", "openssl enc ", "nmcli ", "wpa_passphrase "),
+            *("smbclient ", "secret put ", "net use ", "ssh-keyg", "freerdp", "lftp ", "rabbitmqc", "rclone ob"),
+            *("vault lo", "gh secret", "cqlsh ", "cypher-sh", "PSK ", "twine ", "skopeo", "influx ", "bcp ", "ipmitoo"),
+            "mosquitto_",
+        ),
     ),
     "call": (
-        r"(?i:(?:login|authenticate|sign_?in\w*|PlainAuth|basic_?auth)\((?:\w+,\s*)?\\*[\"']|password\(\\*[\"']"
-        r"|create_(?:super)?user\(|jwt\.(?:sign|verify|encode|decode)\(|getConnection\(|PDO\(|wifi\w*\.[a-z]+\()"
+        *_each(r"authenticate|basic_?auth|login|PlainAuth|sign_?in\w*", r"\((?:\w+,\s*)?\\*[\"']"),
+        *(r"password\(\\*[\"']", r"create_(?:super)?user\(", r"jwt\.(?:sign|verify|encode|decode)\("),
+        *(r"getConnection\(", r"PDO\(", r"wifi\w*\.[a-z]+\("),
     ),
     # What is replaced has two digits.
     "told": (
-        rf"(?i:(?:seal key [0-9]:\s+|(?:token|secret|api_?key|bearer_?auth)\(\\*[\"']){_DIGITS}"
-        r"|(?:(?:secret|token|(?:api|access)[ _-]?key)\s+(?:is|was|to):?"
-        r"|(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
-        rf"(?:is|was|[:=]|–|\\u2013|->))\s+[\"'`\\]*{_DIGITS}"
-        rf"|(?:token|secret|api[ _-]?key)\s\\*[\"'`]{_DIGITS}"
-        r"|(?:^|[^\w-]|add-)(?:auth(?:token)?|andb login)\s+[\"']?[\w-]{20}"
-        r"|(?:client|iasearch)\(\s*\\*[\"']"
-        r"(?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24})"
+        rf"seal key [0-9]:\s+{_DIGITS}",
+        *_each("api_?key|bearer_?auth|secret|token", rf"\(\\*[\"']{_DIGITS}"),
+        *_each("access[ _-]?key|api[ _-]?key|secret|token", rf"\s+(?:is|was|to):?\s+[\"'`\\]*{_DIGITS}"),
+        r"(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
+        rf"(?:is|was|[:=]|–|\\u2013|->)\s+[\"'`\\]*{_DIGITS}",
+        *_each("api[ _-]?key|secret|token", rf"\s\\*[\"'`]{_DIGITS}"),
+        r"(?:^|[^\w-]|add-)(?:auth(?:token)?|andb login)\s+[\"']?[\w-]{20}",
+        *_each("client|iasearch", r"\(\s*\\*[\"'](?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24}"),
     ),
     "said": (
-        r"(?i:(?:log[ -]?in|credentials?|creds|account|user(?:name)?)\s?(?::|with|as|using|are)"
-        r"\s+[\w.@-]+\s*[/:]\s*[^\s/]"
-        r"|(?:passw(?:or)?d|passphrase)(?:'s)?\s+(?:(?:for|of|on)\s|[^\s:=\\\"'`(]*(?:[!@#$%^&+0-9]|\*[^\s*])|\\*[\"'`])"
-        r"|(?:passw(?:or)?d|passphrase|pwd)\s+(?:is|was|has been|to):?\s+[\"'`\\]*[^\s]*[0-9a-z]"
-        r"|passw(?:or)?d\s*\|\s*[^\s|]|(?:^|[^\w-]|\\[nrt])pw\s+[^\s:=\\\"'`]*[0-9])"
+        *_each(
+            "account|credentials?|creds|log[ -]?in|user(?:name)?",
+            r"\s?(?::|with|as|using|are)\s+[\w.@-]+\s*[/:]\s*[^\s/]",
+        ),
+        *_each(
+            "passphrase|passw(?:or)?d",
+            r"(?:'s)?\s+(?:(?:for|of|on)\s|[^\s:=\\\"'`(]*(?:[!@#$%^&+0-9]|\*[^\s*])|\\*[\"'`])",
+        ),
+        *_each("passphrase|passw(?:or)?d|pwd", r"\s+(?:is|was|has been|to):?\s+[\"'`\\]*[^\s]*[0-9a-z]"),
+        r"passw(?:or)?d\s*\|\s*[^\s|]",
+        r"(?:^|[^\w-]|\\[nrt])pw\s+[^\s:=\\\"'`]*[0-9]",
     ),
 }
+
+
+def _parts(rules: Iterable[str]) -> str:
+    """What any of ``rules`` needs to be there."""
+    found = [each for rule in rules for each in _OWN[rule]]
+    behind = [rule for rule in rules if rule in _AFTER_NAMED]
+    if behind:
+        after_password = "|".join(_AFTER_PASSWORD[rule] for rule in behind)
+        after_named = "|".join(_AFTER_NAMED[rule] for rule in behind)
+        found.append(rf"(?:{_PASSWORD}){_BETWEEN}(?:{after_password})")
+        found.append(rf"(?:{_NAMED}){_BETWEEN}(?:{after_named})")
+    opening = [each for rule in rules for each in _OPENING.get(rule, ())]
+    if opening:
+        found.append(rf"{_BEFORE}(?:{_together(opening)})")
+    return f"(?i:{_together(found)})"
+
+
 # Rule → what it needs to be there.
-PARTS = {rule: f"{_behind_names([rule])}|{own}" if rule in _AFTER_NAMED else own for rule, own in _OWN.items()}
+PARTS = {rule: _parts([rule]) for rule in _OWN}
 # Rule → what is in all that it looks for, in small letters: without, its automaton need not be made.
 _NEEDED = {"key": b"private", "private": b"private", "url": b"@", "curl": b"curl"}
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
@@ -199,7 +278,7 @@ def suspects(data: bytes) -> bool:
     """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
     global _match
     if _match is None:
-        anything = "|".join((_behind_names(_AFTER_NAMED), *_OWN.values(), ESCAPE, _ESCAPED))
+        anything = "|".join((_parts(_OWN), ESCAPE, _ESCAPED))
         _match = _set(anything, _GOES_ON)
     found = _match(data)
     if found == [1]:

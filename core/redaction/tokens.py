@@ -7,7 +7,7 @@ from functools import cache
 
 from core.redaction.commands import made
 from core.redaction.providers import PROVIDERS
-from core.redaction.screen import OVER, PARTS, PIECE, compiled, whether
+from core.redaction.screen import OVER, PARTS, PIECE, alternatives, compiled, whether
 from core.redaction.values import entropy, is_placeholder
 
 _KINDS = {
@@ -40,15 +40,7 @@ _BLOB = 100
 @cache
 def _beginnings(pattern: str) -> tuple[bytes, ...]:
     """The characters that each alternative of ``pattern`` begins with; of one that may begin in several ways, none."""
-    depth = 0
-    found = [""]
-    for piece in re.findall(r"\\.|\[(?:\\.|[^\]\\])+\]|.", pattern):
-        depth += (piece == "(") - (piece == ")")
-        if piece == "|" and not depth:
-            found.append("")
-        else:
-            found[-1] += piece
-    plain = (re.match(r"(?:[A-Za-z0-9_/-](?![?*{]))*", alternative) for alternative in found)
+    plain = (re.match(r"(?:[A-Za-z0-9_/-](?![?*{]))*", alternative) for alternative in alternatives(pattern))
     return tuple(match[0].encode() if match else b"" for match in plain)
 
 
