@@ -20,6 +20,7 @@ from ops import backup, packing
 from runtime.ask import Asker, Request
 from runtime.indexing import index
 from tests.conftest import Brain
+from tests.prior import put_prior
 from tests.test_concurrency import Spawn, check_integrity, contents, session, spawn, transcript, transcripts
 
 __all__ = ["spawn"]
@@ -53,6 +54,7 @@ class World:
             self.notes[str(path)] = path.read_bytes()
         for home_ in (self.beside, home):
             self.index(home_)
+        put_prior(home)
         self.learn()
 
     def must(self, *words: str, home: Home | None = None) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import numpy as np
 import pytest
 
 from cli.embed import duration
@@ -19,6 +18,7 @@ from core.locks import FileLock
 from qmd import vectors
 from qmd.store import open_index
 from tests.conftest import ROOT, Brain
+from tests.prior import put_prior
 from tests.qmd.embedding.endpoint import Endpoint, says
 
 WORDS = "walrus token refresh race cache queue lock index release branch deploy river stone lamp".split()
@@ -116,17 +116,6 @@ def test_a_run_that_is_killed_goes_on_where_it_was(home: Home, brain: Brain) -> 
     assert connection.execute(f'SELECT count(DISTINCT rowid) FROM "{space.table}"').get == 120
     assert vectors.drop_strays(connection, space) == 0
     connection.close()
-
-
-def put_prior(home: Home) -> None:
-    """What every query table begins with, as if the model knew nothing: to ask it takes a minute."""
-    connection = open_index(home.index)
-    (space,) = vectors.spaces(connection)
-    connection.close()
-    table = np.zeros((30_522, space.dimensions), dtype=np.float16)
-    folder = Path(home.state, "models")
-    folder.mkdir(exist_ok=True)
-    (folder / f"prior-1-{space.fingerprint}.f16").write_bytes(table.tobytes())
 
 
 def _embedded(home: Home) -> int:

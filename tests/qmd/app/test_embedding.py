@@ -162,7 +162,7 @@ def test_options_that_make_no_sense_are_refused(notes: Path, qmd: Qmd, words: li
 
 
 def test_code_is_cut_at_its_functions_when_asked_and_stays_so(notes: Path, place: Path, qmd: Qmd) -> None:
-    code = "".join(f"def f{n}():\n" + f"    value{n} = compute(value{n}, {n})\n" * 20 for n in range(12))
+    code = "".join(f"def f{n}():\n" + f"    value{n} = compute(value{n}, {n})\n" * 6 for n in range(9))
     write(place / "code", {"a.py": code})
     assert qmd("collection", "add", "code", "--mask", "**/*.py").code == 0
     assert qmd("embed").code == 0
