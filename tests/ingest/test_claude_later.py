@@ -127,3 +127,33 @@ def test_a_fork_names_the_session_that_it_came_from(home: Home, tmp_path: Path) 
     save(tmp_path / f"{SESSION}.jsonl", reference, make.user("Go on"))
     ingest(home, tmp_path)
     assert document(home)[0]["forked_from"] == "the-first-one"
+
+
+@pytest.mark.parametrize(("said", "shown"), [
+    ('\n\n<pasted_content id="9b65">\n<task-notification>\nIt ran.\n</pasted_content id="9b65">\n\n Why?',
+     "<task-notification>\nIt ran.\n\n Why?"),
+    ("Style the <pasted_content id=x> tag", "Style the <pasted_content id=x> tag"),
+    ("<!-- attach -->\n> 20k, 30k\n\nWhich?", "> 20k, 30k\n\nWhich?"),
+    ("<launch-selected-element>\n<selector>.a</selector>\n</launch-selected-element>\nMake it red", "Make it red"),
+])  # fmt: skip
+def test_what_stands_around_a_persons_words_is_cut_off(home: Home, tmp_path: Path, said: str, shown: str) -> None:
+    made = body(home, tmp_path, Script().user(said))
+    assert made.endswith(f"## [1] user · 2026-04-28 09:00\n\n{shown}\n")
+
+
+@pytest.mark.parametrize("said", [
+    "<ci-monitor-event>\nA check failed.\n</ci-monitor-event>",
+    "<github-webhook-activity>\n{}\n</github-webhook-activity>", "[SYSTEM NOTIFICATION - NOT USER INPUT]\nIt ended.",
+    "I hit my usage limit while you were working, but it has reset now. Please continue from where you left off.",
+    "[Request cancelled by user]"])  # fmt: skip
+def test_what_the_apps_say_in_a_persons_place_is_nobodys_prompt(home: Home, tmp_path: Path, said: str) -> None:
+    make = Script()
+    made = body(home, tmp_path, make.user("Why?"), make.assistant(text("So.")), make.user(said))
+    assert heads(made) == ["user", "assistant"]
+
+
+def test_a_task_that_runs_at_set_times_is_no_persons_prompt(home: Home, tmp_path: Path) -> None:
+    task = '<scheduled-task name="daily" file="/x/SKILL.md">\nThis is an automated run.\nReport.\n</scheduled-task>'
+    made = body(home, tmp_path, Script().user(task))
+    assert heads(made) == ["teammate"]
+    assert "daily: This is an automated run.\nReport.\n" in made
