@@ -226,7 +226,9 @@ class _Rollout:
             session.call(string(item.get("name")), item.get("input"), at, call=string(item.get("call_id")))
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._check(f"response_item {kind}", item)
-            self._output(string(item.get("call_id")), item.get("output"), at)
+            # What answers to no call is another thread's message.
+            if item.get("call_id") or not self._delegated(outcomes.text_of(item.get("output")), at, 1):
+                self._output(string(item.get("call_id")), item.get("output"), at)
         elif kind == "local_shell_call":
             self._check("response_item local_shell_call", item)
             command = command_text(mapping(item.get("action")).get("command"))
@@ -273,6 +275,8 @@ class _Rollout:
             if command:
                 session.command(f"! {command}", at)
                 continue
+            if self._delegated(text, at, 1):
+                continue
             if not session.cwd:
                 session.cwd = human.directory(text)
             text = human.typed(text)
@@ -296,6 +300,13 @@ class _Rollout:
             author, to = one_line(string(item.get("author")), 100), one_line(string(item.get("recipient")), 100)
             head = f"{author} to {to}: " if author and to else f"{author}: " if author else ""
             self._session.put(TEAMMATE, head + said, at)
+
+    def _delegated(self, text: str, at: str, side: int) -> bool:
+        """Whether a text is what another thread asks for; that stands once, as its agent's words."""
+        said = human.delegated(text)
+        if said and self._is_first(f"{TEAMMATE} {said}", side):
+            self._session.put(TEAMMATE, said, at)
+        return bool(said)
 
     def _web(self, action: dict[str, Any], at: str) -> None:
         kind = string(action.get("type"))
@@ -411,6 +422,8 @@ class _Rollout:
             self._session.say(text, at)
 
     def _user_event(self, message: str, at: str) -> None:
+        if self._delegated(message, at, -1):
+            return
         said = human.typed(message)
         first = not self._events
         self._events = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from typing import Any
 
@@ -87,6 +88,14 @@ def _listed(text: str, tag: str) -> list[dict[str, Any]]:
 
 def _without_captions(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not line.startswith(_CAPTIONS)).strip()
+
+
+def delegated(text: str) -> str:
+    """What another thread's agent asks for in a person's place, or "" where a text is none of that."""
+    text = text.strip()
+    if not text.startswith("<codex_delegation>"):
+        return ""
+    return clean(html.unescape(text.partition("<input>")[2].rpartition("</input>")[0])).strip()
 
 
 def shell_command(text: str) -> str:

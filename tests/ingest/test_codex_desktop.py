@@ -118,3 +118,19 @@ def test_a_session_taken_over_from_another_agent_has_its_calls_as_calls(home: Ho
 )
 def test_marks_that_are_spoken_of_or_torn_stop_nothing(text: str) -> None:
     assert list(parts(text)) == ([("", text)] if text.startswith("See") else [])
+
+
+@pytest.mark.parametrize("form", ["message", "output"])
+def test_what_another_thread_asks_for_is_its_agents_words_and_stands_once(
+    home: Home, tmp_path: Path, form: str
+) -> None:
+    make = Rollout()
+    asked = f"<codex_delegation>\n  <source_thread_id>{OTHER}</source_thread_id>\n  <input>Race &amp; why?</input>\n"
+    asked += "</codex_delegation>"
+    told = [make.item("function_call_output", name="send_message_to_thread", namespace="codex_app", output=asked)]
+    save(tmp_path / NAME, make.meta(), *(make.asked(asked) if form == "message" else told), *make.said("So."))
+    assert ingest(home, tmp_path).unknown == {}
+    meta, body = document(home)
+    assert meta["title"] == "Race & why?"
+    assert body.count("Race & why?") == 2
+    assert "## [1] teammate" in body
