@@ -4,21 +4,17 @@ Three generations: up to 0.31 bare items after a first line ``{id, timestamp, in
 TypeScript client of 2025, as one document ``{session, items}``: codex-cli/src/utils/storage/save-rollout.ts); then
 ``{timestamp, type, payload}``, in which every message stands twice, as an item of the conversation and as an event;
 from 0.145 on also ``ordinal``, ``world_state`` and messages between agents; in "paginated" histories (0.146 and later)
-completed items of a turn stand where the events stood. Of a message that stands twice the first is taken, with the
-text of the event for what a person typed.
+completed items of a turn stand where the events stood.
 """
 
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 from os.path import basename
 from typing import Any
 
 from core.document import Failure
 from core.text import clean, one_line
-from ingest import _codex_human as human
-from ingest import _codex_imported as imported
 from ingest import _codex_names as names
 from ingest import _codex_opening as opening
 from ingest import _codex_outcomes as outcomes
@@ -26,8 +22,8 @@ from ingest import _codex_state as state
 from ingest import _codex_turn_items as turn_items
 from ingest import _codex_vocabulary as known
 from ingest import rawfiles, records
+from ingest._codex_said import Said
 from ingest.agentcalls import command_text
-from ingest.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
 from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
@@ -37,7 +33,6 @@ NAME = "codex"
 FOREIGN = "not a Codex transcript"
 
 _BARE_STATE = "record_type"
-_FINAL = ("final_answer", "partial_answer")
 _UUID = 36
 
 
@@ -88,19 +83,13 @@ def _take(source: records.Records, reading: Reading) -> None:
     rollout.finish()
 
 
-class _Rollout:
+class _Rollout(Said):
     """One file's records, in order."""
 
     def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._session = Session(_named(reading.path), NAME)
+        super().__init__(reading, Session(_named(reading.path), NAME))
         self._line = 0
-        self._recognised = self._begun = self._events = False
-        # What was said once and will be said again: digest → how often as an item, less how often as an event.
-        self._twice: dict[bytes, int] = {}
-        # Prompts that stand as items, until the event that repeats them comes.
-        self._prompts: list[Event] = []
-        self._event_prompt = ""
+        self._recognised = self._begun = False
         self._linked: set[str] = set()
         # The goal that was set last, and whether the assistant may have set one since it said something.
         self._objective, self._sets_goal = "", False
@@ -120,8 +109,7 @@ class _Rollout:
     def finish(self) -> None:
         if not self._recognised:
             return
-        for event in self._prompts if self._events else ():
-            event.kind = TAKEN_BACK  # the harness's: what a person typed stands as an event too
+        self._all_said()
         session = self._session
         session.unit = session.unit or one_line(f"{_stem(self._reading.path)}")
         self._reading.parts[session.unit] = session
@@ -267,47 +255,6 @@ class _Rollout:
         elif role not in ("developer", "system"):
             self._unknown(f"message role {one_line(str(role), 60)}")
 
-    def _typed(self, texts: list[str], kinds: Any, at: str) -> None:
-        session = self._session
-        kept: list[str] = []
-        for index, text in enumerate(texts):
-            command = human.shell_command(text)
-            if command:
-                session.command(f"! {command}", at)
-                continue
-            if self._delegated(text, at, 1):
-                continue
-            if not session.cwd:
-                session.cwd = human.directory(text)
-            text = human.typed(text)
-            if text and turn_items.is_typed(kinds, index) is not False:
-                kept.append(text)
-        said = "\n\n".join(kept)
-        if not said:
-            return
-        if self._event_prompt and _alike(said, self._event_prompt):
-            self._event_prompt = ""
-            return
-        event = session.put(PROMPT, said, at)
-        self._prompts.append(event)
-
-    def _teammate(self, item: dict[str, Any], at: str) -> None:
-        content = item.get("content")
-        texts = [content] if type(content) is str else []
-        texts += [string(mapping(block).get("text")) for block in content if block] if type(content) is list else []
-        said = clean("\n\n".join(text for text in texts if text)).strip()
-        if said and self._is_first(f"{TEAMMATE} {said}", 1 if "type" in item else -1):
-            author, to = one_line(string(item.get("author")), 100), one_line(string(item.get("recipient")), 100)
-            head = f"{author} to {to}: " if author and to else f"{author}: " if author else ""
-            self._session.put(TEAMMATE, head + said, at)
-
-    def _delegated(self, text: str, at: str, side: int) -> bool:
-        """Whether a text is what another thread asks for; that stands once, as its agent's words."""
-        said = human.delegated(text)
-        if said and self._is_first(f"{TEAMMATE} {said}", side):
-            self._session.put(TEAMMATE, said, at)
-        return bool(said)
-
     def _web(self, action: dict[str, Any], at: str) -> None:
         kind = string(action.get("type"))
         if kind == "open_page" or kind == "find_in_page":
@@ -421,56 +368,6 @@ class _Rollout:
         else:
             self._session.say(text, at)
 
-    def _user_event(self, message: str, at: str) -> None:
-        if self._delegated(message, at, -1):
-            return
-        said = human.typed(message)
-        first = not self._events
-        self._events = True
-        if not said:
-            return
-        waiting = self._prompts
-        for index in range(len(waiting) - 1, -1, -1):
-            if _alike(waiting[index].text, said):
-                # The event's text is what was typed; what stood as items before it, and as no event, was not.
-                waiting[index].text = said
-                self._prompts = [] if first else [*waiting[:index], *waiting[index + 1 :]]
-                return
-        if first:
-            self._prompts = []  # an older version's, which recorded no events
-        self._session.put(PROMPT, said, at)
-        self._event_prompt = said
-
-    # What stands twice
-
-    def _answer(self, text: str, phase: str, at: str, side: int) -> None:
-        for piece in turn_items.pieces(text):
-            if piece.strip() and self._is_first(piece, side):
-                self._event_prompt = ""
-                for tool, said in imported.parts(piece):
-                    if tool:
-                        self._session.call(tool, imported.given(said), at)
-                    elif phase and phase not in _FINAL:
-                        self._session.comment(said, at)
-                    else:
-                        self._session.say(said, at)
-
-    def _think(self, text: str, at: str, side: int) -> None:
-        if text.strip() and self._is_first(text, side):
-            self._session.think(text, at)
-
-    def _is_first(self, text: str, side: int) -> bool:
-        """Whether a text was not yet said on the other side; ``side``: 1 as an item, -1 as an event."""
-        key = blake2b(" ".join(text.split()).encode("utf-8", "replace"), digest_size=12).digest()
-        balance = self._twice.get(key, 0)
-        if balance + side:
-            self._twice[key] = balance + side
-        else:
-            del self._twice[key]
-        return balance * side >= 0
-
-    # Drift
-
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)
 
@@ -492,12 +389,6 @@ def _ordinal(record: dict[str, Any]) -> float:
 
 def _is_opening(record: dict[str, Any]) -> bool:
     return any(key in record for key in ("instructions", "git", "cwd", "originator"))
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two records of a prompt are of the same: one may hold more of its surroundings than the other."""
-    one, other = " ".join(one.split()), " ".join(other.split())
-    return one == other or (len(other) > 3 and other in one) or (len(one) > 3 and one in other)
 
 
 def _stem(path: str) -> str:
