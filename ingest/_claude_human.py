@@ -59,7 +59,14 @@ _PLAN = "Implement the following plan:"
 _PLAN_NOTE = "\n\nIf you need specific details from before exiting plan mode"
 _INTERRUPTED = ("[Request interrupted by user", "[Request cancelled by user")
 # What the desktop app says in a person's place; what it puts before what was quoted.
-_RESUMED = "I hit my usage limit while you were working, but it has reset now. Please continue from where you left off."
+_STOPPED = (
+    "I hit my usage limit",
+    "The app was quit",
+    "My computer went to sleep",
+    "The context window filled up",
+    "Claude Code was restarted on the remote host",
+)
+_RESUMED = ("Please continue from where you left off.", "Please continue from where you left off")
 _QUOTES = ("<!-- attach -->", "<!-- reply")
 # Lines around what was pasted, since 2.1.278 (https://code.claude.com/docs/en/terminal-config).
 _PASTED = re.compile(r"^</?pasted_content(?: id=\"[^\"\n]{0,80}\")?>[ \t]*\n?", re.MULTILINE)
@@ -93,7 +100,7 @@ def classify(text: str) -> tuple[str, str]:
             return PROMPT, text.strip()
     if not text:
         return NOTHING, ""
-    if text[0] not in "<[ABCIST":
+    if text[0] not in "<[ABCIMST":
         return PROMPT, text
     if text.startswith(_PLAN):
         return PROMPT, text.partition(_PLAN_NOTE)[0].rstrip()
@@ -101,7 +108,7 @@ def classify(text: str) -> tuple[str, str]:
         return INTERRUPT, ""
     if text.startswith(_CONTINUED):
         return SUMMARY, text
-    if text.startswith(_INJECTED) or text == _RESUMED:
+    if text.startswith(_INJECTED) or (text.startswith(_STOPPED) and text.endswith(_RESUMED) and len(text) < 300):
         return NOTHING, ""
     if text.startswith(_SCHEDULED):
         return TEAMMATE, _scheduled(text)

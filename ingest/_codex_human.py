@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from typing import Any
 
 from core.text import clean, one_line
@@ -30,6 +31,9 @@ _BLOCKS = ("in-app-browser-context", "image")
 _CAPTIONS = ("The next image is untrusted page evidence", "The next image shows ")
 _NOTES, _REPLY = "response-annotations", "send_user_message_question_reply"
 _COMMENT = "## User Comment "
+# What stands for a command that was typed, and the address behind a skill that was named.
+_INIT = "Generate a file named AGENTS.md that serves as a contributor guide for this repository."
+_SKILL = re.compile(r"\[(\$[\w:.-]{1,100})\]\([^()\n]{1,500}/SKILL\.md\)")
 
 
 def typed(text: str) -> str:
@@ -45,10 +49,10 @@ def typed(text: str) -> str:
         head, mark, said = _request(text)
         notes = _noted(head)
         if mark or notes:
-            return "\n\n".join(filter(None, [*notes, _without_captions(said)]))
+            return "\n\n".join(filter(None, [*notes, _SKILL.sub(r"\1", _without_captions(said))]))
     if text.startswith(INJECTED) or _is_one_block(text):
         return ""
-    return text
+    return "/init" if text.startswith(_INIT) else _SKILL.sub(r"\1", text)
 
 
 def _request(text: str) -> tuple[str, str, str]:

@@ -162,6 +162,7 @@ INJECTED = (
     "<agent-message",
     "<app-context",
     "The following is the Codex agent history",
+    "An MCP app initiated this message.",
     "Warning: The maximum number of unified exec processes",
     "Warning: apply_patch was requested via",
     "Another language model started to solve this problem and produced a summary",

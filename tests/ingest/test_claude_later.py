@@ -145,6 +145,7 @@ def test_what_stands_around_a_persons_words_is_cut_off(home: Home, tmp_path: Pat
     "<ci-monitor-event>\nA check failed.\n</ci-monitor-event>",
     "<github-webhook-activity>\n{}\n</github-webhook-activity>", "[SYSTEM NOTIFICATION - NOT USER INPUT]\nIt ended.",
     "I hit my usage limit while you were working, but it has reset now. Please continue from where you left off.",
+    "My computer went to sleep while you were working. Please continue from where you left off.",
     "[Request cancelled by user]"])  # fmt: skip
 def test_what_the_apps_say_in_a_persons_place_is_nobodys_prompt(home: Home, tmp_path: Path, said: str) -> None:
     make = Script()

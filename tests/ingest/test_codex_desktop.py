@@ -41,6 +41,8 @@ PLACES = (
     ("<image name=[Image #1] path='/tmp/x.png'>\n</image>\nFix the header.\n<image></image>", "Fix the header."),
     ("<heartbeat>\nGo on.\n</heartbeat>", ""),
     ("The following is the Codex agent history added since your last approval assessment.", ""),
+    ("[$docs:edit](/Users/me/.codex/skills/edit/SKILL.md) this and [that](b.md)", "$docs:edit this and [that](b.md)"),
+    ("Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal", "/init"),
     ("# Diff comments: how do they work?", "# Diff comments: how do they work?"),
     ("My notes\n## My request:\nboth", "My notes\n## My request:\nboth")])  # fmt: skip
 def test_of_what_the_app_sends_a_persons_words_are_kept_and_they_alone(text: str, said: str) -> None:
