@@ -19,6 +19,7 @@ from core.text import clean, one_line
 from ingest import _gemini_project as project
 from ingest import agentcalls, rawfiles, records
 from ingest.histories import is_history
+from ingest.markup import between, cut_blocks
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, moment, string
@@ -57,9 +58,13 @@ _INJECTED = (
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "<session_context>",
     "<system_context>",
-    "<hook_context>",
-    "Please continue.",
+    "System: Potential loop detected.",
+    "System: Please continue.",
 )
+_CONTEXTS = ("session_context", "system_context", "hook_context")
+# What the harness alone says, where it is all of a text; what it puts around a hint that was typed meanwhile
+# (packages/core/src/core/client.ts, utils/fastAckHelper.ts).
+_GO_ON, _HINT = "Please continue.", "User steering update:"
 _MARKS = ("projectHash", "startTime")
 _SNAPSHOT, _SNAPSHOT_END = "<state_snapshot>", "</state_snapshot>"
 # What the harness lets the assistant say to a summary.
@@ -252,8 +257,14 @@ class _State:
         shown = message.get("displayContent")
         texts = [string(part.get("text")) for part in _parts(shown if shown else message.get("content"))]
         said = clean("\n\n".join(text for text in texts if text)).partition(_REFERENCED)[0].strip()
-        if not said or said.startswith(_INJECTED) or project.is_context(said):
+        if said.startswith(_INJECTED) or project.is_context(said):
             session.cwd = session.cwd or project.in_context(said)
+            said = cut_blocks(said, _CONTEXTS).strip() if said.startswith("<") else ""
+        else:
+            said = cut_blocks(said, _CONTEXTS).strip()
+        if said.startswith(_HINT):
+            said = between(said, "user_input").strip() or said
+        if not said or said == _GO_ON:
             return
         if _is_summary(said):
             session.compacted(said[said.index(_SNAPSHOT) :], at, name)

@@ -282,3 +282,19 @@ def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path:
     path.write_text(path.read_text().replace("0" * 64, digest))
     ingest(home, tmp_path)
     assert split(corpus(home)["gemini__s1.md"].decode())[0].get("project") == (None if "apis" in text else place)
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("System: Potential loop detected. Details: Repeating content. Please take a step back.", ""),
+    ("Please continue.", ""), ("Please continue. And mend the other.", "Please continue. And mend the other."),
+    ("User steering update:\n<user_input>\nOnly the first.\n</user_input>\nInternal instruction: Re-evaluate.",
+     "Only the first."),
+    ("Mend it.\n\n<hook_context>\nBranch: main\n</hook_context>", "Mend it."),
+    (f"<session_context>\n{CONTEXT}{FOLDERS}\n</session_context>\n\nMend it.", "Mend it.")])  # fmt: skip
+def test_of_what_the_harness_says_in_a_persons_place_their_words_are_kept(
+    home: Home, tmp_path: Path, text: str, shown: str
+) -> None:
+    journal(tmp_path / "chats/session-1.jsonl", user("u0", "Why?"), said("g1", "So."), user("u1", text))
+    ingest(home, tmp_path)
+    made = body(home)
+    assert made.endswith(f" · 2026-04-28 09:00\n\n{shown}\n" if shown else "So.\n")
