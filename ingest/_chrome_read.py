@@ -256,6 +256,29 @@ def _pages(
 
 def _labels(connection: apsw.Connection, tables: dict[str, frozenset[str]]) -> dict[int, str]:
     """Visit → what the browser calls the group of visits that it put it into, else the group's best keywords."""
+    return _clusters(connection, tables) | _journeys(connection, tables)
+
+
+def _journeys(connection: apsw.Connection, tables: dict[str, frozenset[str]]) -> dict[int, str]:
+    """The groups of 2026, which name their visits by time (``components/history/core/browser/journeys``)."""
+    from core.redaction import redact
+    from core.text import one_line
+
+    entries = tables.get("journey_history_entries", frozenset())
+    if not entries.issuperset(("journey_id", "visit_timestamp_micros")) or "title" not in tables.get("journeys", ()):
+        return {}
+    found: dict[int, str] = {}
+    for visit, title in connection.execute(
+        "select cast(visits.id as integer), cast(journeys.title as blob) from journey_history_entries as entry"
+        " join journeys on journeys.journey_id = entry.journey_id"
+        " join visits on visits.visit_time = entry.visit_timestamp_micros order by journeys.journey_id"
+    ):
+        if called := one_line(redact(_text(title))[0], 100):
+            found[visit] = called
+    return found
+
+
+def _clusters(connection: apsw.Connection, tables: dict[str, frozenset[str]]) -> dict[int, str]:
     from core.redaction import redact
     from core.text import one_line
 

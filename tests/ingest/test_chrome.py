@@ -279,6 +279,20 @@ def test_hostile_texts_stay_within_their_line(home: Home, history: History) -> N
     assert max(map(len, text.splitlines())) < 2100
 
 
+def test_a_journey_is_what_its_visits_are_about(home: Home, history: History) -> None:
+    configure(home, "    {mode: all}\n")
+    history.visit("https://a.test/", "A", label="an old label")
+    history.visit("https://b.test/", "B", MORNING + 9, label="a label")
+    execute = history.connection.execute
+    execute("create table journeys(journey_id text primary key, title text, creation_time_micros int)")
+    execute("create table journey_history_entries(journey_id text, visit_timestamp_micros int)")
+    execute("insert into journeys values('j', 'How journals\nwork', 1)")
+    execute("insert into journey_history_entries values('j', ?)", (MORNING * 1_000_000 + EPOCH_US,))
+    ingest(home, history.save())
+    assert "A · a.test · topic: How journals work\n" in body(home)
+    assert "B · b.test · topic: a label\n" in body(home)
+
+
 def test_rows_that_cannot_be_visits_are_counted(home: Home, history: History) -> None:
     configure(home, "    {mode: all}\n")
     history.visit("https://a.test/", "A")
