@@ -133,10 +133,14 @@ _OPENING: dict[str, tuple[str, ...]] = {
         rf"|(?:{_NAMED})[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[\"'\\]*[^\s-]\S*[0-9])",
         r"--[\w./:-]*(?:auth|bearer|key|pat)(?:[ =\t]|\\t)(?:[\s\"'\\]|\\t)*[A-Za-z0-9+/_.-]{16}",
     ),
+    # Of curl's only the option: a line that goes on would double the states.
+    "cookie": (r"-b\s*[\"'\\]*[\w.%$-]+=",),
+    "told": _each("auth(?:token)?|wandb login", r"\s+[\"']?[\w-]{20}"),
+    "said": (r"pw\s+[^\s:=\\\"'`]*[0-9]",),
 }
 # Rule → what else it needs to be there: each beginning that can be shared by itself.
 _OWN: dict[str, tuple[str, ...]] = {
-    "token": _cased(*(each for pattern in WITHIN.values() for each in alternatives(pattern))),
+    "token": tuple(each for pattern in WITHIN.values() for each in alternatives(pattern)),
     "key": _cased("-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY", "Private-Lines: "),
     "private": (r"<\\*/?private(?:\\|\s|>)",),
     "url": (r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",),
@@ -159,8 +163,6 @@ _OWN: dict[str, tuple[str, ...]] = {
     "cookie": (
         r"cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=",
         r"--cookie[ =]",
-        # Of curl's only the option: a line that goes on would double the states.
-        r"(?:\s|\\[nt])-b\s*[\"'\\]*[\w.%$-]+=",
     ),
     "code": _cased(
         r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth|[Ss]ignature|appid|access_key)"
@@ -184,25 +186,32 @@ _OWN: dict[str, tuple[str, ...]] = {
             r":\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@",
         ),
     ),
-    "curl": _each(r"\s|\\[nt]", r"(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]"),
+    # Folders of Claude's are called `-Users-…`.
+    "curl": (r"(?:\s|\\[nt])(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]",),
     "program": (
-        r"login\s+\S+\s+password",
-        r"identified (?:with \S+ )?by\s+\\*[\"']",
-        *("sshpass -p", "https? (?:-a|--auth)[ =]", "htpasswd -", r"\|\s*sudo -", "-stdin", r"password\s+\\*[\"']"),
+        r"login(?:\s|\\[nrt])+\S+(?:\s|\\[nrt])+password",
+        r"dentified (?:with \S+ )?by\s+\\*[\"']",
+        *("sshpass -p", "tps? (?:-a|--auth)[ =]", "tpasswd -", r"\|\s*sudo -", "-stdin", r"password\s+\\*[\"']"),
         *(r"[= ]password\(\\*'", r"auth ?= ?\(", r"creds? ?= ?\(", *_each("basic|digest", r"auth\(")),
         # Words so rare that what follows is left to the rule: it would cost states.
-        *(r"mysql(?s:.{0,80})(?:\s|\\[nt])-p\S", "docker login", "redis-cli"),
+        *(r"mysql(?s:.{0,80})(?:\s|\\[nt])-p\S", "ocker login", "redis-cli"),
         r"ldap(?:search|add|modify|delete|passwd|whoami|modrdn) ",
         *("chpasswd", "--with-token", "SecureString ", "[^<]<<<[^<]", r"-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:"),
         *(r"private-key\s*<\(", r"\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)"),
         *("--passphrase-fd", r"requirepass\s", r"masterauth\s", "openssl passwd "),
-        *_cased(
-            *_each("az|oc|podman", " login "),
-            *("sqlcmd ", "zip ", "7z[ar]? ", "mongo(?:sh|dump|restore)? ", "openssl enc ", "nmcli ", "wpa_passphrase "),
-            *("smbclient ", "secret put ", "net use ", "ssh-keyg", "freerdp", "lftp ", "rabbitmqc", "rclone ob"),
-            *("vault lo", "gh secret", "cqlsh ", "cypher-sh", "PSK ", "twine ", "skopeo", "influx ", "bcp ", "ipmitoo"),
-            "mosquitto_",
+        *_each("az|dman|oc", " login "),
+        *(
+            "sqlcmd ",
+            "zip ",
+            "(?-i:7z)[ar]? ",
+            "mongo(?:sh|dump|restore)? ",
+            "openssl enc ",
+            "nmcli ",
+            "wpa_passphrase ",
         ),
+        *("smbclient ", "secret put ", "net use ", "ssh-keyg", "freerdp", "lftp ", "rabbitmqc", "rclone ob"),
+        *("vault lo", "gh secret", "cqlsh ", "cypher-sh", "(?-i:PSK )", "twine ", "skopeo", "influx ", "bcp "),
+        *("ipmitoo", "quitto_"),
     ),
     "call": (
         *_each(r"authenticate|basic_?auth|login|PlainAuth|sign_?in\w*", r"\((?:\w+,\s*)?\\*[\"']"),
@@ -217,7 +226,7 @@ _OWN: dict[str, tuple[str, ...]] = {
         r"(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
         rf"(?:is|was|[:=]|–|\\u2013|->)\s+[\"'`\\]*{_DIGITS}",
         *_each("api[ _-]?key|secret|token", rf"\s\\*[\"'`]{_DIGITS}"),
-        r"(?:^|[^\w-]|add-)(?:auth(?:token)?|andb login)\s+[\"']?[\w-]{20}",
+        r"add-auth(?:token)?\s+[\"']?[\w-]{20}",
         *_each("client|iasearch", r"\(\s*\\*[\"'](?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24}"),
     ),
     "said": (
@@ -231,7 +240,6 @@ _OWN: dict[str, tuple[str, ...]] = {
         ),
         *_each("passphrase|passw(?:or)?d|pwd", r"\s+(?:is|was|has been|to):?\s+[\"'`\\]*[^\s]*[0-9a-z]"),
         r"passw(?:or)?d\s*\|\s*[^\s|]",
-        r"(?:^|[^\w-]|\\[nrt])pw\s+[^\s:=\\\"'`]*[0-9]",
     ),
 }
 

@@ -189,6 +189,21 @@ def test_options_with_dots_slashes_and_colons_and_a_tab_behind_them_are_found() 
         assert redact(f"serve {option}Tangerine42xQ9vLm3RtW8")[1] != {}, option
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "machine h.example\tlogin mira\tpassword\tTangerine42x",
+        "machine h.example\nlogin mira\n\tpassword\tTangerine42x",
+        "npm\tset\nauth Zq81mPw0RtYxLk29Vb7N4c",
+        "cd train\nwandb login 8f2c61d09be74a35f1c2d8e6a07b94c3d5e6f718",
+    ],
+)
+def test_white_space_that_json_escapes_hides_nothing(text: str) -> None:
+    value = {"content": text}
+    assert clean_record(json.dumps(value).encode(), value, {})["content"] == redact(text)[0] != text
+    assert redaction.shown(text) == redact(text)[0]
+
+
 @pytest.mark.parametrize("before", ["\n", "\t", "\f", "\b", "\x0b", "→"])
 def test_a_name_behind_an_escape_of_json_is_seen(before: str) -> None:
     text = f'{before}psk="Tangerine42x"'
