@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from functools import lru_cache
 from itertools import groupby, islice, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -210,6 +211,12 @@ def _is_dated(at: int) -> bool:
 
 
 def _unit(at: int, kind: str) -> str:
+    return _unit_of(at // _DAY_S, kind)
+
+
+@lru_cache(4096)
+def _unit_of(day: int, kind: str) -> str:
+    at = day * _DAY_S
     return time.strftime("%Y-%m-%d", time.gmtime(at)) if _is_dated(at) else f"{UNDATED}-{kind}"
 
 
@@ -276,6 +283,7 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
         _add(reading.redacted, counts)
         return shown
 
+    rows = list(_commands(connection, columns))
     found = (
         (
             at // 1_000_000_000,
@@ -283,14 +291,14 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
             folder(cwd),
             ended if type(ended) is int else 0,
         )
-        for at, command, cwd, ended, _ in _commands(connection, columns)
+        for at, command, cwd, ended, _ in rows
         if type(at) is int and type(command) is str
     )
     _Taking(reading, "atuin").look(found)
     if not reading.parts:
         reading.skipped = EMPTY
     shelf.tables = {"history": ("timestamp", "command", "cwd", "exit", "id")}
-    shelf.keep(_rows(connection, columns))
+    shelf.keep(_by_day(rows))
     yield
 
 
@@ -303,10 +311,10 @@ def _commands(connection: apsw.Connection, columns: set[str]) -> apsw.Cursor:
     )
 
 
-def _rows(connection: apsw.Connection, columns: set[str]) -> Groups:
+def _by_day(rows: list[tuple[Any, ...]]) -> Groups:
     """What of Atuin's database the archive keeps."""
     days: dict[str, list[Row]] = {}
-    for row in _commands(connection, columns):
+    for row in rows:
         if type(row[0]) is int:
             days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append(("history", row))
     return days.items()

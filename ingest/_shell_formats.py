@@ -98,16 +98,16 @@ def _bash(text: str) -> Iterator[Entry]:
 
 
 def _fish(text: str) -> Iterator[Entry]:
-    at, held = 0, ""
-    for line in text.split("\n"):
-        if line.startswith("- cmd: "):
-            if held:
-                yield at, held.strip(), "", 0
-            at, held = 0, line[7:].replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
-        elif line.startswith("  when: ") and len(line) < 29 and line.isascii() and line[8:].strip().isdigit():
-            at = int(line[8:])
-    if held:
-        yield at, held.strip(), "", 0
+    for piece in f"\n{text}".split("\n- cmd: ")[1:]:
+        command, *rest = piece.split("\n")
+        at = 0
+        for line in rest:
+            if line.startswith("  when: ") and len(line) < 29 and line.isascii() and line[8:].strip().isdigit():
+                at = int(line[8:])
+        if "\\" in command:
+            command = command.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
+        if command:
+            yield at, command.strip(), "", 0
 
 
 _PARSERS: dict[str, Callable[[str], Iterable[Entry]]] = {"zsh": _zsh, "bash": _bash, "fish": _fish}

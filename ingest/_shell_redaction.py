@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 MAX_COMMAND = 20_000
-# Commands that are told harmless at once.
-_BATCH = 64
+# Commands that are told harmless at once: so many, and where they are not, so many of those.
+_BATCHES = (64, 8, 1)
 # A text of these bytes alone is clean (``core.text``): no controls, of which some have two bytes, no surrogates.
 _LATIN, _CONTROLS = b"\xc2", re.compile(rb"\xc2[\x80-\x9f]")
 _PLAIN = bytes(byte for byte in range(256) if byte in (9, 10) or (byte >= 32 and byte not in (0x7F, 0xC2, 0xED)))
@@ -80,10 +80,10 @@ class Redaction:
         there = set(texts)
         fresh = list(there - self._seen)
         self._seen |= there
-        for start in range(0, len(fresh), _BATCH):
-            batch = fresh[start : start + _BATCH]
-            if not _stays("\n".join(batch), max(map(len, batch))):
-                self._odd.update(text for text in batch if not _stays(text, len(text)))
+        for size in _BATCHES:
+            batches = [fresh[start : start + size] for start in range(0, len(fresh), size)]
+            fresh = [text for batch in batches if not _stay(batch) for text in batch]
+        self._odd.update(fresh)
         return self._odd & there
 
     def _shown(self, command: str) -> Cleaned:
@@ -103,9 +103,9 @@ class Redaction:
         return found
 
 
-def _stays(text: str, longest: int) -> bool:
-    data = text.encode("utf-8", "surrogatepass")
-    return longest <= MAX_COMMAND and is_clean(data) and not suspects(data)
+def _stay(texts: list[str]) -> bool:
+    data = "\n".join(texts).encode("utf-8", "surrogatepass")
+    return not suspects(data) and is_clean(data) and max(map(len, texts)) <= MAX_COMMAND
 
 
 def is_clean(data: bytes) -> bool:

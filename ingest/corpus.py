@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Bounds of what waits: open files (macOS permits a process 256), and bytes held until they have landed.
 _GROUP = 64
-_GROUP_BYTES = 1024 * 1024
+_GROUP_BYTES = 4 * 1024 * 1024
 # Looking for so many files costs less than listing some thousands.
 _FEW = 100
 
@@ -81,11 +81,9 @@ class Corpus:
         self._staged[name] = _Staged(data, digest, temporary)
         self._syncs.add(name, descriptor)
         self._bytes += len(data)
-        if len(self._staged) >= _GROUP or self._bytes >= _GROUP_BYTES:
-            self.flush()
-        else:
-            # Whoever indexes them meanwhile need not wait for the others.
-            self._land(self._syncs.ready())
+        self._land(self._syncs.ready())
+        while len(self._staged) >= _GROUP or self._bytes >= _GROUP_BYTES:
+            self._land(self._syncs.some())
         return digest
 
     def flush(self) -> None:

@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 
 # Made once: `json.dumps` makes an encoder for each value.
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
-# Bytes of rows that are looked at together.
+# Bytes of rows that are looked at together, and rows where something may be in these.
 _TOGETHER = 4096
+_FEW = 8
+# Characters of a text that may come again, and how many of those are remembered.
+_SHORT, _MANY = 256, 10_000
 # Columns whose text is JSON.
 _DOCUMENTS = frozenset({"value", "data", "event_json"})
 
@@ -86,7 +89,7 @@ class Json:
         """The cell as it is archived."""
         with contextlib.suppress(ValueError, RecursionError):
             return {"json": json.loads(self._text or "", strict=False) if self._raw else self.value({})}
-        return _text(self._text or "", plain=self._plain or self._raw)
+        return _text(self._text or "", None if self._plain or self._raw else _Cleaned())
 
 
 def decoded(cell: str | bytes | Json, redacted: dict[str, int]) -> Any:
@@ -128,6 +131,7 @@ class Shelf:
         self._keeping = keeping
         self._parts = parts
         self._raw = keeping is not None and keeping.keeps_raw
+        self._cleaned = _Cleaned()
         self._recorder: Recorder | None = None
         self._before: dict[str, list[tuple[archive.Segment, int]]] = {}
         self._made: dict[str, int] = {}
@@ -137,10 +141,14 @@ class Shelf:
     def open(self, rows: Iterable[Row]) -> list[Opened]:
         """Rows to be read and then ``put``."""
         opened: list[Opened] = []
+        documents = {
+            table: [place for place, column in enumerate(columns) if column in _DOCUMENTS]
+            for table, columns in self.tables.items()
+        }
         for (table, values), plain in _looked_at(rows):
             cells = list(values)
-            for place, column in enumerate(self.tables[table]):
-                if column in _DOCUMENTS and cells[place] and type(cells[place]) in (str, bytes):
+            for place in documents[table]:
+                if cells[place] and type(cells[place]) in (str, bytes):
                     cells[place] = Json(cells[place], plain=plain, raw=self._raw)
             opened.append(Opened(table, cells, plain=plain))
         return opened
@@ -234,7 +242,10 @@ class Shelf:
     def _packed(self, unit: str, count: int, rows: list[Opened]) -> bytes:
         tables = {name: list(columns) for name, columns in self.tables.items()}
         lines = [_line({"unit": unit, "records": count, "tables": tables})]
-        lines += [_line([row.table, [_cell(cell, row, raw=self._raw) for cell in row.cells]]) for row in rows]
+        raw = self._raw
+        for row in rows:
+            cleaned = None if row.plain or raw else self._cleaned
+            lines.append(_line([row.table, [_cell(cell, cleaned, raw=raw) for cell in row.cells]]))
         return b"".join(lines)
 
 
@@ -273,7 +284,7 @@ def _looked_at(rows: Iterable[Row]) -> Iterator[tuple[Row, bool]]:
     batch: list[tuple[Row, bytes]] = []
     held = 0
     for row in rows:
-        text = b"\n".join(map(_bytes, row[1]))
+        text = b"\n".join([_bytes(value) for value in row[1] if type(value) is not int])
         batch.append((row, text))
         held += len(text)
         if held > _TOGETHER:
@@ -283,21 +294,25 @@ def _looked_at(rows: Iterable[Row]) -> Iterator[tuple[Row, bool]]:
 
 
 def _harmless(batch: list[tuple[Row, bytes]]) -> Iterator[tuple[Row, bool]]:
-    all_are = len(batch) > 1 and not suspects(b"\n".join(text for _, text in batch))
-    for row, text in batch:
-        yield row, all_are or not suspects(text)
+    """Each row, and whether it holds nothing to redact; where some may, a few are looked at together, then each."""
+    any_may = suspects(b"\n".join(text for _, text in batch))
+    for start in range(0, len(batch), _FEW):
+        few = batch[start : start + _FEW]
+        some_may = any_may and (len(few) == len(batch) or suspects(b"\n".join(text for _, text in few)))
+        for row, text in few:
+            yield row, not some_may or (len(few) > 1 and not suspects(text))
 
 
 def _bytes(value: Any) -> bytes:
-    if isinstance(value, str):
+    if type(value) is str:
         return value.encode("utf-8", "surrogatepass")
     return value if isinstance(value, bytes) else b""
 
 
-def _cell(value: Any, row: Opened, *, raw: bool) -> Any:
-    """A cell as it is archived."""
+def _cell(value: Any, cleaned: _Cleaned | None, *, raw: bool) -> Any:
+    """A cell as it is archived; without ``cleaned``, its text as it is."""
     if type(value) is str:  # as most are
-        return _text(value, plain=row.plain or raw)
+        return _text(value, cleaned)
     if value is None or type(value) is int:
         return value
     if isinstance(value, Json):
@@ -308,15 +323,25 @@ def _cell(value: Any, row: Opened, *, raw: bool) -> Any:
         return {"lines": list(_lines(value, raw))}
     if not isinstance(value, str | bytes):
         return value
-    return _text(value, plain=row.plain or raw)
+    return _text(value, cleaned)
 
 
-def _text(value: str | bytes, *, plain: bool) -> Any:
+def _text(value: str | bytes, cleaned: _Cleaned | None) -> Any:
     try:
         text = value if isinstance(value, str) else value.decode()
     except UnicodeDecodeError:
         return None
-    return {"text": text if plain else clean(text, {})}
+    return {"text": text if cleaned is None else cleaned[text]}
+
+
+class _Cleaned(dict[str, str]):
+    """Short text → what is left of it once it is redacted: commands recur."""
+
+    def __missing__(self, text: str) -> str:
+        found = clean(text, {})
+        if len(text) <= _SHORT and len(self) < _MANY:
+            self[text] = found
+        return found
 
 
 def _lines(data: bytes, raw: bool) -> Iterator[Any]:

@@ -83,6 +83,13 @@ class Syncs:
         found, self._found = self._found, {}
         return found
 
+    def some(self) -> dict[str, os.stat_result]:
+        """What ``ready`` would give, once there is one more. Raises the first OSError there was."""
+        if not self._under_way or self._failure is not None:
+            return self.wait()
+        self._take()
+        return self.ready()
+
     def _take(self) -> None:
         name, result = self._done.get()
         self._under_way -= 1

@@ -65,18 +65,12 @@ def bodies(text: str, bounds: array[int]) -> list[str]:
 
 
 class Cut:
-    """A text as it is indexed.
+    """A text's passages: their ``bounds``, and ``rows``, what is searched of each and the words in its identifiers."""
 
-    ``text`` itself; ``body``, what is searched of it; its passages' ``bounds``; and ``rows``, what is searched of each
-    passage and the words inside its identifiers.
-    """
-
-    __slots__ = ("body", "bounds", "rows", "text")
+    __slots__ = ("bounds", "rows")
 
     def __init__(self, text: str) -> None:
         spaced = cjk.has_cjk(text)
-        self.text = text
-        self.body = cjk.normalize(text) if spaced else text
         self.bounds = cut(text, spaced)
         found = bodies(text, self.bounds)
         words = inner_words_of(text, self.bounds)

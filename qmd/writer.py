@@ -113,17 +113,16 @@ def put(
     *,
     merge: bool = True,
     batch: Batch | None = None,
-    cut: passages.Cut | None = None,
     changes: Changes | None = None,
 ) -> bool:
     """Index one file whose bytes are at hand; returns whether the index changed.
 
     For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
     cost later is left to ``qmd.segments.merge``. With a ``batch``, its full text is searchable once that has ended.
-    ``cut``: what is made of its text, where that is at hand. ``changes`` counts it in.
+    ``changes`` counts it in.
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
-    text = cut.text if cut else data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection), Merging(connection, merge):
         before = known(connection, collection, relative)
@@ -133,8 +132,9 @@ def put(
         if not text or text.isspace():
             changed = deactivate(connection, before)
         else:
-            changed = index(connection, collection, relative, text, status, checked, before, batch, cut)
-            embedded |= _has_vectors(connection, known(connection, collection, relative))
+            changed = index(connection, collection, relative, text, status, checked, before, batch)
+            if alone:
+                embedded |= _has_vectors(connection, known(connection, collection, relative))
             if changes is not None and changed:
                 existed = before is not None and before[3]
                 changes.updated += bool(existed)
@@ -195,12 +195,11 @@ def index(
     checked_ns: int,
     before: tuple[Any, ...] | None,
     batch: Batch | None = None,
-    cut: passages.Cut | None = None,
 ) -> bool:
     """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
 
     ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path. With a ``batch``, its
-    full text is searchable once that has ended. ``cut``: what is made of it, where that is at hand.
+    full text is searchable once that has ended.
     """
     rows = batch.rows if batch else Rows(connection)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -223,11 +222,11 @@ def index(
                 (title, digest, modified, identity),
             )
             connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
-        body = cut.body if cut else cjk.normalize(text)
-        rows.document(identity, cjk.normalize(f"{collection}/{relative}"), cjk.normalize(title), body)
+        path = cjk.normalize(f"{collection}/{relative}")
+        rows.document(identity, path, cjk.normalize(title), cjk.normalize(text))
         if before and before[1] != digest:
             _release(connection, before[1])
-    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, cut, new=not before)
+    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, new=not before)
     if batch is None:
         rows.write()
     stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
@@ -257,13 +256,12 @@ def derive(
     text: str,
     mtime: int,
     rows: Rows,
-    cut: passages.Cut | None = None,
     *,
     new: bool = False,
 ) -> bool:
     """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there.
 
-    A ``new`` document has a number that none had before, and so no facts. ``cut``: as ``index`` is given it.
+    A ``new`` document has a number that none had before, and so no facts.
     """
     query = "SELECT hash FROM brain_facts WHERE document_id = ?"
     row = None if new else connection.execute(query, (identity,)).fetchone()
@@ -279,7 +277,7 @@ def derive(
         )
     if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
         return not fresh
-    cut = cut or passages.Cut(text)
+    cut = passages.Cut(text)
     first: int = connection.execute(NEXT_ID).get or 1
     connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, cut.bounds.tobytes()))
     for rowid, (body, words) in enumerate(cut.rows, first):

@@ -22,21 +22,17 @@ from runtime import freshness, withhold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import queue
-    import threading
     from collections.abc import Callable, Sequence
     from typing import Any
 
     from core.config import Config
     from core.home import Home
     from ingest.ledger import Ledger
-    from qmd.passages import Cut
     from qmd.update import Changes
+    from qmd.writer import Batch
     from runtime.pending_queue import PendingQueue
 
     Progress = Callable[[int, int, str], None]
-    # Collection, path below it, bytes, stat, and its passages if they are cut.
-    _Item = tuple[str, str, bytes, os.stat_result, Cut | None]
 
 _GIVEN = "claude"
 COMMITS = "git"
@@ -384,38 +380,30 @@ def _ingest(
 
 
 class _Indexer:
-    """Indexes documents on a thread of its own while the sources are parsed.
+    """Indexes documents as they land, in the thread that reads.
 
-    SQLite works without Python's lock, so the two share two cores. The queue is short: parsing waits for the index
-    rather than filling memory. What fails there is raised by ``put`` or at the end of the ``with``. The thread starts
-    with the first document: most runs have none. Where it lags behind, whoever parses cuts the passages for it.
+    A thread of its own would wait for Python's lock at each statement: the two took as long, and a tenth more cpu.
     """
-
-    # A group of the corpus's (``ingest.corpus``), as a rule: the next one is made while this one is indexed.
-    _WAITING = 16
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._waiting: queue.Queue[_Item | None] | None = None
-        self._thread: threading.Thread | None = None
-        self._failure: BaseException | None = None
+        self._batch: Batch | None = None
         # (collection, path) → whether it is new, of each document that changed.
         self._changed: dict[tuple[str, str], bool] = {}
+        self.failed = False
+        """Whether indexing has failed."""
 
     def __enter__(self) -> _Indexer:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if self._waiting is not None and self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join()
-        if self._failure is not None and kind is None:
-            raise self._failure
-
-    @property
-    def failed(self) -> bool:
-        """Whether indexing has failed."""
-        return self._failure is not None
+        if self._batch is None or self.failed:
+            return
+        try:
+            self._batch.end()
+        except apsw.Error:
+            if kind is None:
+                raise
 
     def written(self) -> dict[str, tuple[int, int]]:
         """Collection → how many documents are new and how many are changed, once the ``with`` has ended."""
@@ -426,44 +414,21 @@ class _Indexer:
         return found
 
     def put(self, collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
-        """Index a document soon."""
-        if self._failure is not None:
-            raise self._failure
-        if self._waiting is None:
-            import queue
-            import threading
-
-            self._waiting = queue.Queue(self._WAITING)
-            self._thread = threading.Thread(target=self._work, args=(self._waiting,), name="indexer", daemon=True)
-            self._thread.start()
-        cut: Cut | None = None
-        if self._waiting.qsize() >= self._WAITING // 2:
-            from qmd import passages
-
-            cut = passages.Cut(data.decode("utf-8", "replace"))
-        self._waiting.put((collection, relative, data, status, cut))
-
-    def _work(self, waiting: queue.Queue[_Item | None]) -> None:
+        """Index a document; its full text is searchable once the ``with`` has ended."""
         from qmd.update import Changes
         from qmd.writer import Batch, put
 
-        batch = Batch(self._connection)
-        while (item := waiting.get()) is not None:
-            if self._failure is not None:
-                continue  # the queue is emptied, so that the other side never waits for ever
-            try:
-                changes = Changes()
-                with batch:
-                    put(self._connection, *item[:4], batch=batch, cut=item[4], changes=changes)
-                if changes.added or changes.updated:
-                    self._changed.setdefault(item[:2], bool(changes.added))
-            except BaseException as error:  # noqa: BLE001  # handed over to the thread that waits for it
-                self._failure = error
-        if self._failure is None:
-            try:
-                batch.end()
-            except BaseException as error:  # noqa: BLE001  # as above
-                self._failure = error
+        if self._batch is None:
+            self._batch = Batch(self._connection)
+        changes = Changes()
+        try:
+            with self._batch:
+                put(self._connection, collection, relative, data, status, batch=self._batch, changes=changes)
+        except BaseException:
+            self.failed = True
+            raise
+        if changes.added or changes.updated:
+            self._changed.setdefault((collection, relative), bool(changes.added))
 
 
 def _envelope(ledgers: dict[str, Ledger], changes: dict[str, Changes], queued: int, started: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -81,4 +82,30 @@ def test_what_failed_is_raised_once_all_the_others_are_done(tmp_path: Path, monk
         several.wait()
     assert len(done) == 2
     assert several.wait() == {}
+    several.close()
+
+
+def test_who_waits_for_some_gets_one_at_least_and_hears_of_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = Syncs()
+    files = _opened(tmp_path / "files", 5)
+    for name, descriptor in files:
+        several.add(name, descriptor)
+    found: dict[str, os.stat_result] = {}
+    while len(found) < len(files):
+        more = several.some()
+        assert more
+        found |= more
+    assert found.keys() == {name for name, _ in files}
+    assert not several.some()
+
+    def fails(_: int) -> None:
+        raise OSError(errno.EIO, "the disk is broken")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    for name, descriptor in _opened(tmp_path / "more", 3):
+        several.add(name, descriptor)
+    with pytest.raises(OSError, match="broken"):
+        list(iter(several.some, None))
     several.close()

@@ -8,7 +8,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from qmd import passages
 from qmd.store import open_index
 from qmd.writer import Batch, index, put
 from tests.qmd.corpus import indexed, write
@@ -84,19 +83,3 @@ def test_a_document_that_comes_twice_in_one_batch_is_found_by_its_last_words_onl
     assert _found(connection, "heron") == (1, 1)
     assert connection.execute("PRAGMA integrity_check").get == "ok"
     connection.close()
-
-
-def test_passages_that_were_cut_before_are_indexed_as_others(tmp_path: Path) -> None:
-    text = "---\ntitle: x\n---\n" + "getUserName of walrus 漢字\n" * 300
-    found = []
-    for cut in (None, passages.Cut(text)):
-        folder = tmp_path / str(cut is None)
-        folder.mkdir()
-        connection, _ = indexed(folder, {})
-        write(folder, {"b.md": text})
-        put(connection, "notes", "b.md", text.encode(), os.stat(folder / "b.md"), cut=cut)
-        bounds = connection.execute("SELECT starts FROM brain_contents").get
-        found.append((bounds, connection.execute("SELECT * FROM brain_terms ORDER BY term").fetchall()))
-        connection.close()
-    assert found[0] == found[1]
-    assert found[0][1]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -151,32 +150,6 @@ def test_what_fails_while_indexing_is_raised_and_nothing_hangs(
     monkeypatch.setattr(qmd.writer, "put", full)
     with pytest.raises(Exception, match="disk is full"):
         _run(home, tmp_path / "many")
-
-
-def test_while_the_index_lags_behind_who_parses_cuts_its_passages(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(30):
-        save(tmp_path / "many" / f"s{number}.jsonl", Script(f"s{number}").user(f"walrus{number}"))
-    import qmd.writer
-    from qmd import passages
-
-    put, made, helped = qmd.writer.put, passages.Cut, threading.Event()
-
-    def late(*given: Any, **named: Any) -> bool:
-        assert helped.wait(60)
-        return put(*given, **named)
-
-    def cut(text: str) -> passages.Cut:
-        if threading.current_thread().name != "indexer":
-            helped.set()
-        return made(text)
-
-    monkeypatch.setattr(qmd.writer, "put", late)
-    monkeypatch.setattr(passages, "Cut", cut)
-    _run(home, tmp_path / "many")
-    assert helped.is_set()
-    assert all(_answers(home, f"walrus{number}") == [f"qmd://brain/s{number}.md"] for number in range(30))
 
 
 def test_a_second_indexer_waits_and_then_gives_up_with_70(
