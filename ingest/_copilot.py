@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.text import one_line
 from ingest import _copilot_legacy as legacy
+from ingest import _copilot_vocabulary as vocabulary
 from ingest import rawfiles, records
 from ingest.copilot import ABOUT
 from ingest.events import PROMPT, TEXT
@@ -30,87 +31,6 @@ NAME = "copilot"
 FOREIGN = "not a Copilot CLI session"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_EVENT = _words("type data id parentId timestamp ephemeral agentId")
-# Events that are read.
-_READ = _words(
-    """
-    session.start session.resume session.model_change session.title_changed session.compaction_complete
-    session.context_changed session.import_legacy user.message assistant.message assistant.reasoning
-    tool.execution_start tool.execution_complete tool.user_requested subagent.started abort exit_plan_mode.completed
-    session.handoff
-    """
-)
-# Housekeeping, and what other events hold as a whole.
-_DROPPED = _words(
-    """
-    session.info session.error session.warning session.idle session.shutdown session.truncation
-    session.usage_info session.usage_checkpoint session.auto_mode_resolved session.mode_changed
-    session.plan_changed session.workspace_file_changed session.snapshot_rewind session.compaction_start
-    session.task_complete session.background_tasks_changed session.tools_updated session.skills_loaded
-    session.remote_steerable_changed session.custom_agents_updated session.mcp_servers_loaded
-    session.mcp_server_status_changed session.extensions_loaded session.permissions_changed
-    assistant.turn_start assistant.turn_end assistant.intent assistant.usage assistant.message_delta
-    assistant.message_start assistant.reasoning_delta assistant.streaming_delta tool.execution_partial_result
-    tool.execution_progress subagent.completed subagent.failed subagent.selected subagent.deselected
-    system.message system.notification hook.start hook.end hook.progress skill.invoked pending_messages.modified
-    permission.requested permission.completed user_input.requested user_input.completed elicitation.requested
-    elicitation.completed external_tool.requested external_tool.completed command.queued command.execute
-    command.completed commands.changed exit_plan_mode.requested capabilities.changed
-    session.schedule_created session.schedule_cancelled session.schedule_rearmed session.autopilot_objective_changed
-    session.auto_tier_switch_failed session.mode_notice_delivered session.session_limits_changed session.todos_changed
-    session.context_cleared session.completion_receipt session.fusion_route_started session.fusion_route_failed
-    session.fusion_resolved session.fusion_completed session.fusion_handoff session.fusion_commit_started
-    session.binary_asset session.custom_notification
-    session.managed_settings_resolved session.managed_settings_enforced session.mcp_server_removed
-    session.mcp_server_needs_reconnect session.canvas.opened session.canvas.registry_changed session.canvas.closed
-    session.canvas.unavailable session.canvas.recorded session.canvas.removed session.extensions.attachments_pushed
-    assistant.fusion_phase_started assistant.fusion_phase_activity assistant.fusion_phase_completed
-    assistant.fusion_phase_failed assistant.server_tool_progress assistant.tool_call_delta assistant.idle
-    assistant.turn_retry model.call_start model.call_failure model.call_finished tool_search.activated
-    subagent.configured sampling.requested sampling.completed mcp.oauth_required mcp.oauth_completed
-    mcp.headers_refresh_required mcp.headers_refresh_completed mcp.tools.list_changed mcp.resources.list_changed
-    mcp.prompts.list_changed mcp_app.tool_call_complete ui.ephemeral_query auto_mode_switch.requested
-    auto_mode_switch.completed session_limits_exhausted.requested session_limits_exhausted.completed
-    factory.run_started factory.run_updated factory.run_settled skill.invoked_ref skill.context_delivered_ref
-    """
-)
-_DATA = {
-    "session.start": _words(
-        """
-        sessionId version producer copilotVersion startTime selectedModel contextTier alreadyInUse remoteSteerable
-        context reasoningEffort summary clientName parentSessionId detachedFromSpawningParentSessionId
-        """
-    ),
-    "user.message": _words(
-        """
-        content transformedContent attachments delivery interactionId parentAgentTaskId source agentMode
-        supportedNativeDocumentMimeTypes nativeDocumentPathFallbackPaths
-        """
-    ),
-    "assistant.message": _words(
-        """
-        messageId content toolRequests interactionId turnId model phase outputTokens requestId clientRequestId
-        serviceRequestId apiCallId chunkIndex chunkCount encryptedContent reasoningOpaque reasoningText
-        parentToolCallId rte anthropicAdvisorBlocks anthropicAdvisorModel citations fusion reasoningBlocks
-        reasoningWireField serverTools
-        """
-    ),
-    "tool.execution_complete": _words(
-        """
-        toolCallId success result error interactionId turnId model toolTelemetry parentToolCallId rte isUserRequested
-        toolDescription sandboxed
-        """
-    ),
-}
-# What the harness says in a person's place begins its ``source`` with.
-_MACHINES = (
-    "agent", "autopilot", "command", "extension", "hook", "jit", "mcp", "notification", "schedule", "skill", "sub",
-    "system", "thinking", "tool",
-)  # fmt: skip
 # The tools by which an assistant asks a person: what was answered is a person's.
 _QUESTIONS = ("ask_user", "ask_question")
 _ANSWERED = ("User selected: ", "User responded: ", "User answered: ")
@@ -173,13 +93,13 @@ class _Events:
         if type(kind) is not str or type(data) is not dict:
             self._unknown("record without type or data")
             return
-        if kind not in _READ and kind not in _DROPPED:
+        if kind not in vocabulary.READ and kind not in vocabulary.DROPPED:
             self._unknown(f"event {one_line(kind, 60)}")
             return
         self._recognised = self._recognised or "parentId" in record or kind == "session.start"
-        for name in sorted(record.keys() - _EVENT):
+        for name in sorted(record.keys() - vocabulary.EVENT):
             self._unknown(f"event: field {one_line(name, 60)}", record[name])
-        fields = _DATA.get(kind)
+        fields = vocabulary.DATA.get(kind)
         if fields is not None and not data.keys() <= fields:
             for name in sorted(data.keys() - fields):
                 self._unknown(f"{kind}: field {one_line(name, 60)}", data[name])
@@ -190,7 +110,7 @@ class _Events:
                 session.repeated += 1
                 return
             session.uuids.add(event)
-        if kind in _READ:
+        if kind in vocabulary.READ:
             agents = bool(record.get("agentId") or data.get("parentToolCallId") or data.get("parentAgentTaskId"))
             self._event(kind, data, event, moment(record.get("timestamp")), agents)
 
@@ -215,10 +135,12 @@ class _Events:
             session.seen(at)
             said = legacy.typed(string(data.get("content")))
             source = string(data.get("source"))
-            if source in ("", "user"):
+            if data.get("isAutopilotContinuation") is True:
+                pass  # the harness goes on by itself
+            elif source in ("", "user"):
                 if not agents and not self._is_repeated(said):
                     session.prompt(said, at, event)
-            elif not source.startswith(_MACHINES):
+            elif not source.startswith(vocabulary.MACHINES):
                 self._unknown(f"user.message: source {one_line(source, 40)}")
         elif kind == "assistant.message":
             session.seen(at)
@@ -231,7 +153,7 @@ class _Events:
         elif kind == "tool.execution_complete":
             session.seen(at)
             self._outcome(data, event, at)
-        elif kind == "subagent.started":
+        elif kind in ("subagent.started", "custom_agent.started"):
             name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
             session.noted(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
         elif kind == "exit_plan_mode.completed":
@@ -321,7 +243,7 @@ class _Events:
             return
         if content.startswith(_REVISE):
             self._feedback(content, event, at)
-        failed = legacy.exit_error(content)
+        failed = legacy.exit_error(content, mapping(data.get("shellExecution")).get("exitCode"))
         if failed:
             self._session.failed(call, failed, at, event)
 

@@ -9,6 +9,7 @@ generated session events of 0.1).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _ASIDES = ("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context")
 _DROPPED = frozenset(("info", "warning", "error", "login", "help"))
-_EXITED = "<exited with exit code "
+_EXITED = re.compile("<(?:exited|shellId: [^<>]{1,200} completed) with exit code (-?[0-9]{1,10})>")
 
 
 def is_ours(value: Any) -> bool:
@@ -57,11 +58,17 @@ def typed(text: str) -> str:
     return cut_blocks(clean(text), _ASIDES).strip()
 
 
-def exit_error(content: str) -> str:
-    """The text of a command's failure, or "" where it ended well or says nothing of its end."""
-    head, mark, code = content.rstrip().rpartition(_EXITED)
-    code = code.rstrip(">")
-    return f"Exit code {int(code)}\n{head}" if mark and code.isdigit() and len(code) < 10 and int(code) else ""
+def exit_error(content: str, code: Any = None) -> str:
+    """The text of a command's failure, or "" where it ended well or nothing says how.
+
+    The end stands after what a command wrote, and since the autumn of 2026 beside it, as ``code``.
+    """
+    text = content.rstrip()
+    start = text.rfind("<")
+    ended = _EXITED.fullmatch(text, start) if start >= 0 else None
+    if type(code) is not int:
+        code = int(ended.group(1)) if ended else 0
+    return f"Exit code {code}\n{text[:start] if ended else text}" if code else ""
 
 
 def _list(value: Any) -> list[Any]:

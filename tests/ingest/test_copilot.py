@@ -348,6 +348,31 @@ def test_a_session_that_was_taken_over_says_each_thing_once(home: Home, tmp_path
     assert [body.index(words) for words in said] == sorted(body.index(words) for words in said)
 
 
+def test_the_end_of_a_command_is_told_in_each_of_its_forms_and_autopilots_turns_are_no_prompts(
+    home: Home, tmp_path: Path
+) -> None:
+    def ended(call: str, text: str, **more: Any) -> tuple[str, Any]:
+        return "tool.execution_complete", {"toolCallId": call, "success": True, "result": {"content": text}, **more}
+
+    requests = [{"toolCallId": c, "name": "bash", "arguments": {"command": f"run {c}"}} for c in ("c1", "c2", "c3")]
+    path = events(
+        tmp_path / "session-state/s1/events.jsonl",
+        ("user.message", {"content": "Test it.", "isAutopilotContinuation": False, "turnId": "0"}),
+        ("assistant.message", {"content": "", "toolRequests": requests, "originatingMessageId": "m"}),
+        ended("c1", "no such\n<shellId: 4 completed with exit code 7>", mcpMeta={}, fusion={}),
+        ended("c2", "odd", shellExecution={"exitCode": 5}),
+        ended("c3", "fine\n<shellId: 4 completed with exit code 0>", shellExecution={"exitCode": 0}),
+        ("user.message", {"content": "Go on until done.", "isAutopilotContinuation": True}),
+        ("custom_agent.started", {"toolCallId": "c3", "agentName": "finder"}),
+        ("agent.interrupted", {"activity": "model_call"}),
+    )
+    ledger = ingest(home, path.parent.parent)
+    _, body = document(home)
+    assert (body.count("Go on until done."), body.count("→ agent finder")) == (0, 1)
+    assert [body.count(f"Exit code {code}") for code in (7, 5, 0)] == [1, 1, 0]
+    assert not ledger.unknown
+
+
 def test_a_renamed_session_gets_its_title_though_nothing_was_said(home: Home, tmp_path: Path) -> None:
     path = events(tmp_path / "session-state/s1/events.jsonl", ("user.message", {"content": "Why?"}))
     ingest(home, tmp_path)
