@@ -30,10 +30,9 @@ _KEYS = (
 ).split()
 _OTHERS = (
     *("bw_session", r"connect\.sid", "credential", "jsessionid", "phpsessid", "secret", "token", "x-amz-signature"),
-    "(?-i:sessionid)",
 )
 PASSWORD = rf"{'|'.join(_PASSWORDS)}|(?:{'|'.join(_PASSES)})pass"
-NAMED = rf"{'|'.join(_OTHERS)}|(?:{'|'.join(_KEYS)})[ _-]?key"
+NAMED = rf"{'|'.join(_OTHERS)}|(?-i:sessionid)|(?:{'|'.join(_KEYS)})[ _-]?key"
 
 
 def _together(alternatives: Iterable[str]) -> str:
@@ -64,13 +63,9 @@ def alternatives(pattern: str) -> list[str]:
     return [*found, pattern[start:]]
 
 
-def _cased(*patterns: str) -> tuple[str, ...]:
-    """Where the case of letters counts."""
-    return tuple(f"(?-i:{pattern})" for pattern in patterns)
-
-
 _PASSWORD = _together((*_PASSWORDS, *(f"{word}pass" for word in _PASSES)))
-_NAMED = _together((*_OTHERS, *(f"{word}[ _-]?key" for word in _KEYS)))
+# Of a case that counts one letter is enough: each letter whose case counts takes a place of its own in every state.
+_NAMED = _together((*_OTHERS, "session(?-i:i)d", *(f"{word}[ _-]?key" for word in _KEYS)))
 
 _SHUT = (
     r"\]?(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
@@ -122,7 +117,7 @@ _AFTER_NAMED = {
 
 # Rule → what it looks for where a word begins: apart, so that what comes before is there once.
 _OPENING: dict[str, tuple[str, ...]] = {
-    "token": _cased(*(each for pattern in _BEGINNINGS for each in alternatives(pattern))),
+    "token": tuple(f"(?-i:{each})" for pattern in _BEGINNINGS for each in alternatives(pattern)),
     # Names that say little: the value has to say the rest.
     "assignment": _each(
         "pass|psk|pw",
@@ -141,7 +136,7 @@ _OPENING: dict[str, tuple[str, ...]] = {
 # Rule → what else it needs to be there: each beginning that can be shared by itself.
 _OWN: dict[str, tuple[str, ...]] = {
     "token": tuple(each for pattern in WITHIN.values() for each in alternatives(pattern)),
-    "key": _cased("-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY", "Private-Lines: "),
+    "key": ("-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY", "Private-Lines: "),
     "private": (r"<\\*/?private(?:\\|\s|>)",),
     "url": (r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",),
     "header": (
@@ -151,40 +146,38 @@ _OWN: dict[str, tuple[str, ...]] = {
     "assignment": (
         # Names of keys of no known kind, too.
         *_each(
-            r"[._=-]key|_auth|(?-i:Key)|(?-i:PAT)",
-            r"(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*(?-i:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}",
+            r"[._=-]key|_auth|(?-i:K)ey|(?-i:P)AT",
+            r"(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*(?:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}",
         ),
     ),
     "flag": (
         # fish, Windows, csh: `set -gx NAME VALUE`; Docker's and C's.
-        r"(?:config(?:ure)?[ \t]set|set(?:x|env|(?:[ \t]+--?[a-z]+)+)|(?-i:ENV|#[ \t]*define))[ \t]+"
+        r"(?:config(?:ure)?[ \t]set|set(?:x|env|(?:[ \t]+--?[a-z]+)+)|ENV|#[ \t]*define)[ \t]+"
         rf"[\w./:-]*(?:{_PASSWORD}|pass|{_NAMED})[\w-]*[ \t]+[^\s-]",
     ),
     "cookie": (
         r"cookie[\"'\\]*\]?\s*[:=,]\s*[\"'\\]*[\w.%$-]+=",
         r"--cookie[ =]",
     ),
-    "code": _cased(
-        r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth|[Ss]ignature|appid|access_key)"
-        r"=(?:4\\*(?:/|%2[Ff])0|[A-Za-z0-9._~%/+\\-]{16})"
+    "code": (
+        r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth|signature|appid|access_key)"
+        r"=(?:4\\*(?:/|%2F)0|[A-Za-z0-9._~%/+\\-]{16})",
     ),
     # A JSON Web Key.
-    "pair": _cased(r"\"kty\\*\""),
+    "pair": (r"\"kty\\*\"",),
     "place": (
         *_each("basic|bearer", r"(?:%20|\+)"),
         r"%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40",
         *_each("[dy] phrase|mnemonic", r"[\"'\\]*\s?[:=]"),
-        *_cased(
-            r"\"auth\\*\"\s*:\s*\\*\"[A-Za-z0-9+/]",
-            r"/private-[0-9a-f]{8}",
-            r"hooks?\\*/(?:[\w.-]+\\*/)*[A-Za-z_-]*[0-9][A-Za-z0-9_-]{8}",
-            r"AC[0-9a-f]{32}",
-            r"jdbc:oracle:",
-            *_each("expdp|impdp|sqlldr|sqlplus", r"\s"),
-            r"@(?:tcp|unix|udp)\(",
-            r":(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]",
-            r":\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@",
-        ),
+        r"\"auth\\*\"\s*:\s*\\*\"[A-Za-z0-9+/]",
+        r"/private-[0-9a-f]{8}",
+        r"hooks?\\*/(?:[\w.-]+\\*/)*[A-Za-z_-]*[0-9][A-Za-z0-9_-]{8}",
+        r"(?-i:A)C[0-9a-f]{32}",
+        r"jdbc:oracle:",
+        *_each("expdp|impdp|sqlldr|sqlplus", r"\s"),
+        r"@(?:tcp|unix|udp)\(",
+        r":(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]",
+        r":\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@",
     ),
     # Folders of Claude's are called `-Users-…`.
     "curl": (r"(?:\s|\\[nt])(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]",),
@@ -203,14 +196,14 @@ _OWN: dict[str, tuple[str, ...]] = {
         *(
             "sqlcmd ",
             "zip ",
-            "(?-i:7z)[ar]? ",
+            "7(?-i:z)[ar]? ",
             "mongo(?:sh|dump|restore)? ",
             "openssl enc ",
             "nmcli ",
             "wpa_passphrase ",
         ),
         *("smbclient ", "secret put ", "net use ", "ssh-keyg", "freerdp", "lftp ", "rabbitmqc", "rclone ob"),
-        *("vault lo", "gh secret", "cqlsh ", "cypher-sh", "(?-i:PSK )", "twine ", "skopeo", "influx ", "bcp "),
+        *("vault lo", "gh secret", "cqlsh ", "cypher-sh", "(?-i:P)SK ", "twine ", "skopeo", "influx ", "bcp "),
         *("ipmitoo", "quitto_"),
     ),
     "call": (
