@@ -5,9 +5,11 @@ https://llm.datasette.io/en/stable/embeddings/python-api.html
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, EngineMissing
+from core.errors import BadInput, BrainError, EngineMissing
+from core.within import within
 from qmd import onnx
 from qmd.embedding.remote import Remote
 from qmd.embedding.wire import Nonsense
@@ -38,10 +40,28 @@ class Llm(Remote):
         except llm.UnknownModelError:
             raise BadInput(f"llm knows no embedding model {model!r}", "llm embed-models lists them") from None
         super().__init__(model, int(section.get("window") or 0), 0, str(self._embedding.model_id))
+        self._hasty = False
+
+    def hurry(self, seconds: float) -> None:
+        """Somebody waits for what is asked for next, so long at most; what a plugin does has no other end."""
+        super().hurry(seconds)
+        self._hasty = True
+
+    def close(self) -> None:
+        """Nothing is held: what a plugin loaded goes with the process."""
 
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:  # noqa: ARG002  # llm makes no difference
+        def embedded() -> list[list[float]]:
+            return [list(map(float, row)) for row in self._embedding.embed_multi(list(texts))]
+
         try:
-            rows = [list(map(float, row)) for row in self._embedding.embed_multi(list(texts))]
+            if self._hasty and self._until is not None:
+                left = max(0.0, self._until - time.monotonic())
+                rows = within(left, embedded, f"llm's model {self.model} did not answer in time")
+            else:
+                rows = embedded()
+        except BrainError:
+            raise
         except Exception as error:  # noqa: BLE001  # a plugin's may be anything, and its text may hold a key
             reason = f"llm's model {self.model} failed: {type(error).__name__}"
             raise Nonsense(reason, f"try it: llm embed -m {self.model} -c hello") from None

@@ -1,4 +1,4 @@
-"""Providers that answer over HTTP: any endpoint of OpenAI's protocol, and Gemini.
+"""Providers that texts leave the process for, and those of them that answer over HTTP: OpenAI's protocol, and Gemini.
 
 https://platform.openai.com/docs/api-reference/embeddings/create (Ollama, LM Studio and vLLM speak it too),
 https://ai.google.dev/api/embeddings#method:-models.batchembedcontents.
@@ -66,11 +66,10 @@ def tokens(text: str) -> cutting.Tokens:
 
 
 class Remote(ABC):
-    """What the providers share; ``dimensions`` asks the endpoint where it is neither known nor configured."""
+    """What the providers share; ``dimensions`` asks the model where it is neither known nor configured."""
 
     name = ""
     batch = 64
-    _endpoint: Endpoint
 
     def __init__(self, model: str, window: int, dimensions: int, identity: str) -> None:
         self.model = model
@@ -113,16 +112,15 @@ class Remote(ABC):
 
     def patient_until(self, moment: float) -> None:
         """Ask nobody a second time after ``moment`` (``time.monotonic()``), nor wait much beyond it for an answer."""
-        self._until = self._endpoint.patience_until = moment
+        self._until = moment
 
     def hurry(self, seconds: float) -> None:
         """Somebody waits for what is asked for next: so long at most, and not for one that goes on failing."""
         self.patient_until(time.monotonic() + seconds)
-        self._endpoint.attempts = _HASTY_ATTEMPTS
 
+    @abstractmethod
     def close(self) -> None:
-        """Close the connection."""
-        self._endpoint.close()
+        """Let go of what answers."""
 
     def _all(self, texts: Sequence[str], size: int, question: bool) -> list[Any]:
         """The vector of each text, ``size`` at once, or as many as the endpoint takes. Raises BrainError."""
@@ -150,7 +148,27 @@ class Remote(ABC):
         """The endpoint's vector of each text."""
 
 
-class OpenAI(Remote):
+class OverHttp(Remote):
+    """A provider with an endpoint, which knows how long it may be waited for."""
+
+    _endpoint: Endpoint
+
+    def patient_until(self, moment: float) -> None:
+        """Ask nobody a second time after ``moment`` (``time.monotonic()``), nor wait much beyond it for an answer."""
+        super().patient_until(moment)
+        self._endpoint.patience_until = moment
+
+    def hurry(self, seconds: float) -> None:
+        """Somebody waits for what is asked for next: so long at most, and not for one that goes on failing."""
+        super().hurry(seconds)
+        self._endpoint.attempts = _HASTY_ATTEMPTS
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._endpoint.close()
+
+
+class OpenAI(OverHttp):
     """An endpoint of OpenAI's protocol. Raises BadInput where OpenAI's own is meant and there is no key."""
 
     name = "openai"
@@ -182,7 +200,7 @@ class OpenAI(Remote):
             raise Nonsense(f"{self._endpoint.host} answered without a vector for each text", _FIX) from None
 
 
-class Gemini(Remote):
+class Gemini(OverHttp):
     """Google's endpoint, where questions and documents are embedded differently. Raises BadInput without a key."""
 
     name = "gemini"

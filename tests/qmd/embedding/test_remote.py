@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -412,6 +413,8 @@ class _Model:
     def embed_multi(self, texts: list[str]) -> Iterator[list[float]]:
         if "fail" in texts:
             raise RuntimeError(f"401 for {KEY}")
+        if "slow" in texts:
+            threading.Event().wait(30)
         yield from (vector(text) for text in texts if text != "lost")
 
 
@@ -425,7 +428,7 @@ def test_a_model_of_llm_embeds_and_its_failures_show_no_key(monkeypatch: pytest.
         return _Model()
 
     monkeypatch.setitem(sys.modules, "llm", SimpleNamespace(get_embedding_model=find, UnknownModelError=Unknown))
-    provider = make({"provider": "llm", "model": "plugin"}, {})
+    provider = Llm({}, "plugin")
     assert provider.embed(["a", "b"]).shape == (2, DIMENSIONS)
     with pytest.raises(wire.Nonsense) as caught:
         provider.embed(["fail"])
@@ -436,6 +439,12 @@ def test_a_model_of_llm_embeds_and_its_failures_show_no_key(monkeypatch: pytest.
         Llm({}, "other")
     with pytest.raises(BadInput, match="wants a model"):
         make({"provider": "llm"}, {})
+    provider.hurry(0.02)
+    with pytest.raises(EngineTimeout, match="did not answer in time"):
+        provider.embed(["slow"], question=True)
+    provider.hurry(30)
+    assert provider.embed(["a"], question=True).shape == (1, DIMENSIONS)
+    provider.close()
 
 
 def test_without_llm_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
