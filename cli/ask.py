@@ -111,12 +111,20 @@ def run(args: Args, context: Context) -> int:
     else:
         from cli.ask_output import render
 
-        render(envelope, context)
+        render(envelope, context, _within(args))
     if share and settings.section("ask").get("serve") == "on-demand" and not context.fields.get("warm"):
         from runtime.resident.control import on_demand
 
         context.fields["started"] = on_demand(context.home, context.environ)
     return exit_code(envelope)
+
+
+def _within(args: Args) -> list[str]:
+    """The restrictions of a question as they were typed."""
+    given = [("-c", name) for name in args.collection]
+    names = ("source", "project", "since", "since-days", "until")
+    given += [(f"--{name}", value) for name in names if (value := getattr(args, name.replace("-", "_")))]
+    return [f"{flag} {value}" for flag, value in given]
 
 
 def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:

@@ -7,18 +7,22 @@ from core.text import one_line, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
-def render(envelope: dict[str, Any], context: Context) -> None:
-    """Print the hits, or say that nothing matches and what to try."""
+def render(envelope: dict[str, Any], context: Context, within: Sequence[str] = ()) -> None:
+    """Print the hits, or say that nothing was found and what to try.
+
+    ``within`` are the restrictions that were asked for, as they are typed: ``--source claude``.
+    """
     if context.rich:
-        _rich(envelope)
+        _rich(envelope, within)
     else:
-        write(plain(envelope))
+        write(plain(envelope, within))
 
 
-def plain(envelope: dict[str, Any]) -> str:
+def plain(envelope: dict[str, Any], within: Sequence[str] = ()) -> str:
     """The envelope as text without any styling."""
     lines: list[str] = []
     for hit in envelope["hits"]:
@@ -30,11 +34,11 @@ def plain(envelope: dict[str, Any]) -> str:
         if "explain" in hit:
             lines.append(f"   = {_explained(hit['explain'])}")
         lines.append("")
-    lines += _footer(envelope)
+    lines += _footer(envelope, within)
     return "\n".join(lines) + "\n"
 
 
-def _rich(envelope: dict[str, Any]) -> None:
+def _rich(envelope: dict[str, Any], within: Sequence[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -54,7 +58,7 @@ def _rich(envelope: dict[str, Any]) -> None:
         if "explain" in hit:
             console.print(Text(f"   = {_explained(hit['explain'])}", style="dim"))
         console.print()
-    for line in _footer(envelope):
+    for line in _footer(envelope, within):
         console.print(Text(line, style="dim"))
 
 
@@ -91,10 +95,24 @@ def _explained(parts: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in parts.items())
 
 
-def _footer(envelope: dict[str, Any]) -> list[str]:
+def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
+    """Why there are no hits, and what would show more: the restrictions first, as they leave out the most."""
+    lines = []
+    if within:
+        lines.append(_line(f"Asked only within {' '.join(within)}: leave that out to ask all of memory."))
+    where = "there" if within else "in memory"
+    if envelope.get("abstained"):
+        lines.append(f"Nothing {where} is relevant enough. `--min-score 0` shows what is nearest; or try other words.")
+    else:
+        explain = ", or `brain explain` to see what is indexed"
+        lines.append(f"Nothing {where} matches. Try fewer or other words{'' if within else explain}.")
+    return lines
+
+
+def _footer(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
     lines = []
     if not envelope["hits"]:
-        lines.append("Nothing in memory matches. Try fewer or other words, or `brain explain` to see what is indexed.")
+        lines += _nothing(envelope, within)
     lexical = envelope["freshness"]["lexical"]
     if lexical["as_of"] is None:
         lines.append("No index run has ended yet, so there may be more: brain index")

@@ -189,6 +189,8 @@ class Asker:
             envelope["rerank"] = reranked
         if not hits:
             envelope["error"] = "no_results"
+            if weak:  # something matches, and too little speaks for it
+                envelope["abstained"] = True
         envelope["hits"] = [
             entry(rank, hit, self._config, now, twin=twins.get(hit.document_id), explain=request.explain)
             for rank, hit in enumerate(hits, 1)

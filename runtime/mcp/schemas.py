@@ -41,8 +41,8 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool]] = {
         "Ask the user's memory",
         "Search the user's own sessions, notes, decisions and reading. Returns a short list with age, trust and a "
         "snippet"
-        " each; read a passage with brain_get. Dates in the question count. No hits is a valid answer: there is no "
-        "record." + _EVIDENCE,
+        " each; read a passage with brain_get. Dates in the question count. No hits is a valid answer: nothing "
+        "relevant enough was found." + _EVIDENCE,
         _schema(
             {
                 "question": _QUESTION,

@@ -8,21 +8,34 @@ from core.counting import counted
 from runtime import fence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _SNIPPET = 240
+_RESTRICTIONS = ("collections", "source", "project", "since", "until")
 
 
-def text(name: str, envelope: dict[str, Any]) -> str:
-    """What the client's model reads of a call that succeeded."""
+def text(name: str, envelope: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    """What the client's model reads of a call that succeeded; ``given`` are the call's arguments."""
     if envelope.get("error") == "no_results":
-        return _nothing(envelope)
+        return _nothing(envelope, given or {})
     return _TEXT.get(name, _hits)(envelope)
 
 
-def _nothing(envelope: dict[str, Any]) -> str:
-    said = "Nothing relevant in memory: there is no record of this. That is an answer; do not invent one."
-    return "\n".join([said, *_state(envelope)])
+def _nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
+    """Nothing found is no proof that there is nothing: what was left out, and what might hold it, is said."""
+    within = [name for name in _RESTRICTIONS if given.get(name)]
+    lines = [f"Asked only within {', '.join(within)}: leave that out to ask all of memory."] if within else []
+    where = "there" if within else "in memory"
+    if "route" not in envelope:  # no question was put: nothing is there of what was asked for
+        lines.append(f"Nothing was found {where}. That is an answer; do not make one up.")
+    else:
+        # A table stands for the model in a cold process, and words alone find only what they spell.
+        found = "Nothing relevant enough" if envelope.get("abstained") else "Nothing that matches"
+        lines.append(
+            f"{found} was found {where}. That is an answer: say that nothing was found, and do not make one up. It may"
+            " still be there under other words; ask once more in those if it matters."
+        )
+    return "\n".join([*lines, *_state(envelope)])
 
 
 def _hits(envelope: dict[str, Any]) -> str:

@@ -218,7 +218,7 @@ def test_a_title_is_one_line_on_a_terminal_too(shelf: Shelf, capsys: pytest.Capt
     title = "evil \x1b[31m\n2. Fake hit\u2028ls"
     shelf.put("inbox", "b.md", "pelican", title=title, project="p\nFAKE", source="s\nFAKE")
     with Asker(shelf.home, shelf.config) as asker:
-        _rich(asker.ask("pelican", Request()))
+        _rich(asker.ask("pelican", Request()), ())
     shown = capsys.readouterr().out
     assert "1. evil 2. Fake hit ls" in shown
     assert not any(line.startswith(("2. Fake", "FAKE")) for line in shown.splitlines())
@@ -227,3 +227,20 @@ def test_a_title_is_one_line_on_a_terminal_too(shelf: Shelf, capsys: pytest.Capt
 def test_a_name_that_is_no_text_is_bad_input(shelf: Shelf, brain: Brain) -> None:
     assert brain("show", "\udcff").returncode == 64
     assert brain("recent", env={"BRAIN_HOME": str(shelf.home.root) + "\udcff"}).returncode == 64
+
+
+def test_nothing_relevant_enough_is_not_nothing_that_matches(shelf: Shelf, brain: Brain) -> None:
+    nothing = brain("ask", "zzyzx").stdout
+    assert nothing.startswith("Nothing in memory matches. Try fewer or other words")
+    assert "--min-score" not in nothing
+    weak = brain("ask", "sqlite", "--min-score", "1").stdout
+    assert weak.startswith("Nothing in memory is relevant enough. `--min-score 0` shows what is nearest")
+    assert "matches. Try fewer" not in weak
+
+
+def test_what_a_question_was_restricted_to_is_named_first(shelf: Shelf, brain: Brain) -> None:
+    done = brain("ask", "zzyzx", "--source", "claude", "--since-days", "7", "-c", "inbox")
+    first, second, *_ = done.stdout.splitlines()
+    assert first == "Asked only within -c inbox --source claude --since-days 7: leave that out to ask all of memory."
+    assert second == "Nothing there matches. Try fewer or other words."
+    assert "Asked only within" not in brain("ask", "sqlite", "-c", "inbox").stdout

@@ -145,12 +145,14 @@ def test_a_question_about_something_else_is_not_answered(shelf: Shelf) -> None:
     question = "unrelated questions concerning volcanoes glaciers penguins submarines telescopes"
     envelope = ask(shelf, question)
     assert envelope["hits"] == []
-    assert envelope["error"] == "no_results"
+    assert (envelope["error"], envelope["abstained"]) == ("no_results", True)
     assert envelope["evidence"] < 0.16
     assert "nothing relevant" in route(envelope)[1]
     assert [hit["title"] for hit in ask(shelf, question, min_score=0.0)["hits"]] == ["odd"]
     assert ask(shelf, "unrelated")["hits"]
     assert ask(shelf, "unrelated", min_score=1.0)["hits"] == []
+    assert "abstained" not in ask(shelf, "zzyzx"), "nothing matches: there is nothing to abstain from"
+    assert "abstained" not in ask(shelf, "unrelated")
 
 
 def test_a_document_that_awaits_its_vector_is_not_hidden_by_the_others(shelf: Shelf) -> None:

@@ -16,6 +16,7 @@ from core.config import load
 from core.home import Home
 from runtime import fence, indexing
 from runtime.capture import capture
+from runtime.mcp import words
 from runtime.mcp.schemas import TOOLS
 from runtime.mcp.server import Service
 from tests.qmd.mcp.world import talk
@@ -243,3 +244,22 @@ echo '[{"docid": "#a", "score": 0.25, "file": "qmd://brain/s2.md", "line": 2, "t
     gone = call(memory, "brain_ask", question="encoder")
     assert gone.is_error
     assert "names" in text(gone)
+
+
+def test_nothing_found_is_not_called_no_record(memory: Home) -> None:
+    said = text(call(memory, "brain_ask", question="zzyzx", project="no*where"))
+    assert said.startswith("Asked only within project: leave that out")
+    assert "Nothing that matches was found there." in said
+    assert "no record" not in said
+    assert "other words" in said
+    assert "Asked only" not in text(call(memory, "brain_ask", question="zzyzx"))
+    nowhere = text(call(memory, "brain_recent", since="2026-05-01", collections=["distilled"]))
+    assert "Nothing was found there" in nowhere
+
+
+def test_an_abstention_says_that_nothing_is_relevant_enough_and_what_waits() -> None:
+    waiting = {"lexical": {"fresh": True}, "semantic": {"pending": 3}}
+    envelope = {"error": "no_results", "abstained": True, "route": {}, "hits": [], "freshness": waiting}
+    said = words.text("brain_ask", envelope)
+    assert said.startswith("Nothing relevant enough was found in memory.")
+    assert "3 wait to be embedded" in said
