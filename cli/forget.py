@@ -40,6 +40,7 @@ COMMAND = Command(
     ),
 )
 _SHOWN = 20
+_QUESTIONS = "the questions of `brain eval run` name some of it; brain eval build draws others"
 _GROWING = 5
 
 
@@ -139,6 +140,8 @@ def _lines(found: Any) -> list[str]:
     if found.shared:
         lines.append(f"{found.shared} other sessions lie in the same raw files; their documents stay")
     lines += [printable(f"not the brain's to delete: {each}") for each in found.outside]
+    if found.questions:
+        lines.append(f"{found.questions}, whole: {_QUESTIONS}")
     return lines + _growing(found)
 
 
@@ -177,6 +180,7 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
                 for row in found.rows
             ],
             "outside": found.outside,
+            "questions": found.questions,
             "shared": found.shared,
             "left_out_later": [
                 {"source": source, "unit": unit, "unforget": _lifting(unit)} for source, unit in growing(found)
@@ -198,6 +202,8 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
             warn("brain: nothing was selected" + (", and nothing else holds it" if swept else ""))
         return
     write(f"{counted(outcome.documents, 'document')} forgotten\n")
+    if found.questions:
+        write(f"{found.questions} went along: {_QUESTIONS}\n")
     write("".join(f"{line}\n" for line in _growing(found)))
     for each in found.outside:
         warn(f"brain: not the brain's to delete: {each}")

@@ -46,10 +46,11 @@ class Plan:
     ``rows``: documents, those derived from others among them; ``outside``: uris of documents whose files are not the
     brain's to delete; ``marks``: (source, unit) of the tombstones; ``originals``: raw files that still lie where their
     tools put them; ``shared``: how many other sessions lie in the same raw files.
-    ``probes``: texts that must not be found afterwards, lower case.
+    ``probes``: texts that must not be found afterwards, lower case; ``questions``: the file of the user's own
+    questions, below the home, where it goes along, as it is of use as a whole only.
     """
 
-    __slots__ = ("marks", "originals", "outside", "probes", "rows", "shared")
+    __slots__ = ("marks", "originals", "outside", "probes", "questions", "rows", "shared")
 
     def __init__(self) -> None:
         self.rows: list[hits.Row] = []
@@ -58,6 +59,7 @@ class Plan:
         self.originals: list[str] = []
         self.shared = 0
         self.probes: list[bytes] = []
+        self.questions: str | None = None
 
 
 def growing(found: Plan) -> list[tuple[str, str]]:
@@ -117,6 +119,9 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
         found.originals += sorted(path for path in held.files | held.beside if os.path.exists(path))
         found.shared += len(held.shared)
+    if found.rows or found.marks:
+        documents = [(row.collection, row.path) for row in found.rows]
+        found.questions = leftovers.questions(home, documents, found.probes, [unit for _, unit in found.marks])
     return found
 
 

@@ -86,10 +86,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
     """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError."""
     uris = {f"qmd://{collection}/{path}" for collection, path in documents}
     names = {(collection, path) for collection, path in documents}
-    telling = [
-        *probes,
-        *(unit.partition("\t")[0].lower().encode("utf-8", "replace") for unit in units if len(unit) > 7),
-    ]
+    telling = _telling(documents, probes, units)
     for top in (home.state, home.logs):
         for path in _below(top):
             name = os.path.basename(path)
@@ -107,6 +104,24 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
             with contextlib.suppress(FileNotFoundError):
                 if wanted and _contains(path, wanted):
                     os.unlink(path)
+
+
+def questions(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> str | None:
+    """The file of the user's own questions, below the home, where ``scrub`` would take it away; None where it stays."""
+    path = join(home.state, "eval", "personal.json")
+    wanted = _telling(documents, probes, units)
+    return relpath(path, home.root) if wanted and os.path.isfile(path) and _contains(path, wanted) else None
+
+
+def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> list[bytes]:
+    """What gives a file away that was made of documents: their text, their sessions' ids, and their names.
+
+    A question that is drawn from a text holds some of its words only: what it names is its document.
+    """
+    names = [f"{collection}/{path}" for collection, path in documents]
+    written = [*names, *(json.dumps(name)[1:-1] for name in names if not name.isascii())]
+    written += [unit.partition("\t")[0] for unit in units if len(unit) > _SHORT]
+    return [*probes, *(text.lower().encode("utf-8", "replace") for text in written)]
 
 
 def beyond(home: Home, originals: list[str]) -> list[str]:

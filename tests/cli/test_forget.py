@@ -233,3 +233,16 @@ def test_the_doctor_names_a_forget_that_was_cut_short(shelf: Shelf, brain: Brain
     (finding,) = [each for each in found["findings"] if each["id"] == "forget-unfinished"]
     assert (finding["severity"], finding["fixable"]) == ("warning", True)
     assert finding["fix"] == "brain doctor --fix"
+
+
+def test_the_personal_questions_are_named_before_they_go(shelf: Shelf, brain: Brain) -> None:
+    kept = Path(shelf.home.state, "eval", "personal.json")
+    kept.parent.mkdir()
+    kept.write_text(json.dumps({"questions": [{"text": "the cipher of amaranth", "relevant": ["brain/s1.md"]}]}))
+    told = "state/eval/personal.json, whole: the questions of `brain eval run` name some of it"
+    assert told in brain("forget", "s1", "--dry-run").stdout
+    assert told not in brain("forget", "s2", "--dry-run").stdout
+    assert json.loads(brain("forget", "s2", "--yes", "--json").stdout)["questions"] is None
+    assert kept.exists()
+    assert "state/eval/personal.json went along" in brain("forget", "s1", "--yes").stdout
+    assert not kept.exists(), "the question has no word for word copy of the document: its document's name tells"
