@@ -117,7 +117,7 @@ def test_nothing_found_is_an_answer_and_no_error(memory: Home) -> None:
     result = call(memory, "brain_ask", question="kubernetes helm chart")
     assert not result.is_error
     assert result.structured_content["error"] == "no_results"
-    assert "no record" in text(result)
+    assert "say that nothing was found" in text(result)
 
 
 @pytest.mark.parametrize(
