@@ -92,7 +92,7 @@ class _Rollout(Said):
         self._recognised = self._begun = False
         self._linked: set[str] = set()
         # The goal that was set last, and whether the assistant may have set one since it said something.
-        self._objective, self._sets_goal = "", False
+        self._objective, self._sets_goal, self._asks = "", False, False
         self._named_at = ""
         # Of a subagent: where its own records begin; what stands before repeats its parent's.
         self._own_from = 0
@@ -211,6 +211,7 @@ class _Rollout(Said):
         elif kind == "custom_tool_call":
             self._check("response_item custom_tool_call", item)
             self._sets_goal = self._sets_goal or "goal" in f"{item.get('name')} {item.get('input')}"
+            self._asks = self._asks or "request_user_input" in string(item.get("input"))
             session.call(string(item.get("name")), item.get("input"), at, call=string(item.get("call_id")))
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._check(f"response_item {kind}", item)
@@ -264,6 +265,8 @@ class _Rollout(Said):
 
     def _output(self, call: str, output: Any, at: str) -> None:
         error, note = outcomes.outcome(output)
+        if self._asks and not note and (said := outcomes.answered(output)):
+            self._asks, note = False, f"answer: {said}"
         if error:
             self._session.failed(call, error, at)
         elif note:

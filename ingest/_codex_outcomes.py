@@ -25,6 +25,10 @@ _BROKEN = (
     "collab ",
 )
 _HEAD = 2000
+# How a script ended that calls tools (code mode: codex-rs/core/src/tools/code_mode), and why.
+_FAILED, _THROWN = "Script failed\nWall time ", "Script error:\n"
+# A person's answers as a script prints them: as they came, or as JSON's text of that text.
+_ANSWERS = ('{"answers"', '"{\\"answers\\"')
 
 
 def text_of(output: Any) -> str:
@@ -48,6 +52,9 @@ def outcome(output: Any) -> tuple[str, str]:
         return _of_object(text)
     if head.startswith(_REFUSED):
         return "", "rejected by the user"
+    if head.startswith(_FAILED):
+        thrown = text.partition("\nOutput:\n")[2].strip().rpartition(_THROWN)[2]
+        return ("", "rejected by the user") if thrown.startswith(_REFUSED) else (thrown or "Script failed", "")
     code, body = _exit_code(text, head)
     if code:
         return f"Exit code {code}\n{body}", ""
@@ -66,13 +73,28 @@ def _of_object(text: str) -> tuple[str, str]:
     code = mapping(data.get("metadata")).get("exit_code")
     if type(code) is int and code:
         return f"Exit code {code}\n{string(data.get('output'))}", ""
-    answered = agentcalls.answers(data)
-    if answered:
-        return "", f"answer: {answered}"
+    said = agentcalls.answers(data)
+    if said:
+        return "", f"answer: {said}"
     agent = data.get("agent_id")
     if type(agent) is str and agent:
         return "", link(agent)
     return "", ""
+
+
+def answered(output: Any) -> str:
+    """What a person answered to a question that a script asked and printed, or ""."""
+    text = text_of(output)
+    for mark in _ANSWERS:
+        at = text.find(mark) if text.startswith("Script ") else -1
+        if at >= 0:
+            try:
+                data = json.JSONDecoder(strict=False).raw_decode(text, at)[0]
+                data = json.loads(data, strict=False) if type(data) is str else data
+            except (ValueError, RecursionError):
+                continue
+            return agentcalls.answers(mapping(data))
+    return ""
 
 
 def link(thread: str) -> str:

@@ -120,6 +120,37 @@ def test_what_a_person_answered_to_a_question_stands_under_it(home: Home, tmp_pa
     assert "  answer: Return None, and log it" in document(home)[1]
 
 
+@pytest.mark.parametrize(
+    "printed", ['so: {"answers":{"q":{"answers":["Yes"]}}}', r'"{\"answers\":{\"q\":{\"answers\":[\"Yes\"]}}}"']
+)
+def test_scripts_that_call_tools_say_how_they_failed_and_what_a_person_answered(
+    home: Home, tmp_path: Path, printed: str
+) -> None:
+    make = Paginated()
+
+    def script(call: str, code: str, head: str, *texts: str) -> list[Record]:
+        output = [{"type": "input_text", "text": t} for t in (f"{head}\nWall time 0.1 seconds\nOutput:\n", *texts)]
+        asked = make.item("custom_tool_call", call_id=call, name="exec", input=code)
+        return [asked, make.item("custom_tool_call_output", call_id=call, output=output)]
+
+    quoted = '{"answers":{"q":{"answers":["Of a file"]}}}'
+    save(
+        tmp_path / NAME, make.meta(), make.asked("Go"), make.said("I do."),
+        *script("c1", "text(await tools.exec_command({cmd: 'cat'}))", "Script completed", quoted),
+        *script("c2", "await tools.exec_command({cmd: 'make'})", "Script failed", "so", "Script error:\nboom: no rule"),
+        *script("c3", "await tools.exec_command({cmd: 'rm x'})", "Script failed", "Script error:\nrejected by user"),
+        *script("c4", "text(await tools.request_user_input({}))", "Script running with cell ID 3"),
+        *script("c5", "wait", "Script completed", printed),
+    )  # fmt: skip
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home)[1]
+    assert [line for line in body.split("\n") if line.startswith(("  !", "  answer", "  rejected"))] == [
+        "  ! boom: no rule",
+        "  rejected by the user",
+        "  answer: Yes",
+    ]
+
+
 def test_a_subagent_does_not_repeat_its_parents_words(home: Home, tmp_path: Path) -> None:
     make = Paginated()
     source = {"subagent": {"thread_spawn": {"parent_thread_id": OTHER, "agent_role": "explorer"}}}
