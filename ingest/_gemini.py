@@ -66,6 +66,7 @@ _CONTEXTS = ("session_context", "system_context", "hook_context")
 # (packages/core/src/core/client.ts, utils/fastAckHelper.ts).
 _GO_ON, _HINT = "Please continue.", "User steering update:"
 _MARKS = ("projectHash", "startTime")
+_SHELL, _AFTER_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 _SNAPSHOT, _SNAPSHOT_END = "<state_snapshot>", "</state_snapshot>"
 # What the harness lets the assistant say to a summary.
 _RECEIVED = "Got it. Thanks for the additional context!"
@@ -284,7 +285,7 @@ class _State:
         for part in _parts(call.get("result")):
             response = mapping(mapping(part.get("functionResponse")).get("response"))
             output, error = string(response.get("output")) or output, string(response.get("error")) or error
-        code = _exit_code(output)
+        code = _exit_code(output) if call.get("name") == _SHELL else 0
         self._heard(session, string(call.get("name")), identity, output, at, name)
         if status == "cancelled":
             session.noted(identity, "cancelled by the user", at, name)
@@ -336,10 +337,17 @@ def _is_summary(text: str) -> bool:
 
 
 def _exit_code(output: str) -> int:
-    """What a shell command ended with, from the report that the tool makes of it; 0 where it says nothing."""
+    """What a shell command ended with, from the report that the tool makes of it; 0 where it says nothing.
+
+    Nothing but a few lines about processes stands after it (packages/core/src/tools/shell.ts): what a command
+    printed, or a file says, is no report.
+    """
+    output = output.partition("\n\n<hook_context>")[0]
     at = output.rfind("\nExit Code: ")
-    digits = output[at + 12 :].partition("\n")[0].strip() if at >= 0 else ""
-    return int(digits) if digits.lstrip("-").isdigit() and len(digits) < 6 else 0
+    digits, _, after = output[at + 12 :].partition("\n") if at >= 0 else ("", "", "")
+    if not all(line.startswith(_AFTER_CODE) for line in after.splitlines()):
+        return 0
+    return int(digits) if digits.strip().lstrip("-").isdigit() and len(digits) < 6 else 0
 
 
 def _printed(output: str) -> str:

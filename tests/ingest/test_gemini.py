@@ -127,6 +127,10 @@ def test_a_patch_changes_single_messages(home: Home, tmp_path: Path) -> None:
     ("made", "line"),
     [
         (call("Command: x\nOutput: boom\nError: (none)\nExit Code: 2\nSignal: 0"), "  ! Exit code 2\n  ! boom\n"),
+        (
+            call("Output: boom\nExit Code: 2\nProcess Group PGID: 7\n\n<hook_context>hm</hook_context>"),
+            "  ! Exit code 2\n",
+        ),
         (call(status="cancelled"), "  cancelled by the user\n"),
         (call("File not found", status="error"), "  ! File not found\n"),
     ],
@@ -135,6 +139,15 @@ def test_a_failed_call_says_why(home: Home, tmp_path: Path, made: Record, line: 
     journal(tmp_path / "x.jsonl", user("a", "Go"), said("b", "", toolCalls=[made]))
     ingest(home, tmp_path)
     assert f"- run_shell_command: npm test\n{line}" in body(home)
+
+
+@pytest.mark.parametrize("name", ["run_shell_command", "read_file"])
+def test_an_exit_code_that_was_printed_or_read_is_no_failure(home: Home, tmp_path: Path, name: str) -> None:
+    after = "\nand so on\nProcess Group PGID: 7" if name == "run_shell_command" else ""
+    made = call(f"Output: a log\nExit Code: 3{after}", name=name)
+    journal(tmp_path / "x.jsonl", user("a", "Go"), said("b", "", toolCalls=[made]))
+    ingest(home, tmp_path)
+    assert "  !" not in body(home)
 
 
 def test_prompts_are_what_was_typed(home: Home, tmp_path: Path) -> None:
