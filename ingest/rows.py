@@ -241,12 +241,13 @@ class Shelf:
 
     def _packed(self, unit: str, count: int, rows: list[Opened]) -> bytes:
         tables = {name: list(columns) for name, columns in self.tables.items()}
-        lines = [_line({"unit": unit, "records": count, "tables": tables})]
+        lines = [f"{_encoded({'unit': unit, 'records': count, 'tables': tables})}\n"]
         raw = self._raw
         for row in rows:
             cleaned = None if row.plain or raw else self._cleaned
-            lines.append(_line([row.table, [_cell(cell, cleaned, raw=raw) for cell in row.cells]]))
-        return b"".join(lines)
+            cells = ",".join([_written(cell, cleaned, raw=raw) for cell in row.cells])
+            lines.append(f"[{_encoded(row.table)},[{cells}]]\n")
+        return "".join(lines).encode()
 
 
 def unit_of(data: bytes) -> str:
@@ -309,12 +310,14 @@ def _bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else b""
 
 
+def _written(value: Any, cleaned: _Cleaned | None, *, raw: bool) -> str:
+    """A cell's JSON as it is archived; without ``cleaned``, its text as it is."""
+    if type(value) is str:  # as most are: an encoder for each would take as long as all the rest
+        return f'{{"text":{_encoded(value if cleaned is None else cleaned[value])}}}'
+    return str(value) if type(value) is int else _encoded(_cell(value, cleaned, raw=raw))
+
+
 def _cell(value: Any, cleaned: _Cleaned | None, *, raw: bool) -> Any:
-    """A cell as it is archived; without ``cleaned``, its text as it is."""
-    if type(value) is str:  # as most are
-        return _text(value, cleaned)
-    if value is None or type(value) is int:
-        return value
     if isinstance(value, Json):
         return value.archived()
     if isinstance(value, Names):
