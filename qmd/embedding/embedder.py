@@ -8,6 +8,7 @@ answer until the new ones are whole.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core import clock
@@ -15,6 +16,7 @@ from core.errors import EngineTimeout, LockContention, Refused
 from core.locks import FileLock
 from qmd import coarse, moves, renewal, syntax, vectors
 from qmd.embedding import strategies, targets
+from qmd.embedding.outgoing import Outgoing
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.embedding.remote import Remote
 from qmd.embedding.wire import Busy, Faulty, Nonsense
@@ -80,15 +82,18 @@ class Report:
 class _Text:
     """A text on its way: its chunks, and how many of them have been embedded."""
 
-    __slots__ = ("cut", "done", "gone", "grammar", "hash", "moves", "size", "spans", "text")
+    __slots__ = ("cut", "done", "gone", "grammar", "hash", "moves", "piece", "size", "spans")
 
-    def __init__(self, waiting: Waiting, text: str, spans: list[tuple[int, int, int]], grammar: str) -> None:
+    def __init__(
+        self, waiting: Waiting, piece: Callable[[int, int], str], spans: list[tuple[int, int, int]], grammar: str
+    ) -> None:
         self.hash = waiting.hash
         self.size = waiting.size
         self.cut = waiting.cut
         self.done = waiting.done
         self.moves = waiting.moves
-        self.text = text
+        # What of the text lies between two positions, as the provider is given it.
+        self.piece = piece
         self.spans = spans
         self.grammar = grammar
         self.gone = False
@@ -109,7 +114,7 @@ class _Part:
         return self.text.size * (self.last - self.first) // max(1, len(self.text.spans))
 
     def chunks(self) -> list[str]:
-        return [self.text.text[start:end] for start, end, _ in self.text.spans[self.first : self.last]]
+        return [self.text.piece(start, end) for start, end, _ in self.text.spans[self.first : self.last]]
 
 
 def embed(
@@ -250,7 +255,12 @@ def _texts(
         )
         if each.cut and not spans:
             continue  # it has gone since
-        yield _Text(each, text, spans, syntax.mark(language))
+        piece = Outgoing(text).piece if isinstance(provider, Remote) else partial(_piece, text)
+        yield _Text(each, piece, spans, syntax.mark(language))
+
+
+def _piece(text: str, start: int, end: int) -> str:
+    return text[start:end]
 
 
 def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:

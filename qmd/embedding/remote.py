@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput, EngineTimeout
 from qmd.embedding import cutting
 from qmd.embedding.keys import OPENAI, header, openai_key
+from qmd.embedding.outgoing import outgoing
 from qmd.embedding.provider import TextRefused
 from qmd.embedding.wire import Busy, Endpoint, Nonsense, check_url
 
@@ -91,11 +92,12 @@ class Remote(ABC):
         return self._known
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
-        """One row a text, of length 1. Raises BrainError."""
+        """One row a text, of length 1; secrets and private spans in it are not sent. Raises BrainError."""
         import numpy as np
 
         if not texts:
             return np.zeros((0, self._known), dtype=np.float32)
+        texts = list(map(outgoing, texts))
         size = min(self.batch, len(texts))
         while True:
             try:
