@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from core.text import one_line
+from ingest import _cursor_outcomes as outcomes
 from ingest._cursor_copies import EDITOR
 from ingest._cursor_text import answer, typed, where
 from ingest.events import TAKEN_BACK
@@ -102,7 +103,7 @@ class Composer:
         thinking = bubble.get("thinking")
         session.think(string(mapping(thinking).get("text")) or string(thinking), at, name)
         tool = bubble.get("toolFormerData")
-        if type(tool) is dict and tool:
+        if type(tool) is dict and (tool.get("name") or tool.get("toolCallId") or "tool" in tool):
             self._tool(tool, at, name)
         session.say(text, at, name)
 
@@ -111,14 +112,11 @@ class Composer:
         call = string(tool.get("toolCallId")) or name
         given: Any = next((tool[key] for key in ("params", "rawArgs", "args") if tool.get(key)), {})
         session.call(string(tool.get("name")) or f"tool {tool.get('tool', '')}".strip(), given, at, name, call=call)
-        if tool.get("userDecision") == "rejected" or tool.get("status") == "rejected":
-            session.noted(call, "rejected by the user", at, name)
-        elif tool.get("status") == "error" or tool.get("error"):
-            error = tool.get("error")
-            text = string(error) or json.dumps(error, ensure_ascii=False) if error else ""
-            session.failed(call, text or string(tool.get("result")) or "error", at, name)
-        elif tool.get("status") == "cancelled":
-            session.noted(call, "cancelled by the user", at, name)
+        error, note = outcomes.of_call(tool)
+        if error:
+            session.failed(call, error, at, name)
+        elif note:
+            session.noted(call, note, at, name)
         elif tool.get("name") in _QUESTIONS and tool.get("result"):
             session.noted(call, f"answer: {answer(tool['result'])}", at, name)
 

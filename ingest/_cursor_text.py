@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
 from core.text import clean, one_line
+from ingest import _cursor_outcomes as outcomes
 from ingest import records
 from ingest.agentcalls import answers, command_text
 from ingest.markup import between, cut_blocks
@@ -190,10 +191,13 @@ def _part(
 
 def _outcome(session: Session, block: dict[str, Any], name: str, at: str, wrong: bool) -> None:
     call = string(block.get("tool_use_id")) or string(block.get("toolCallId"))
-    if call and (wrong or block.get("is_error") is True or block.get("isError") is True):
-        result = block.get("content", block.get("result"))
-        text = "\n".join(string(part.get("text")) for part in blocks(result))
-        session.failed(call, text or command_text(result), at, name)
+    if not call:
+        return
+    result = block.get("content", block.get("result"))
+    text = "\n".join(string(part.get("text")) for part in blocks(result))
+    error = outcomes.of_text(string(block.get("toolName")), text)
+    if error or wrong or block.get("is_error") is True or block.get("isError") is True:
+        session.failed(call, error or text or command_text(result), at, name)
 
 
 def workspace_name(path: str) -> str:

@@ -225,6 +225,34 @@ def spoke(role: str, *content: Any) -> Record:
     return {"role": role, "message": {"content": parts}}
 
 
+@pytest.mark.parametrize(
+    ("of", "lines"),
+    [
+        ({"result": '{"output": "boom\\n", "exitCodeV2": 2}'}, "  ! Exit code 2\n  ! boom\n"),
+        ({"result": {"output": "boom", "exitCode": 2}}, "  ! Exit code 2\n  ! boom\n"),
+        ({"result": '{"output": "", "rejected": true, "exitCodeV2": 1}'}, "  rejected by the user\n"),
+        ({"error": '{"clientVisibleErrorMessage": "", "modelVisibleErrorMessage": "no such"}'}, "  ! no such\n"),
+        ({"result": '{"output": "fine", "exitCodeV2": 0}'}, "\n"),
+    ],
+)
+def test_what_became_of_a_call_stands_under_it(home: Home, tmp_path: Path, of: Record, lines: str) -> None:
+    tool = {"name": "run_terminal_command_v2", "params": '{"command": "make"}', "status": "completed", **of}
+    rows = {
+        "composerData:c1": {
+            "createdAt": AT,
+            "fullConversationHeadersOnly": [{"bubbleId": n} for n in ("b1", "b2", "b3")],
+        },
+        "bubbleId:c1:b1": {"type": 1, "text": "Go", "createdAt": AT + 1000},
+        "bubbleId:c1:b2": {"type": 2, "text": "", "toolFormerData": tool, "createdAt": AT + 2000},
+        "bubbleId:c1:b3": {"type": 2, "text": "So.", "toolFormerData": {"additionalData": {}}, "createdAt": AT + 3000},
+    }
+    database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home, "c1")[1]
+    assert f"- run_terminal_command_v2: make\n{lines}" in body
+    assert body.count("\n- ") == 1
+
+
 def test_a_conversation_and_its_transcript_say_each_thing_once(home: Home, tmp_path: Path) -> None:
     heads = [{"bubbleId": name} for name in ("b1", "b2", "b3", "b4")]
     tool = {"name": "run_terminal_cmd", "params": '{"command": "npm test"}', "status": "completed"}

@@ -104,6 +104,22 @@ def test_a_root_that_is_no_protobuf_leaves_the_messages_as_they_lie(home: Home, 
         assert b"One." in text
 
 
+def test_a_command_that_failed_says_so_though_nothing_else_does(home: Home, tmp_path: Path) -> None:
+    store = Store(tmp_path / "chats/h/a1")
+
+    def ran(call: str, tool: str, result: str) -> tuple[Record, Record]:
+        part = {"type": "tool-call", "toolCallId": call, "toolName": tool, "args": {"command": "make"}}
+        told = {"type": "tool-result", "toolCallId": call, "toolName": tool, "result": result}
+        return {"role": "assistant", "content": [part]}, {"role": "tool", "content": [told]}
+
+    text = "Exit code: {}\n\nCommand output:\n\n```\nboom\n```\n\nCommand completed in 9 ms."
+    root = store.list(asked("Build it", createdAt=AT), *ran("c1", "Shell", text.format(2)),
+        *ran("c2", "Shell", text.format(0)), *ran("c3", "Read", text.format(3)))  # fmt: skip
+    store.close(root, name="Builds", lastUsedModel="default")
+    run(home, "cursor", [str(tmp_path)], trust_stat=False)
+    assert [line for line in document(home)[1].split("\n") if line.startswith("  !")] == ["  ! Exit code 2", "  ! boom"]
+
+
 def test_what_lies_beside_the_database_names_the_conversation(home: Home, tmp_path: Path) -> None:
     store = Store(tmp_path / "chats/h/a1")
     call = {"type": "tool-call", "toolCallId": "c1", "toolName": "Shell", "args": {"command": "make"}}
@@ -127,7 +143,7 @@ def test_what_lies_beside_the_database_names_the_conversation(home: Home, tmp_pa
     assert (meta["turns"], meta["ended"]) == (2, "2026-04-28T09:16:03Z")
     assert "user · 2026-04-28 09:15\n\nBuild it" in body
     assert "- Shell: make\n" in body
-    assert "Exit code: 2" in body
+    assert "  ! Exit code 2\n" in body
     forgetting.erase(home, "cursor", forgetting.look(home, "cursor", {"a1"}))
     assert archive.versions(home, "cursor") == []
     Tombstones(home).add([("cursor", "a1")])
