@@ -187,9 +187,14 @@ class Tree:
         elif role == "assistant":
             self._assistant(message, entry, at)
         elif role == "toolResult":
-            if message.get("isError") is True:
-                text = plain(message.get("content")) or string(message.get("content"))
-                self._session.failed(string(message.get("toolCallId")), text, at, entry)
+            text = plain(message.get("content")) or string(message.get("content"))
+            code = mapping(message.get("details")).get("exitCode")
+            if message.get("isError") is not True and type(code) is int and code:
+                # OpenClaw's ``exec`` ends well, whatever the command ended with.
+                text = f"Exit code {code}\n{text.rpartition(f'(Command exited with code {code})')[0] or text}"
+            elif message.get("isError") is not True:
+                return
+            self._session.failed(string(message.get("toolCallId")), text, at, entry)
         elif role == "bashExecution":
             command = clean(string(message.get("command"))).strip()
             if command:

@@ -13,7 +13,7 @@ import zstandard
 from core.home import Home
 from ingest.ledger import Ledger
 from ingest.run import run
-from tests.ingest.test_pi import Tree, text
+from tests.ingest.test_pi import Tree, text, tool
 from tests.ingest.transcripts import corpus, document, from_the_archive_alone
 from tests.ingest.transcripts import lines as jsonl
 
@@ -76,6 +76,17 @@ def test_a_session_in_cold_storage_is_read_from_its_file_and_from_the_archive(ho
     assert ingest(home, tmp_path).unchanged == 1
     before = corpus(home)
     assert from_the_archive_alone(home, "openclaw", tmp_path / "agents") == before
+
+
+def test_a_command_that_failed_says_so_though_its_call_ended_well(home: Home, tmp_path: Path) -> None:
+    tree = Tree().user("Go").said(tool("exec", command="make"), tool("exec", "t2", command="ls"))
+    tree.result("t1", "boom\n\n(Command exited with code 2)", error=False).result("t2", "a\n", error=False)
+    for record, code in zip(tree.records[-2:], (2, 0), strict=True):
+        record["message"].update(toolName="exec", details={"status": "completed", "exitCode": code})
+    tree.save(tmp_path / "agents/main/sessions/s1.jsonl")
+    ingest(home, tmp_path)
+    (body,) = corpus(home).values()
+    assert [line for line in body.decode().split("\n") if line.startswith("  !")] == ["  ! Exit code 2", "  ! boom"]
 
 
 def test_a_damaged_line_of_cold_storage_costs_that_line(home: Home, tmp_path: Path) -> None:
