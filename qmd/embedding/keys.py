@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from core.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -21,10 +21,18 @@ def openai_key(base: str, environ: Mapping[str, str], own: str = "") -> str:
     """
     if own and environ.get(own):
         return header(environ[own], own)
-    name = "OPENAI_API_KEY"
-    if not same_host(base, OPENAI) and not same_host(base, environ.get("OPENAI_BASE_URL") or ""):
+    return service_key(base, environ, OPENAI, "OPENAI_BASE_URL", ("OPENAI_API_KEY",))
+
+
+def service_key(base: str, environ: Mapping[str, str], service: str, variable: str, names: Sequence[str]) -> str:
+    """A service's key for an endpoint at ``base``: the first of the variables ``names``, "" where there is none.
+
+    It is for the service's own host, or for that which ``variable`` names: an address in a configuration file does not
+    make it another's. Raises BadInput for a key that cannot stand in a header.
+    """
+    if not same_host(base, service) and not same_host(base, environ.get(variable) or ""):
         return ""
-    return header(environ.get(name) or "", name)
+    return next((key for name in names if (key := header(environ.get(name) or "", name))), "")
 
 
 def same_host(one: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineTimeout
 from qmd.embedding import cutting
-from qmd.embedding.keys import OPENAI, header, openai_key
+from qmd.embedding.keys import OPENAI, openai_key, same_host, service_key
 from qmd.embedding.outgoing import outgoing
 from qmd.embedding.provider import TextRefused
 from qmd.embedding.wire import Busy, Endpoint, Nonsense, check_url
@@ -203,7 +203,9 @@ class OpenAI(OverHttp):
 
 
 class Gemini(OverHttp):
-    """Google's endpoint, where questions and documents are embedded differently. Raises BadInput without a key."""
+    """Google's endpoint, where questions and documents are embedded differently. Raises BadInput where Google's own is
+    meant and there is no key.
+    """
 
     name = "gemini"
 
@@ -211,14 +213,14 @@ class Gemini(OverHttp):
         from urllib.parse import quote
 
         base = check_url(environ.get("GEMINI_BASE_URL") or str(section.get("base_url") or GEMINI))
-        key = environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY") or ""
-        if not key:
+        key = service_key(base, environ, GEMINI, "GEMINI_BASE_URL", ("GEMINI_API_KEY", "GOOGLE_API_KEY"))
+        if not key and same_host(base, GEMINI):
             raise BadInput("Gemini wants a key", "export GEMINI_API_KEY=…")
         model = model.removeprefix("models/")
         super().__init__(model, int(section.get("window") or 0), int(section.get("dimensions") or 0), base)
         self._path = f"models/{quote(model, safe='')}"
-        fix = "check GEMINI_API_KEY and the model's name"
-        headers = {"x-goog-api-key": header(key, "GEMINI_API_KEY")}
+        fix = "check GEMINI_API_KEY, GEMINI_BASE_URL (the host that it is for) and the model's name"
+        headers = {"x-goog-api-key": key} if key else {}
         self._endpoint = Endpoint(f"{base}/{self._path}:batchEmbedContents", headers, key, fix, **options)
 
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:

@@ -1,7 +1,7 @@
 """One JSON request to an endpoint, repeated where that may help, and every failure as one of ours.
 
 A key travels in a header and nowhere else: no address, error or log has it. What an endpoint says of an error is shown
-with the key struck out, and not at all where it is about the key.
+with the key struck out and whatever else looks like a secret, and not at all where it is about the key.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
+from core.redaction import clean
 from core.text import printable
 from qmd.embedding.provider import TextRefused
 
@@ -40,6 +41,9 @@ _GRACE_S = 0.5
 # An answer of 128 vectors of 3072 numbers is 8 MB.
 _LARGEST = 64 << 20
 _SAID = 200
+# Of what an endpoint says so much is looked at, in characters, and so long are the parts of a key that are struck out.
+_LOOKED_AT = 1 << 14
+_PART = 8
 
 
 class _Again(Exception):
@@ -308,9 +312,23 @@ class Endpoint:
         return f": {text}" if text else ""
 
     def _safe(self, text: str) -> str:
-        if self._secret:
-            text = text.replace(self._secret, "***")
-        return printable(" ".join(text.split()))[:_SAID]
+        """``text`` in one short line, without the key, a part of it, or whatever else looks like a secret."""
+        text = " ".join(text[:_LOOKED_AT].split())[: 4 * _SAID]
+        return printable(clean(struck(text, self._secret), {}))[:_SAID]
+
+
+def struck(text: str, secret: str) -> str:
+    """``text`` without a secret, and without parts of it: endpoints repeat a key shortened, or as it was cut off."""
+    least = min(_PART, len(secret))
+    kept: list[str] = []
+    at = 0
+    while secret and at < len(text):
+        size = least if secret.find(text[at : at + least]) >= 0 and at + least <= len(text) else 0
+        while size and at + size < len(text) and text[at : at + size + 1] in secret:
+            size += 1
+        kept.append("***" if size else text[at])
+        at += size or 1
+    return "".join(kept) if secret else text
 
 
 def check_url(url: str) -> str:

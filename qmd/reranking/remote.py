@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
-from qmd.embedding.keys import header, openai_key
+from qmd.embedding.keys import header, openai_key, service_key
 from qmd.embedding.provider import TextRefused
 from qmd.embedding.wire import Endpoint, Nonsense, check_url
 
@@ -36,7 +36,7 @@ class Remote:
     """An endpoint. Raises BadInput where its address, or the key of a service that wants one, is missing.
 
     Address: ``QMD_RERANK_BASE_URL``, else ``base_url``, else the provider's own variable. Keys: ``QMD_RERANK_API_KEY``,
-    else the provider's own; ``OPENAI_API_KEY`` by ``openai_key``'s rule.
+    else the provider's own by ``service_key``'s rule.
     """
 
     remote = True
@@ -50,7 +50,7 @@ class Remote:
         if provider == "openai":
             key = openai_key(base, environ, _KEY)
         else:
-            key = next((header(environ[each], each) for each in (_KEY, *keys) if environ.get(each)), "")
+            key = header(environ.get(_KEY) or "", _KEY) or service_key(base, environ, own, variable, keys)
         if not key and base == own:
             raise BadInput(f"{provider} wants a key", f"export {keys[0]}=…")
         self.model = str(section.get("model") or model)

@@ -26,6 +26,7 @@ def openai(endpoint: Endpoint, slept: Slept | None = None, model: str = "m", **o
 
 
 def gemini(endpoint: Endpoint, **section: Any) -> Gemini:
-    provider = Gemini({"base_url": endpoint.url, **section}, {"GEMINI_API_KEY": KEY}, "g", sleep=Slept())
+    environ = {"GEMINI_API_KEY": f" {KEY}\r", "GEMINI_BASE_URL": endpoint.url}
+    provider = Gemini(section, environ, "g", sleep=Slept())
     endpoint.clients.append(provider)
     return provider

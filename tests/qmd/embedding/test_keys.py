@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from core.errors import BadInput
-from qmd.embedding.keys import OPENAI, openai_key, same_host
+from qmd.embedding.keys import OPENAI, openai_key, same_host, service_key
+from qmd.embedding.remote import GEMINI, Gemini
 from qmd.embedding.remote import OpenAI as Embedding
 from qmd.generation.of_openai import OpenAI as Generation
 from qmd.reranking.remote import Remote as Reranking
@@ -75,3 +76,32 @@ def test_a_configured_address_is_not_shown_openais_key(what: str, endpoint: Endp
 
     assert asked(OPENAI_API_KEY=KEY) is None
     assert asked(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=endpoint.url) == f"Bearer {KEY}"
+
+
+def test_geminis_key_is_not_shown_to_an_address_that_a_configuration_names(endpoint: Endpoint) -> None:
+    def asked(section: Any, **environ: str) -> str | None:
+        made = Gemini(section, {"GOOGLE_API_KEY": f"{KEY} ", **environ}, "g")
+        made.embed(["x"])
+        made.close()
+        return endpoint.requests[-1][1].get("x-goog-api-key")
+
+    assert asked({"base_url": endpoint.url}) is None
+    assert asked({"base_url": endpoint.url}, GEMINI_BASE_URL="") is None
+    assert asked({}, GEMINI_BASE_URL=endpoint.url) == KEY
+    assert asked({}, GEMINI_BASE_URL=endpoint.url, GEMINI_API_KEY="own") == "own"
+    assert service_key(GEMINI, {"GEMINI_API_KEY": KEY}, GEMINI, "GEMINI_BASE_URL", ("GEMINI_API_KEY",)) == KEY
+
+
+@pytest.mark.parametrize(("name", "variable"), [("cohere", "COHERE"), ("jina", "JINA")])
+def test_a_reranking_services_key_is_not_shown_to_an_address_that_a_configuration_names(
+    endpoint: Endpoint, name: str, variable: str
+) -> None:
+    def asked(**environ: str) -> str | None:
+        made = Reranking(name, {"base_url": endpoint.url}, {f"{variable}_API_KEY": f"{KEY}\r", **environ})
+        made.score("x", ["y"], float("inf"))
+        made.close()
+        return endpoint.requests[-1][1].get("authorization")
+
+    assert asked() is None
+    assert asked(**{f"{variable}_BASE_URL": endpoint.url}) == f"Bearer {KEY}"
+    assert asked(QMD_RERANK_API_KEY="own") == "Bearer own"
