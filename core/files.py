@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from os.path import dirname, join
 
 from core.home import PRIVATE_FILE, make_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 
 def write_atomic(path: str, data: bytes, *, sync: bool = True) -> os.stat_result:
@@ -71,10 +77,26 @@ def sync_folder(folder: str) -> None:
         sync_and_close(os.open(folder, os.O_RDONLY))
 
 
-def read_or_none(path: str) -> bytes | None:
-    """The bytes of ``path``, or None where there is no such file. Raises other OSErrors."""
+def open_regular(path: str) -> BinaryIO:
+    """Open what a folder lists, or a path that somebody else chose, to read it: a named pipe would hold up for ever.
+
+    Raises OSError: IsADirectoryError of a folder, EINVAL of what else is no regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        with open(path, "rb") as stream:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_or_none(path: str) -> bytes | None:
+    """The bytes of a regular file, or None where there is no such file. Raises other OSErrors."""
+    try:
+        with open_regular(path) as stream:
             return stream.read()
     except FileNotFoundError:
         return None

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from core import document
+from core.files import open_regular
 from core.home import Home
 from evals.arms import Unavailable
 from qmd.answers import Filters
@@ -46,8 +47,8 @@ def distilled(place: Place, centrality: str = "embedding") -> Iterator[Answer]:
                 if not name.endswith(".md"):
                     continue
                 path = os.path.join(folder.path, name)
-                with open(path, encoding="utf-8", errors="replace") as stream:
-                    meta, body = document.split(stream.read())
+                with open_regular(path) as stream:
+                    meta, body = document.split(stream.read().decode("utf-8", "replace"))
                 found = distil(body, str(meta.get("project") or ""), encode)
                 if found.cited():
                     data = document.render(meta, found.body(str(meta.get("title") or name)))

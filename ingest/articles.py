@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import clock, document, frontmatter
 from core.document import Timestamp, render
-from core.files import write_atomic
+from core.files import open_regular, write_atomic
 from core.home import make_private
 from core.redaction import clean as redact
 from core.text import clean, one_line
@@ -243,7 +243,7 @@ def _written(path: str) -> int:
 
 def _bytes(path: str, most: int = -1) -> bytes | None:
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             return stream.read(most)
     except OSError:
         return None

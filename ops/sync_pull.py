@@ -13,7 +13,7 @@ from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.document import split
-from core.files import read_or_none, write_atomic
+from core.files import open_regular, read_or_none, write_atomic
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
 from ops import snapshot
@@ -201,7 +201,7 @@ def _copies(folders: dict[str, str], marks: set[tuple[str, str]]) -> list[tuple[
         for place, _, names in os.walk(join(folder, MACHINES)):
             for name in names:
                 path = join(place, name)
-                with contextlib.suppress(OSError), open(path, "rb") as stream:
+                with contextlib.suppress(OSError), open_regular(path) as stream:
                     if _unit(stream.read(_HEAD), name) & marks:
                         found.append((collection, os.path.relpath(path, folder)))
     return found

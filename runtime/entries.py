@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.document import Timestamp, render, split
 from core.errors import BadInput
-from core.files import write_atomic
+from core.files import open_regular, write_atomic
 from runtime import inbox
 from runtime.hits import SCHEME, NotFound
 
@@ -63,8 +63,8 @@ def paths(home: Home) -> list[str]:
 
 def read(path: str) -> Stored:
     """One entry. Raises OSError."""
-    with open(path, encoding="utf-8", errors="replace") as stream:
-        meta, body = split(stream.read())
+    with open_regular(path) as stream:
+        meta, body = split(stream.read().decode("utf-8", "replace"))
     return Stored(path, meta, body)
 
 
@@ -99,12 +99,18 @@ def find(home: Home, reference: str) -> Stored:
     return read(found[0])
 
 
-def store(home: Home, stored: Stored) -> str:
-    """Write an entry back and index it; returns a warning, "" where all went well. Raises OSError."""
+def store(home: Home, stored: Stored, *, edited: bool = True) -> str:
+    """Write an entry back and index it; returns a warning, "" where all went well. Raises OSError.
+
+    Unless ``edited``, its file keeps its time, by which one that its user has changed is known (``runtime.rescan``).
+    """
     meta = dict(stored.meta)
     if "date" in meta:
         meta["date"] = Timestamp(str(meta["date"]))
+    before = os.stat(stored.path)
     write_atomic(stored.path, render(meta, stored.body))
+    if not edited:
+        os.utime(stored.path, ns=(before.st_atime_ns, before.st_mtime_ns))
     return inbox.index_entry(home, stored.path)[2]
 
 
@@ -153,7 +159,7 @@ def _relate(home: Home, stored: Stored, field: str, entry: str) -> str:
     meta = {key: value for key, value in stored.meta.items() if key != field}
     if entry:
         meta[field] = entry
-    return store(home, Stored(stored.path, meta, stored.body))
+    return store(home, Stored(stored.path, meta, stored.body), edited=False)
 
 
 def replace(stored: Stored, text: str) -> Stored:

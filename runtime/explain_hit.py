@@ -10,6 +10,7 @@ import apsw
 
 from core import clock
 from core.errors import EngineMissing
+from core.files import open_regular
 from qmd import search, store
 from qmd.answers import Explanation, Filters
 from runtime.ask import DEFAULT_LIMIT, Asker, Request, default_filters
@@ -206,7 +207,7 @@ def _is_document(folder: Collection, path: str) -> bool:
 
 def _blank(path: str) -> bool:
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             return not stream.read().decode("utf-8", "replace").strip()
     except OSError:
         return False

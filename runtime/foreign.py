@@ -13,6 +13,7 @@ from os.path import basename, exists, join
 
 from core import clock
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
+from core.files import open_regular
 from qmd import store
 from qmd.answers import Hit
 from qmd.terms import STOP
@@ -227,7 +228,7 @@ class ForeignAsker(Asker):
         from qmd import facts
 
         try:
-            with open(join(folder.path, answer.path), "rb") as stream:
+            with open_regular(join(folder.path, answer.path)) as stream:
                 status = os.fstat(stream.fileno())
                 text = stream.read(1 << 20).decode("utf-8", "replace")
         except (OSError, ValueError):

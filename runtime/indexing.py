@@ -11,7 +11,7 @@ import apsw
 import ingest.run
 from core import clock, wal
 from core.errors import BadInput, EngineMissing, Internal
-from core.files import sweep_temporaries
+from core.files import open_regular, sweep_temporaries
 from core.locks import FileLock
 from ingest import sources
 from ingest.keeping import Policy
@@ -231,7 +231,7 @@ def index_file(home: Home, config: Config, collection: str, path: str) -> None:
         raise BadInput(f"there is no collection {collection!r}", f"add it to {config.path}")
     from qmd.writer import put
 
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         data = stream.read()
         status = os.fstat(stream.fileno())
     connection = _open(home, _NOTE_BUSY_MS)

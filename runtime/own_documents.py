@@ -12,6 +12,7 @@ from os.path import join
 from typing import TYPE_CHECKING
 
 from core.document import split
+from core.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -67,7 +68,7 @@ def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes], bool]) ->
             for name in sorted(names):
                 path = join(place, name)
                 try:
-                    with open(path, "rb") as stream:
+                    with open_regular(path) as stream:
                         data = stream.read()
                 except OSError:
                     continue  # what cannot be read is found by whoever verifies

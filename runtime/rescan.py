@@ -2,6 +2,9 @@
 
 Sources whose files are there are read again anyway (``ingest.state``); here are those whose files are gone, what was
 distilled, notes, articles. ``state/redaction`` says which policy the corpus went through, and whether the archive did.
+
+Only what this program wrote is rewritten, wherever it lies. What a person wrote has no copy: it stays, and is redacted
+when it is shown, as a folder of notes outside the home is.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ import re
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
+from core import clock
 from core.document import Timestamp, render, split
-from core.files import read_or_none, write_atomic
+from core.files import open_regular, read_or_none, write_atomic
 from core.locks import FileLock
 from core.redaction import clean
 from core.version import REDACTION
+from ingest import sources
 from ingest.keeping import Policy
 from ingest.run import LOCK_WAIT_S
 
@@ -24,14 +29,18 @@ if TYPE_CHECKING:
     from core.home import Home
 
 FILE = "redaction"
+# What no source makes, and is ours all the same.
+_NOTE, _ARTICLE = "note", "article"
+# A note is written in the second that its date names; clocks of file systems and of processes may differ a little.
+_NOTED_S = 2
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 def rescan(home: Home, config: Config) -> dict[str, int] | None:
     """Go through the corpus and the archive if they have not been under this policy; returns kind → replaced.
 
-    None where there was nothing to do. Only files below the home are changed: what lies elsewhere is its owner's, and
-    is redacted when it is shown. Cut short, it is done once more. Raises OSError, apsw.Error and LockContention.
+    None where there was nothing to do. Only files below the home that ``is_own`` are changed: the rest is its owner's,
+    and is redacted when it is shown. Cut short, it is done once more. Raises OSError, apsw.Error and LockContention.
     """
     policy = Policy(home)
     held = (read_or_none(join(home.state, FILE)) or b"").split()
@@ -62,12 +71,35 @@ def _documents(home: Home, config: Config, counts: dict[str, int]) -> None:
 
 
 def _document(path: str, counts: dict[str, int]) -> None:
-    data = read_or_none(path)
-    if data is None:
+    if os.path.islink(path):
+        return  # no document of ours is one
+    try:
+        with open_regular(path) as stream:
+            data = stream.read()
+            written = os.fstat(stream.fileno()).st_mtime
+    except OSError:
+        return  # no regular file, gone meanwhile, or nobody's to read: the index reports it
+    if not is_own(data, written):
         return
     cleaned = document(data, counts)
     if cleaned != data:
         write_atomic(path, cleaned)
+
+
+def is_own(data: bytes, written: float) -> bool:
+    """Whether this program wrote a document as it is; ``written`` is its file's mtime, epoch seconds.
+
+    Its frontmatter says so: a ``source`` of ours and the ``session_id`` there. A note is its user's from the first
+    change on, which the file's time tells.
+    """
+    meta, _ = split(data.decode("utf-8", "replace"))
+    source = str(meta.get("source") or "")
+    if not meta.get("session_id"):
+        return False
+    if source == _NOTE:
+        noted = clock.parse_iso(str(meta.get("date") or ""))
+        return noted is not None and abs(written - noted) <= _NOTED_S
+    return source == _ARTICLE or source in sources.names()
 
 
 def document(data: bytes, counts: dict[str, int]) -> bytes:

@@ -116,3 +116,9 @@ def test_only_old_temporaries_of_ours_are_swept(folder: Path) -> None:
 def test_syncing_a_folder_that_cannot_be_is_no_error(folder: Path) -> None:
     sync_folder(str(folder))
     sync_folder(str(folder / "missing"))
+
+
+def test_a_pipe_is_no_file_to_read_and_holds_nobody_up(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        read_or_none(str(folder / "pipe"))

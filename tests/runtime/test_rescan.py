@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from core.home import Home
 from ingest import archive, keeping, recording, rewriting
 from ingest import state as state_module
 from qmd import orphans
-from runtime import inbox, rescan, withhold
+from runtime import entries, inbox, rescan, withhold
 from runtime.indexing import index
 from tests.ingest.transcripts import SESSION, Script, save, text
 
@@ -210,6 +211,51 @@ def test_a_document_without_secrets_keeps_its_bytes() -> None:
     data = b"---\ntitle:   odd   spacing\ndate: 2026-04-28\n---\n\n\n# x\r\n"
     assert rescan.document(data, {}) == data
     assert rescan.document(b"\xff\xfe", {}) == b"\xff\xfe"
+
+
+OWN = f"before <private>my diary</private> after\nuse {TOKEN}\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["", "---\ntitle: Keys\n---\n\n", "---\nsource: a book\nsession_id: x\n---\n\n", "---\nsource: claude\n---\n\n"],
+)
+@pytest.mark.parametrize("folder", ["brain", "kb-wiki", "inbox"])
+def test_what_a_person_wrote_is_never_rewritten(home: Home, head: str, folder: str) -> None:
+    note = Path(home.path(folder, "v.md"))
+    note.parent.mkdir(mode=0o700)
+    note.write_text(head + OWN, encoding="utf-8")
+    before = note.stat()
+    assert not index(home, config.load(home)).get("rescanned")
+    assert note.read_text(encoding="utf-8") == head + OWN
+    assert (note.stat().st_ino, note.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_note_is_its_users_from_the_first_change_on(home: Home, older: Callable[[], None]) -> None:
+    index(home, config.load(home))
+    kept, edited = (inbox.write(home, f"remember {TOKEN}", title=title) for title in ("kept", "edited"))
+    # What takes its place says so in it, which is no change of the person's.
+    entries.mark_superseded(home, entries.read(kept.path), edited.entry_id)
+    changed = Path(edited.path).read_text(encoding="utf-8") + OWN
+    Path(edited.path).write_text(changed, encoding="utf-8")
+    os.utime(edited.path, (time.time() + 60,) * 2)
+    older()
+    assert index(home, config.load(home))["rescanned"] == {"github": 1}
+    assert TOKEN not in Path(kept.path).read_text(encoding="utf-8")
+    assert Path(edited.path).read_text(encoding="utf-8") == changed
+
+
+def test_a_pipe_or_a_link_among_the_notes_holds_nothing_up(home: Home, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_bytes(render({"session_id": "s", "source": "claude"}, TOKEN))
+    folder = Path(home.path("inbox"))
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "x.md")
+    (folder / "link.md").symlink_to(outside)
+    index(home, config.load(home))
+    assert TOKEN in outside.read_text(encoding="utf-8")
+    assert (folder / "link.md").is_symlink()
+    assert [entry.path for entry in entries.entries(home)] == [str(folder / "link.md")]
 
 
 def test_an_answer_is_redacted_whatever_the_index_holds(home: Home, brain: Brain, tmp_path: Path) -> None:
