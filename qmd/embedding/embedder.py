@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.errors import EngineTimeout, LockContention, Refused
+from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
 from core.locks import FileLock
 from qmd import coarse, moves, renewal, syntax, vectors
 from qmd.embedding import strategies, targets
@@ -151,7 +151,7 @@ def embed(
         run.over(space, collections, also)
     if made is not None:
         names = made.within(collections)
-        if names is not None and not (report.chunks and _past(deadline)):
+        if names is not None and not (report.chunks and _past(run.deadline)):
             run.through(made.space, names)
         waiting = run.left(made.space, made.collections)
         # Where nothing at all was taken, it is rather the provider than the texts.
@@ -173,7 +173,7 @@ def embed(
 class _Run:
     """One run's way through what waits, of one space after the other."""
 
-    __slots__ = ("_connection", "_deadline", "_done", "_progress", "_provider", "_report", "_rule")
+    __slots__ = ("_connection", "_done", "_progress", "_provider", "_rate", "_report", "_rule", "deadline")
 
     def __init__(
         self,
@@ -188,9 +188,12 @@ class _Run:
         self._provider = provider
         self._rule = rule
         self._report = report
-        self._deadline = deadline
+        # Past, too, where an endpoint wants to be left alone for longer than there is time.
+        self.deadline = deadline
         self._progress = progress
         self._done = 0
+        # Chunks a second, of the last group.
+        self._rate = 0.0
 
     def left(self, space: Space, collections: Sequence[str]) -> list[Waiting]:
         """What waits and was not refused."""
@@ -210,7 +213,7 @@ class _Run:
             waiting = moves.waiting(self._connection, space, collections)
             return [each for each in waiting if each.hash not in self._report.failed]
 
-        if not (self._report.chunks and _past(self._deadline)):
+        if not (self._report.chunks and _past(self.deadline)):
             self._all(left, space, also)
 
     def _all(self, left: Callable[[], list[Waiting]], space: Space, also: Space | None) -> None:
@@ -221,19 +224,31 @@ class _Run:
             until = time.monotonic() + _REFRESH_S
             before = (report.texts, report.chunks, len(report.failed))
             texts = _texts(self._connection, self._provider, waiting, self._rule)
-            for group in _groups(texts, max(_GROUP, self._provider.batch)):
+            for group in _groups(texts, self._size):
+                begun, had = time.monotonic(), report.chunks
                 try:
                     _do(self._connection, self._provider, [space, also] if also else [space], group, report)
-                except EngineTimeout as error:
+                except (EngineTimeout, EngineMissing) as error:
                     # Not the endpoint's fault, where it had answered before: what was left of the time was too little.
-                    if isinstance(error, Busy) or not (report.chunks and _past(self._deadline)):
+                    silent = isinstance(error, EngineTimeout) and not isinstance(error, Busy) and _past(self.deadline)
+                    if not (report.chunks and (silent or _is_cut_short(self._provider))):
                         raise
+                    self.deadline = float("-inf")
+                self._rate = (report.chunks - had) / max(time.monotonic() - begun, 1e-3)
                 self._done += sum(part.bytes() for part in group)
                 self._tell(total)
-                if _past(self._deadline) or _past(until):
+                if _past(self.deadline) or _past(until):
                     break
-            if _past(self._deadline) or before == (report.texts, report.chunks, len(report.failed)):
+            if _past(self.deadline) or before == (report.texts, report.chunks, len(report.failed)):
                 break  # the time is up, or nothing of what waits can be embedded
+
+    def _size(self) -> int:
+        """How many chunks are a group: on this machine no more than there seems to be time for, but a batch."""
+        whole = max(_GROUP, self._provider.batch)
+        if self.deadline is None or isinstance(self._provider, Remote):
+            return whole
+        batches = int((self.deadline - time.monotonic()) * self._rate) // self._provider.batch
+        return min(whole, max(1, batches) * self._provider.batch)
 
     def _tell(self, total: int) -> None:
         if self._progress:
@@ -263,10 +278,11 @@ def _piece(text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:
-    """Parts of about ``size`` chunks together; a long text goes through several groups in order."""
+def _groups(texts: Iterator[_Text], sized: Callable[[], int]) -> Iterator[list[_Part]]:
+    """Parts of so many chunks together; a long text goes through several groups in order."""
     group: list[_Part] = []
     held = 0
+    size = sized()
     for text in texts:
         first = text.done
         while True:
@@ -275,7 +291,7 @@ def _groups(texts: Iterator[_Text], size: int) -> Iterator[list[_Part]]:
             held += last - first
             if held >= size:
                 yield group
-                group, held = [], 0
+                group, held, size = [], 0, sized()
             if last >= len(text.spans) or text.gone:
                 break
             first = last
@@ -290,6 +306,8 @@ def _do(
     try:
         embedded = _vectors(provider, space.dimensions, group)
     except (TextRefused, Nonsense, Faulty) as refusal:
+        if report.chunks and _is_cut_short(provider):
+            raise  # nobody knows yet whether it is the text
         # Some models have no vector for some text: NaN, zeros or HTTP 500. What is behind it must not wait for ever.
         if len(group) > 1:
             for part in group:
@@ -324,6 +342,10 @@ def _do(
         if space.id > 0:  # what is made in its place answers nothing yet
             vectors.stamp(connection, space, clock.now())
     report.texts += finished
+
+
+def _is_cut_short(provider: Provider) -> bool:
+    return isinstance(provider, Remote) and provider.cut_short
 
 
 def _vectors(provider: Provider, dimensions: int, group: Sequence[_Part]) -> list[list[bytes]]:

@@ -120,6 +120,11 @@ class Remote(ABC):
         """Somebody waits for what is asked for next: so long at most, and not for one that goes on failing."""
         self.patient_until(time.monotonic() + seconds)
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether what was asked for last failed for want of time alone: it would have been tried again."""
+        return False
+
     @abstractmethod
     def close(self) -> None:
         """Let go of what answers."""
@@ -164,6 +169,11 @@ class OverHttp(Remote):
         """Somebody waits for what is asked for next: so long at most, and not for one that goes on failing."""
         super().hurry(seconds)
         self._endpoint.attempts = _HASTY_ATTEMPTS
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether what was asked for last failed for want of time alone: it would have been tried again."""
+        return self._endpoint.cut_short
 
     def close(self) -> None:
         """Close the connection."""

@@ -122,6 +122,8 @@ class Endpoint:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self.patience_until: float | None = None
         """No attempt but the first begins after it (``time.monotonic()``), and none lasts much longer."""
+        self.cut_short = False
+        """Whether the last request was given up for want of time alone: it would have been tried again."""
         self.host = _host(url)
 
     def __repr__(self) -> str:
@@ -142,9 +144,12 @@ class Endpoint:
         attempts = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_Again), stop=stop, wait=_wait, sleep=self._sleep, reraise=True
         )
+        self.cut_short = False
         try:
             return attempts(self._once, body, until)
         except _Again as again:
+            most = _LATE_ATTEMPTS if isinstance(again, _Late) else self.attempts
+            self.cut_short = attempts.statistics["attempt_number"] < most
             raise again.failure from None
 
     def close(self) -> None:

@@ -89,6 +89,26 @@ def test_a_request_that_the_budget_cuts_short_is_no_failure_of_a_run_that_made_s
         embed(connection, dead, deadline=now[0] + 50.0)
 
 
+def test_on_this_machine_a_group_is_no_larger_than_there_is_time_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, _ = indexed(tmp_path, {**numbered(200), "long.md": " ".join(f"w{n}" for n in range(2000))})
+    now = [0.0]
+    monkeypatch.setattr(embedder, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    provider = Fake()
+
+    def work() -> None:
+        now[0] += 1.0
+
+    provider.then = work
+    report = embed(connection, provider, deadline=30.0)
+    assert 30 <= now[0] <= 31, "it ends with the batch that is under way"
+    assert report.chunks == len(provider.seen) == 4 * now[0]
+    now[0] = 0.0
+    embed(connection, provider, deadline=0.0)
+    assert now[0] == 1, "however soon the deadline, some are"
+
+
 def test_the_newest_documents_come_first_whatever_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedder, "_GROUP", 4)
     texts = {f"{day}.md": f"---\ndate: 2026-05-{day:02d}T00:00:00Z\n---\nday {day}" for day in range(1, 20)}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Refused
 from qmd import vectors
-from qmd.embedding import wire
+from qmd.embedding import embedder, wire
 from qmd.embedding.embedder import embed
 from qmd.embedding.of_llm import Llm
 from qmd.embedding.provider import TextRefused, make
@@ -385,6 +385,40 @@ def test_no_request_outlasts_the_budget(endpoint: Endpoint, tmp_path: Path, monk
         embed(connection, openai(endpoint), deadline=time.monotonic() + 0.3)
     assert len(timeouts) <= 2
     assert all(max(each.connect, each.read, each.write) <= 0.3 for each in timeouts)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_an_endpoint_that_is_busy_when_the_budget_ends_is_no_failure_of_a_run_that_made_some(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(embedder, "_GROUP", 2)
+    connection, _ = indexed(tmp_path, {f"{n}.md": f"text {n}" for n in range(6)})
+    provider = openai(endpoint)
+    provider.batch = 2
+
+    def busy_at_the_third(handler: BaseHTTPRequestHandler, body: Any) -> bool:
+        return len(endpoint.requests) > 2 and answer(handler, {"error": "busy"}, status, Retry_After="59")
+
+    endpoint.always = busy_at_the_third
+    report = embed(connection, provider, deadline=time.monotonic() + 50)
+    assert (report.texts, report.pending, report.failed) == (2, {"notes": 4}, {})
+    assert len(endpoint.requests) == 3, "it asks to be left alone"
+    if status != 500:  # which may be the texts' own fault
+        with pytest.raises((EngineTimeout, EngineMissing), match=f"HTTP {status}"):
+            embed(connection, provider, deadline=time.monotonic() + 50)
+
+
+def test_one_that_goes_on_failing_ends_the_run_whatever_the_budget(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedder, "_GROUP", 2)
+    connection, _ = indexed(tmp_path, {f"{n}.md": f"text {n}" for n in range(6)})
+    provider = openai(endpoint, attempts=2)
+    provider.batch = 2
+    endpoint.behaviours = [says(good({"input": texts, "model": "m"})) for texts in (["dimensions"], ["a", "b"])]
+    endpoint.always = says({"error": "busy"}, 503)
+    with pytest.raises(wire.Overloaded):
+        embed(connection, provider, deadline=time.monotonic() + 5000)
 
 
 def test_an_endpoint_that_refuses_every_text_ends_the_run(endpoint: Endpoint, tmp_path: Path) -> None:
