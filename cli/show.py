@@ -73,6 +73,7 @@ def run(args: Args, context: Context) -> int:
             line=args.line or 0,
             context=args.context,
             full=args.full,
+            whole=agent or args.json,
         )
     finally:
         connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.redaction import may_span
 from qmd import cjk
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
     """(line, snippet) of the evidence at character ``position`` of ``text``, in a passage that begins at ``start``.
 
     Lines count from 1 over the whole text; a snippet has at most 300 characters, begins at a line where it can, and
-    ends with an ellipsis where the text goes on.
+    ends with an ellipsis where the text goes on. What lies in a private span or a key that goes over lines is left out.
     """
     while position < len(text) and text[position].isspace():
         position += 1
@@ -31,6 +32,10 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
         if cut > _LENGTH // 2:
             snippet = snippet[:cut]
         snippet = snippet.rstrip() + "…"
+    if may_span(text):
+        from qmd.embedding.outgoing import Outgoing
+
+        snippet = Outgoing(text).piece(begin, begin + len(snippet.removesuffix("…")))
     return line, snippet.strip()
 
 

@@ -9,6 +9,7 @@ import time
 import apsw
 
 from core import clock
+from core.redaction import clean, may_span
 from qmd import cjk, facts, passages, titles, vectors
 from qmd.rows import Rows
 from qmd.schema import NEXT_ID
@@ -206,7 +207,7 @@ def index(
     identity: int = before[0] if before else 0
     changed = not before or before[1] != digest or not before[3]
     if changed:
-        title = titles.title(text, relative)
+        title = titles.title(clean(text, {}) if may_span(text) else text, relative)
         modified = _iso_ms(status.st_mtime)
         connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))
         if not identity:

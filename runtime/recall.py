@@ -10,7 +10,7 @@ import time
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
-from core import clock
+from core import clock, redaction
 from core.config import load
 from core.files import read_or_none, write_atomic
 from runtime import age, fence, hits, withhold
@@ -129,13 +129,13 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "uri": hits.uri(hit.collection, hit.path),
-            "title": hit.title,
+            "title": redaction.shown(hit.title),
             "type": hit.field("type"),
             "age": age.label(hit.date, now)[1],
             "date": clock.iso(hit.date),
             "trust": config.collections[hit.collection].trust,
             "line": hit.line,
-            "snippet": hit.field("why") or "",
+            "snippet": redaction.shown(hit.field("why") or ""),
             "resume": hits.resume(hit.fields),
         }
         for hit in chosen

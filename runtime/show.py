@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, Internal, Refused
 from core.files import read_or_none
+from core.redaction import may_span
 from runtime import hits
 from runtime.recent import item
 
@@ -67,8 +68,12 @@ def show(
     line: int = 0,
     context: int = DEFAULT_CONTEXT,
     full: bool = False,
+    whole: bool = False,
 ) -> dict[str, Any]:
     """The envelope of one document; ``text`` is all of it, or, where a line is named, ``context`` lines either side.
+
+    With ``whole``, lines are left out that lie in a private span or a key which begins or ends outside of them:
+    whoever redacts ``text`` afterwards cannot see those.
 
     ``line`` counts from the file's first line and beats the one in ``reference``; ``full`` gives all whatever is named.
     ``first_line``, ``last_line`` and ``total_lines`` say what ``text`` is of the document, ``fields`` is its
@@ -80,6 +85,12 @@ def show(
     passage = cut(text, 0 if full else wanted, context)
     if wanted > passage.total:
         raise BadInput(f"{row.path} has {passage.total} lines, not {wanted}", f"--line 1 to {passage.total}")
+    shown = "\n".join(passage.lines)
+    if whole and may_span(text):
+        from qmd.embedding.outgoing import Outgoing
+
+        start = sum(len(each) + 1 for each in text.split("\n")[: passage.first - 1])
+        shown = Outgoing(text).piece(start, start + len(shown))
     return {
         "schema": 1,
         "ok": True,
@@ -89,7 +100,7 @@ def show(
         "first_line": passage.first,
         "last_line": passage.last,
         "total_lines": passage.total,
-        "text": "\n".join(passage.lines),
+        "text": shown,
     }
 
 

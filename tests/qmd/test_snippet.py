@@ -44,6 +44,18 @@ def test_a_long_text_is_cut_at_a_word_and_says_so() -> None:
     assert len(snippet) <= 301
 
 
+@pytest.mark.parametrize("tag", ["<private>", "<PRIVATE>", '<private why="x">', "\\<private\\>"])
+def test_what_lies_in_a_private_span_is_left_out(tag: str) -> None:
+    more = "one more line\n" * 50
+    text = f"a heron\n{tag}\n{more}the walrus\n{more}</private>\na duck\n"
+    line, snippet = around(text, 0, text.index("walrus"))
+    assert line == 53
+    assert "walrus" not in snippet
+    assert "more" not in snippet
+    assert around(text, 0, text.index("a duck"))[1] == "a duck"
+    assert around(text, 0, 0)[1].startswith("a heron")
+
+
 @pytest.fixture(scope="module")
 def analyzer() -> Analyzer:
     """FTS5's tokenizers."""

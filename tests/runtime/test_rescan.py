@@ -268,3 +268,28 @@ def test_an_answer_is_redacted_whatever_the_index_holds(home: Home, brain: Brain
         assert TOKEN not in brain(*words).stdout
     assert "[redacted:github]" in brain("ask", "heron").stdout
     assert TOKEN in (notes / "a.md").read_text(encoding="utf-8")
+
+
+def test_no_piece_of_a_private_span_is_shown_whatever_its_ends(home: Home, brain: Brain) -> None:
+    notes = Path(home.path("kb-wiki"))
+    notes.mkdir(parents=True, mode=0o700)
+    key = "\n".join(("MIIEpAIBAAKCAQEA" + f"{number:02}Xz9" * 12) for number in range(20))
+    diary = "\n\n".join(f"The walrus of day {number} was sad." for number in range(40))
+    (notes / "a.md").write_text(
+        f"<private>\n# Sad diary\n\n{diary}\n</private>\n\nThe heron flies.\n", encoding="utf-8"
+    )
+    (notes / "b.md").write_text(
+        f"Keys\n-----BEGIN RSA PRIVATE KEY-----\n{key}\n-----END RSA PRIVATE KEY-----\n", encoding="utf-8"
+    )
+    assert brain("index").returncode == 0
+    asked = brain("ask", "walrus", "--json").stdout
+    assert json.loads(asked)["hits"][0]["uri"] == "qmd://kb-wiki/a.md"
+    shown = [asked, brain("ask", "walrus sad").stdout, brain("ask", "MIIEpAIBAAKCAQEA", "--json").stdout]
+    for name, line in (("a.md", "20"), ("b.md", "12")):
+        shown.append(brain("show", name, "--line", line, "--context", "2", "--json").stdout)
+        shown.append(brain("show", name, "--line", line, "--context", "2", env={"BRAIN_SURFACE": "hook"}).stdout)
+        shown.append(brain("qmd", "--brain", "get", f"kb-wiki/{name}", "--from", line, "-l", "3").stdout)
+    assert brain("export", "--out", "-", "--format", "jsonl").stdout.count("heron") == 1
+    shown.append(brain("export", "--out", "-", "--format", "jsonl").stdout)
+    assert all("was sad" not in text and "Sad diary" not in text and "Xz9" not in text for text in shown)
+    assert "walrus of day" in brain("show", "a.md", "--line", "20").stdout  # to a person at a terminal
