@@ -173,25 +173,25 @@ class _Search:
             self._scored.setdefault(document, Scored())
 
     def _fuse(self, meaning: Meaning, top: float) -> None:
-        from qmd.blend import blend
+        from qmd.blend import blend, full
 
         nearest = self._nearest
         if nearest is None:
             return
         weights: dict[int, float] = {}
-        if any(weight != meaning.default for weight in meaning.weights.values()):
-            weights = {
-                document: meaning.weights.get(collection, meaning.default)
-                for document, collection in self._connection.execute(
-                    f"SELECT id, collection FROM documents WHERE id IN ({','.join(map(str, self._scored))})"
-                )
-            }
+        passages: dict[int, int] = {}
+        for document, collection, count in self._connection.execute(
+            "SELECT d.id, d.collection, length(c.starts) / 4 - 1 FROM documents d JOIN brain_contents c"
+            f" ON c.hash = d.hash WHERE d.id IN ({','.join(map(str, self._scored))})"
+        ):
+            weights[document] = meaning.weights.get(collection, meaning.default)
+            passages[document] = count
         lexical = {document: scored.lexical + scored.date for document, scored in self._scored.items()}
-        self._blend = blend(lexical, top, nearest, weights, meaning.default)
+        parts = blend(lexical, full(top, self._ceiling), nearest, weights, meaning.default, passages)
+        self._blend = {document: words + meant for document, (words, meant) in parts.items()}
         for document, near in nearest.documents.items():
-            share = weights.get(document, meaning.default)
-            words = (1.0 - share) * lexical[document] / top if top else 0.0
-            if self._blend[document] > 2 * words:
+            words, meant = parts[document]
+            if meant > words:
                 self._shown_by_meaning[document] = near
 
     def _lift(self, boost: Boost, top: float) -> None:

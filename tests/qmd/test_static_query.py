@@ -317,16 +317,39 @@ def test_the_share_of_code_is_that_of_lines_in_fences_or_indented(tmp_path: Path
     assert blend.weight(0.75, "model") == blend.CODE > blend.weight(0.1, "model")
 
 
+def blended(
+    words: dict[int, float], nearest: knn.Nearest, share: float, passages: dict[int, int] | None = None
+) -> dict[int, float]:
+    parts = blend.blend(words, max(words.values(), default=0.0), nearest, {}, share, passages or {})
+    return {document: sum(part) for document, part in parts.items()}
+
+
 def test_a_blend_keeps_the_order_of_both_where_they_agree() -> None:
     near = {1: knn.Near(0.9, 0.9, 0), 2: knn.Near(0.5, 0.5, 0)}
     nearest = knn.Nearest(near, 0.1)
-    scores = blend.blend({1: 8.0, 2: 4.0, 3: 2.0}, 8.0, nearest, {}, 0.3)
+    scores = blended({1: 8.0, 2: 4.0, 3: 2.0}, nearest, 0.3)
     assert sorted(scores, key=lambda each: -scores[each]) == [1, 2, 3]
     assert scores[1] == pytest.approx(1.0)
-    alone = blend.blend({3: 8.0}, 8.0, nearest, {}, 1.0)
+    alone = blended({3: 8.0}, nearest, 1.0)
     assert sorted(alone, key=lambda each: -alone[each]) == [1, 2, 3]
     assert alone[3] == 0.0
-    assert all(math.isfinite(score) for score in blend.blend({}, 0.0, knn.Nearest({}, 0.0), {}, 0.3).values())
+    assert all(math.isfinite(score) for score in blended({}, knn.Nearest({}, 0.0), 0.3).values())
+
+
+def test_of_two_that_match_alike_the_shorter_comes_first() -> None:
+    near = {document: knn.Near(0.5, 0.5, 0) for document in (1, 2)}
+    scores = blended({1: 8.0, 2: 8.0}, knn.Nearest(near, 0.1), 0.3, {1: 200, 2: 2})
+    assert 0.0 < scores[1] < scores[2] <= 1.0
+
+
+def test_words_that_hardly_match_count_less_than_meaning() -> None:
+    nearest = knn.Nearest({2: knn.Near(0.5, 0.5, 0)}, 0.1)
+    scores = {}
+    for top in (1.0, 8.0):
+        parts = blend.blend({1: top}, blend.full(top, 10.0), nearest, {}, 0.4, {})
+        scores[top] = {document: sum(part) for document, part in parts.items()}
+    assert scores[1.0][1] < scores[1.0][2]
+    assert scores[8.0][1] > scores[8.0][2]
 
 
 def test_no_table_is_asked_for_where_sqlite_has_none() -> None:
