@@ -90,7 +90,7 @@ def embed(
         "as_of": clock.iso(clock.now()),
         "provider": report.space.provider,
         "model": report.space.model,
-        "dimensions": report.space.dimensions,
+        "dimensions": report.dimensions,
         "texts": report.texts,
         "chunks": report.chunks,
         "failed": len(report.failed),

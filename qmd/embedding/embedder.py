@@ -64,12 +64,14 @@ class Report:
     """What a run did: texts finished, chunks embedded, and texts that were refused; and what it left.
 
     ``pending`` documents of each collection have no vectors, ``renewing`` have old ones until they are made anew.
+    ``dimensions`` are those of what is made, which may not be yet what answers (``space``).
     """
 
-    __slots__ = ("broken", "chunks", "failed", "pending", "renewing", "space", "texts")
+    __slots__ = ("broken", "chunks", "dimensions", "failed", "pending", "renewing", "space", "texts")
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, dimensions: int) -> None:
         self.space = space
+        self.dimensions = dimensions
         self.texts = 0
         self.chunks = 0
         # How many texts in a row broke the provider.
@@ -141,7 +143,7 @@ def embed(
         provider.patient_until(deadline)
     space, made = targets.settle(connection, provider, collections, force)
     rule = strategies.settle(connection, provider.layout, strategy, lambda: _past(deadline))
-    report = Report(space)
+    report = Report(space, space.dimensions if made is None else made.space.dimensions)
     run = _Run(connection, provider, rule, report, deadline, progress)
     fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)
     if fits and (made is None or made.space.dimensions == space.dimensions):
@@ -304,7 +306,7 @@ def _do(
 ) -> None:
     space, *others = spaces
     try:
-        embedded = _vectors(provider, space.dimensions, group)
+        embedded = _vectors(provider, space, group)
     except (TextRefused, Nonsense, Faulty) as refusal:
         if report.chunks and _is_cut_short(provider):
             raise  # nobody knows yet whether it is the text
@@ -348,7 +350,7 @@ def _is_cut_short(provider: Provider) -> bool:
     return isinstance(provider, Remote) and provider.cut_short
 
 
-def _vectors(provider: Provider, dimensions: int, group: Sequence[_Part]) -> list[list[bytes]]:
+def _vectors(provider: Provider, space: Space, group: Sequence[_Part]) -> list[list[bytes]]:
     """The vectors of each part's chunks, as they are stored; chunks of like length go to the model together."""
     chunks = [chunk for part in group for chunk in part.chunks()]
     order = sorted(range(len(chunks)), key=lambda index: len(chunks[index]))
@@ -356,10 +358,10 @@ def _vectors(provider: Provider, dimensions: int, group: Sequence[_Part]) -> lis
     for start in range(0, len(order), provider.batch):
         batch = order[start : start + provider.batch]
         for index, vector in zip(batch, quantise(provider.embed([chunks[i] for i in batch])), strict=True):
-            if len(vector) != dimensions:
+            if len(vector) != space.dimensions:
+                others = "its others" if space.id > 0 else "those that are being made in place of its others"
                 raise Refused(
-                    f"{provider.name}/{provider.model} gives vectors of {len(vector)} numbers, where its others have"
-                    f" {dimensions}",
+                    f"{space.name} gives vectors of {len(vector)} numbers, where {others} have {space.dimensions}",
                     "brain embed -f makes all of them anew",
                 )
             found[index] = vector

@@ -170,6 +170,10 @@ def test_an_endpoint_whose_vectors_have_another_length_now_is_followed_by_force_
     with pytest.raises(Internal):
         embed(connection, broken(2, dimensions=4), force=True)
     assert (space(connection).dimensions, stored(connection)) == (8, 12), "the old ones answer until then"
+    with pytest.raises(Refused, match="8 numbers, where those that are being made in place of its others have 4"):
+        embed(connection, Fake())
+    some = embed(connection, Fake(dimensions=4), deadline=time.monotonic())
+    assert (some.dimensions, some.space.dimensions, sum(some.renewing.values()) > 0) == (4, 8, True)
     report = embed(connection, Fake(dimensions=4))
     assert (report.pending, report.renewing, report.failed) == ({}, {}, {})
     assert (space(connection).dimensions, stored(connection), tables(connection)) == (4, 13, 1)
