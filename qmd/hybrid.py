@@ -83,6 +83,8 @@ def documents(
         for collection in (collections or [""])
         if (found := lex.search(connection, search.query, fusion.LIST_LENGTH, _only(collection), limits.filters))
     ]
+    if semantic is not None:
+        semantic.prepare((search.query, search.kind == "hyde") for search in searches if search.kind != "lex")
     # Keyword lists come first, whatever the order of the lines: the first list counts twice.
     lists += [
         _ranked(search.kind, search.query, near, hits, "vec")
@@ -130,6 +132,7 @@ def plain(
     ]
     if semantic is not None:
         asked = [("original", query), *((each.kind, each.query) for each in more if each.kind != "lex")]
+        semantic.prepare((text, kind == "hyde") for kind, text in asked)
         lists += [
             _ranked(kind, text, near, hits, "vec")
             for kind, text in asked

@@ -14,7 +14,7 @@ from qmd import ecma, knn, lex, vectors
 from qmd.answers import Filters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import apsw
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from qmd.static_query import StaticQuery
     from qmd.vectors import Space
 
-    # (text, whether it is a document rather than a question) → int8, empty where the encoder knows nothing of it.
-    Encode = Callable[[str, bool], bytes]
+    # A text, and whether it is a document that answers rather than a question.
+    Asked = tuple[str, bool]
+    # Of each int8, empty where the encoder knows nothing of it.
+    Encode = Callable[[Sequence[Asked]], list[bytes]]
 
 
-# How long a question waits for an endpoint: it may have to load its model first.
+# How long a question waits for an endpoint, with all its lines: it may have to load its model first.
 QUESTION_S = 30.0
 
 
@@ -49,18 +51,24 @@ class Found(lex.Found):
 class Semantic:
     """A space, and what encodes questions for it; ``close`` it in the end."""
 
-    __slots__ = ("_connection", "_encode", "_space", "close")
+    __slots__ = ("_connection", "_encode", "_ready", "_space", "close")
 
     def __init__(self, connection: apsw.Connection, space: Space, encode: Encode, close: Callable[[], None]) -> None:
         self._connection = connection
         self._space = space
         self._encode = encode
+        self._ready: dict[Asked, bytes] = {}
         self.close = close
 
     @property
     def name(self) -> str:
         """``provider/model``."""
         return self._space.name
+
+    def prepare(self, lines: Iterable[Asked]) -> None:
+        """Encode together what is searched for next, so that an endpoint is waited for once. Raises BrainError."""
+        wanted = [line for line in dict.fromkeys(lines) if line[0].strip()]
+        self._ready = dict(zip(wanted, self._encode(wanted), strict=True)) if wanted else {}
 
     def search(
         self,
@@ -75,8 +83,11 @@ class Semantic:
 
         Raises BrainError where the provider fails, apsw.Error.
         """
-        vector = self._encode(query, hyde) if query.strip() and limit > 0 else b""
         found: list[Found] = []
+        vector = b""
+        if query.strip() and limit > 0:
+            asked = (query, hyde)
+            vector = self._ready[asked] if asked in self._ready else self._encode([asked])[0]
         if vector:
             with self._connection:  # one state of the index: while a model is loaded, vectors may be made anew
                 found = self._nearest(vector, limit, collections, filters)
@@ -151,13 +162,21 @@ def _by_model(source: Provider) -> Encode:
     from qmd.embedding.provider import quantise
     from qmd.embedding.remote import Remote
 
-    def encode(text: str, hyde: bool) -> bytes:
-        if isinstance(source, Remote):
-            source.hurry(QUESTION_S)
-        return quantise(source.embed([text], question=not hyde))[0]
+    def encode(lines: Sequence[Asked]) -> list[bytes]:
+        if not isinstance(source, Remote):
+            # Beside others in a batch a text has another vector, by a little; and nobody is waited for.
+            return [quantise(source.embed([text], question=not hyde))[0] for text, hyde in lines]
+        source.hurry(QUESTION_S)
+        found = dict.fromkeys(lines, b"")
+        for hyde in (False, True):
+            alike = [line for line in lines if (line[1] and source.tells_questions) is hyde]
+            if alike:
+                texts = [text for text, _ in alike]
+                found.update(zip(alike, quantise(source.embed(texts, question=not hyde)), strict=True))
+        return list(found.values())
 
     return encode
 
 
 def _by_table(table: StaticQuery) -> Encode:
-    return lambda text, _: table.encode(text)
+    return lambda lines: [table.encode(text) for text, _ in lines]

@@ -71,6 +71,8 @@ class Remote(ABC):
 
     name = ""
     batch = 64
+    # Whether questions are embedded otherwise than documents.
+    tells_questions = False
 
     def __init__(self, model: str, window: int, dimensions: int, identity: str) -> None:
         self.model = model
@@ -218,6 +220,7 @@ class Gemini(OverHttp):
     """
 
     name = "gemini"
+    tells_questions = True
 
     def __init__(self, section: Mapping[str, Any], environ: Mapping[str, str], model: str, **options: Any) -> None:
         from urllib.parse import quote

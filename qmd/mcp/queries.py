@@ -205,6 +205,7 @@ def _plain(
         if each.kind == "lex"
     ]
     if meaning is not None:
+        meaning.prepare([(words, False), *((each.query, each.kind == "hyde") for each in more if each.kind != "lex")])
         lists.append(("original", meaning.search(words, fusion.LIST_LENGTH, scopes)))
         lists += [
             (each.kind, meaning.search(each.query, fusion.LIST_LENGTH, scopes, hyde=each.kind == "hyde"))

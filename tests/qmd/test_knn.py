@@ -181,7 +181,7 @@ def test_as_many_documents_as_are_wanted_are_found_where_each_has_many_near_chun
     crowded: tuple[apsw.Connection, Space],
 ) -> None:
     connection, space = crowded
-    asked = Semantic(connection, space, lambda text, hyde: bytes([127, *[0] * 7]), lambda: None)
+    asked = Semantic(connection, space, lambda lines: [bytes([127, *[0] * 7])] * len(lines), lambda: None)
     for collections in ((), ("notes",)):
         assert [each.path for each in asked.search("anything", 80, collections)] == [f"{n:03}.md" for n in range(80)]
         assert len(asked.search("anything", 300, collections)) == 100

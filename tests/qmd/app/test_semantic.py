@@ -198,6 +198,13 @@ def test_a_question_waits_half_a_minute_for_an_endpoint_at_most(
     assert "did not answer in time" in done.err
 
 
+def test_all_lines_of_a_query_are_encoded_by_one_request(remote: Endpoint, qmd: Qmd) -> None:
+    remote.requests.clear()
+    done = qmd("query", "vec: a pet\nlex: sofa\nhyde: The dog sleeps.\nvec: a couch", "--no-rerank", "--json")
+    assert len(rows(done)) == 3
+    assert [body["input"] for _, _, body in remote.requests] == [["a pet", "The dog sleeps.", "a couch"]]
+
+
 def test_keyword_lines_need_no_model(notes: Path, qmd: Qmd) -> None:
     done = qmd("query", "lex: tokens\nlex: hourly", "--no-rerank", "--json")
     assert done.code == 0

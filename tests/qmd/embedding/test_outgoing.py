@@ -82,6 +82,7 @@ def test_a_question_by_meaning_is_sent_without_its_secret(endpoint: Endpoint, tm
     meaning = semantic.opened(connection, section, {})
     assert not isinstance(meaning, str)
     meaning.search(f"who has {TOKEN}?", 3)
+    meaning.prepare([(f"It is {TOKEN}.", True)])
     meaning.search(f"It is {TOKEN}.", 3, hyde=True)
     meaning.close()
     assert sent(endpoint)[-2:] == ["who has [redacted:github]?", "It is [redacted:github]."]

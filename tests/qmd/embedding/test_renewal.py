@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -232,9 +233,9 @@ def test_vectors_that_are_made_anew_while_a_question_is_encoded_answer_it_if_the
 ) -> None:
     connection, _ = world
 
-    def encode(text: str, hyde: bool) -> bytes:
+    def encode(lines: Sequence[tuple[str, bool]]) -> list[bytes]:
         embed(connection, Fake(**state), force=True)
-        return quantise(Fake().embed([text], question=not hyde))[0]
+        return quantise(Fake().embed([text for text, _ in lines]))
 
     asked = Semantic(connection, space(connection), encode, lambda: None)
     if state:
