@@ -58,15 +58,22 @@ def exists(connection: apsw.Connection, space: Space) -> bool:
 
 
 def due(connection: apsw.Connection, space: Space) -> bool:
-    """Whether a space has no table, or has grown well past the one it has. Raises apsw.Error."""
+    """Whether a space has no whole table, or has grown well past the one it has. Raises apsw.Error."""
     count = vectors.count(connection, space)
     if count < LEAST:
         return False
     connection.execute(static_query.TABLES)
     row: Any = connection.execute(
-        "SELECT version, fingerprint, vectors FROM brain_static_fits WHERE model = ?", (space.id,)
+        "SELECT version, fingerprint, quality, vectors FROM brain_static_fits WHERE model = ?", (space.id,)
     ).fetchone()
-    return row is None or row[:2] != (static_query.VERSION, space.fingerprint) or count > _GROWTH * row[2]
+    if row is None or row[:2] != (static_query.VERSION, space.fingerprint) or not static_query.is_whole(row):
+        return True
+    rows: Any = connection.execute(
+        "SELECT count(*), sum(typeof(scale) <> 'real' OR abs(scale) >= 1e9 OR typeof(vector) <> 'blob'"
+        " OR length(vector) <> ?) FROM brain_static WHERE model = ?",
+        (space.dimensions, space.id),
+    ).fetchone()
+    return not rows[0] or bool(rows[1]) or count > _GROWTH * row[3]
 
 
 def fit(

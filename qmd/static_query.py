@@ -10,6 +10,7 @@ from math import log10
 
 import apsw
 
+from core.errors import EngineMissing
 from qmd import wordpiece
 
 TYPE_CHECKING = False
@@ -58,6 +59,9 @@ LEAST_QUALITY = 0.5
 STATIC_LEVEL = 0.38
 _LEVEL_STEP, _LEVEL_CHUNKS = 0.11, 1_000
 MODEL_LEVEL = 0.28
+# No row's scale comes near: a damaged one would drown all others.
+_MOST = 1e9
+_INFINITE = float("inf")
 # Of a long question the first so many words are read.
 _WORDS = 96
 
@@ -102,10 +106,22 @@ class StaticQuery:
     ``quality`` is its mean cosine with the model over texts it was not fitted to.
     """
 
-    __slots__ = ("_connection", "_dimensions", "_model", "fingerprint", "kind", "level", "quality")
+    __slots__ = (
+        "_connection",
+        "_damage",
+        "_damaged",
+        "_dimensions",
+        "_model",
+        "fingerprint",
+        "kind",
+        "level",
+        "quality",
+    )
 
     def __init__(self, connection: apsw.Connection, space: Space, quality: float, chunks: int) -> None:
         self._connection = connection
+        self._damage = EngineMissing(f"the query table of {space.name} is damaged", "brain embed")
+        self._damaged = False
         self._model = space.id
         self._dimensions = space.dimensions
         self.quality = quality
@@ -114,17 +130,30 @@ class StaticQuery:
         self.level: float | None = STATIC_LEVEL + _LEVEL_STEP * max(0.0, log10(max(1, chunks) / _LEVEL_CHUNKS))
 
     def begin(self, question: str, look: Look | None = None) -> Known | None:  # noqa: ARG002  # it has no other vectors
-        """The question's vector; None where ``encode`` gives none. Raises apsw.Error."""
+        """The question's vector; None where ``encode`` gives none.
+
+        Raises as that does, and EngineMissing where it gives none because of damage.
+        """
         vector = self.encode(question)
+        if self._damaged and not vector:
+            raise self._damage
         return Known(vector) if vector else None
 
     def encode(self, question: str) -> bytes:
-        """The question's vector, int8, of length 127; empty where no token of it is in the table. Raises apsw.Error."""
+        """The question's vector, int8, of length 127; empty where no token of it is in the table.
+
+        A damaged row is none: the tokens that are whole answer. Raises EngineMissing where there are no rows at all,
+        apsw.Error.
+        """
+        self._damaged = False
         rows: dict[str, tuple[float, Any] | None] = {}
 
         def known(piece: str) -> bool:
             if piece not in rows:
-                rows[piece] = self._row(piece)
+                row = self._row(piece)
+                if row is not None and not self._is_whole(row):
+                    self._damaged, row = True, None
+                rows[piece] = None if row is None else (row[0], memoryview(row[1]).cast("b"))
             return rows[piece] is not None
 
         total = [0.0] * self._dimensions
@@ -138,13 +167,22 @@ class StaticQuery:
                     found = True
         return unit(total) if found else b""
 
-    def _row(self, token: str) -> tuple[float, Any] | None:
-        row: Any = self._connection.execute(
-            "SELECT scale, vector FROM brain_static WHERE model = ? AND token = ?", (self._model, token)
-        ).fetchone()
-        # A damaged row is none: the words answer alone, or the tokens that are whole.
-        whole = row and len(row[1]) == self._dimensions
-        return (row[0], memoryview(row[1]).cast("b")) if whole else None
+    def _row(self, token: str) -> Any:
+        try:
+            return self._connection.execute(
+                "SELECT scale, vector FROM brain_static WHERE model = ? AND token = ?", (self._model, token)
+            ).fetchone()
+        except apsw.SQLError:  # there is no such table
+            raise self._damage from None
+
+    def _is_whole(self, row: tuple[Any, Any]) -> bool:
+        scale, vector = row
+        return (
+            type(scale) is float
+            and -_MOST < scale < _MOST
+            and type(vector) is bytes
+            and len(vector) == self._dimensions
+        )
 
 
 def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
@@ -159,15 +197,23 @@ def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
         return f"{space.name} is asked only by brain serve: a cold process has no query table for it"
     if row is None or row[0] != VERSION or row[1] != space.fingerprint:
         return f"no query table is fitted to {space.name} yet"
+    if not is_whole(row):
+        return f"the query table of {space.name} is damaged (brain embed)"
     if row[2] < LEAST_QUALITY:
         return f"the query table of {space.name} is too weak yet ({row[2]:.2f})"
     return StaticQuery(connection, space, row[2], row[3])
 
 
+def is_whole(row: tuple[Any, ...]) -> bool:
+    """Whether (…, …, quality, vectors) of ``brain_static_fits`` are numbers that can be."""
+    quality, count = row[2:]
+    return type(quality) is float and -1 <= quality <= 2 and type(count) is int and 0 <= count < 1 << 62
+
+
 def unit(vector: list[float]) -> bytes:
     """``vector`` at length 127 as int8; empty where it has no length."""
     length = sum(value * value for value in vector) ** 0.5
-    if not length:
+    if not 0 < length < _INFINITE:
         return b""
     scale = 127.0 / length
     return bytes([round(value * scale) & 255 for value in vector])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from core.errors import BadInput
+import apsw
+
+from core.errors import BadInput, EngineMissing
 from qmd.terms import STOP
 from runtime import dates
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 MODES = ("auto", "lex", "vec", "hybrid", "time")
 _LEXICAL = "lexical: terms ORed, documents and passages scored together"
 _BLENDED = "words and meaning blended"
+# What ``vec0`` and SQLite say of tables that are not what they were.
+_DAMAGED = (apsw.SQLError, apsw.CorruptError)
 
 
 class Plan:
@@ -108,7 +112,11 @@ class Plan:
         if self._span is not None:
             question = question.replace(self._span.phrase, " ", 1).strip() or question
         weight = 0.0 if wanted == "vec" else factor
-        self._meaning = semantics.of(question, weight, self._filters, self._request.limit)
+        try:
+            self._meaning = semantics.of(question, weight, self._filters, self._request.limit)
+        except EngineMissing as error:
+            self._why = f"{_LEXICAL}; not by meaning: {error.message} ({error.fix})"
+            return
         if self._meaning is None:
             self._why = f"{_LEXICAL}; not by meaning: no word of the question is known"
             return
@@ -132,10 +140,25 @@ class Plan:
         return self.mode == "lex" or (self.mode in ("hybrid", "vec") and self.level is not None)
 
     def run(self, searcher: Searcher, limit: int = 0) -> list[Hit]:
-        """The hits, at most as many as were asked for, or ``limit``. Raises apsw.Error."""
+        """The hits, at most as many as were asked for, or ``limit``. Raises apsw.Error.
+
+        Where the vectors are damaged, the words answer alone, and ``reason`` says so.
+        """
         limit = limit or self._request.limit
         if self.mode == "time":
             return searcher.newest(limit=limit, filters=self._filters)
+        if self._meaning is None:
+            return self._search(searcher, limit)
+        try:
+            return self._search(searcher, limit)
+        except _DAMAGED:
+            self._meaning = self.level = None
+            found = self._search(searcher, limit)
+            self.mode = "lex"
+            self._why = f"{_LEXICAL}; not by meaning: the vectors are damaged (brain embed --force)"
+            return found
+
+    def _search(self, searcher: Searcher, limit: int) -> list[Hit]:
         return searcher.search(
             self._question,
             limit=limit,

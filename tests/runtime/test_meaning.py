@@ -281,3 +281,50 @@ def test_a_collection_without_documents_leaves_nothing_out(shelf: Shelf) -> None
     assert not Filters().restrict(connection)
     assert Filters(since=1).restrict(connection)
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE brain_static SET scale = 9e999", "query table"),
+        ("UPDATE brain_static SET scale = 'abc'", "query table"),
+        ("UPDATE brain_static SET vector = 7", "query table"),
+        ("UPDATE brain_static SET vector = x'00'", "query table"),
+        ("DROP TABLE brain_static", "query table"),
+        ("UPDATE brain_static_fits SET quality = 'x'", "query table"),
+        ("UPDATE brain_static_fits SET quality = 9e999", "query table"),
+        ("UPDATE brain_static_fits SET vectors = 'x'", "query table"),
+        ("UPDATE {vectors} SET vectors = substr(vectors, 1, 100)", "vectors"),
+        ("UPDATE {vectors} SET vectors = 'x'", "vectors"),
+        ("DROP TABLE {vectors}", "vectors"),
+        ("UPDATE {chunks} SET validity = x'00'", "vectors"),
+    ],
+)
+def test_where_meaning_is_damaged_words_answer_and_the_reason_says_so(shelf: Shelf, damage: str, said: str) -> None:
+    embed(shelf.home, Model())
+    question = f"{_WORDS[0]} {_WORDS[1]}"
+    words = [hit["uri"] for hit in ask(shelf, question, mode="lex")["hits"]]
+    connection = open_index(shelf.home.index, write=True)
+    (space,) = vectors.spaces(connection)
+    connection.execute(
+        damage.format(vectors=f"{space.table}_vector_chunks00", chunks=f"{space.table}_chunks")
+    ).fetchall()
+    connection.close()
+    envelope = ask(shelf, question)
+    assert envelope["route"]["mode"] == "lex"
+    assert f"not by meaning: the {said}" in envelope["route"]["reason"]
+    assert "damaged" in envelope["route"]["reason"]
+    assert "brain embed" in envelope["route"]["reason"]
+    assert [hit["uri"] for hit in envelope["hits"]] == words
+    if said == "query table":
+        connection = open_index(shelf.home.index, write=True)
+        assert static_fit.due(connection, space), "the next `brain embed` fits it anew"
+        connection.close()
+
+
+def test_a_whole_row_answers_beside_damaged_ones(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    connection = open_index(shelf.home.index, write=True)
+    connection.execute("UPDATE brain_static SET scale = 9e999 WHERE token <> ?", (_WORDS[0],)).fetchall()
+    connection.close()
+    assert route(ask(shelf, f"{_WORDS[0]} {_WORDS[1]}"))[0] == "hybrid"
