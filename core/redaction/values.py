@@ -227,7 +227,7 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if len(value) < 4 or is_filler(value) or _is_code(value, quoted=quoted):
         return False
     digit = any(character.isdigit() for character in value)
-    if re.fullmatch(r"-\d+|0x[0-9A-Fa-f]{1,8}", value) or value.lower() in _TERMS:
+    if re.fullmatch(r"-\d+|0x[0-9A-Fa-f]{1,8}|[1-9]\d{0,2}(?:_\d{3})+", value) or value.lower() in _TERMS:
         return False  # a constant, a term
     if digit and not (quoted or tight) and _is_variable(value):
         return False

@@ -565,6 +565,7 @@ def negatives(seed: int = 6) -> list[Case]:
 _NEAR = [
     "NTE_INCORRECT_PASSWORD: Final = -2146893773",
     "ERROR_WRONG_PASSWORD = 0x0000052B",
+    "_PASSAGES = 13_000",
     "FIELDS = [\n    'password',\n    'fullname',\n    'curl_ftp_weird_227_format',\n]",
     '__all__ = ["GrantToken", "OAuth2Request"]',
     'MovedAttribute("HTTPPasswordMgr", "urllib2", "urllib.request")',
