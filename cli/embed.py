@@ -92,6 +92,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     )
     if report["query_table"] == "fitted":
         yield f"fitted the table that encodes questions in {(report['took_ms'] - report['embedding_ms']) / 1000:.1f} s"
+    elif report["query_table_reason"]:
+        yield f"the table that encodes questions waits: {report['query_table_reason']}"
     for failure in report["failures"]:
         yield f"  refused: {failure['hash'][:6]}: {failure['reason']}"
     if report["pending"]:

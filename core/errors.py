@@ -84,13 +84,17 @@ class Internal(BrainError):
     """A fault of ours or of the machine."""
 
 
+class DiskFull(Internal):
+    """The machine has no room left for what is to be written."""
+
+
 def from_os(error: OSError) -> BrainError | None:
     """What the machine refused, where the user can do something about it; None for anything else."""
     import errno
 
     place = str(error.filename or "")
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return Internal(f"the disk is full: {place}".rstrip(": "), "free some space, then run the command again")
+        return DiskFull(f"the disk is full: {place}".rstrip(": "), "free some space, then run the command again")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         fix = f"check whose it is: ls -ld {place}".rstrip() + "; or export BRAIN_HOME=…"
         return BadInput(f"{place or 'a file'}: {error.strerror}", fix)

@@ -76,6 +76,13 @@ def due(connection: apsw.Connection, space: Space) -> bool:
     return not rows[0] or bool(rows[1]) or count > _GROWTH * row[3]
 
 
+def room(space: Space, provider: Any, folder: str) -> int:
+    """About how many bytes of the disk it takes to ``fit`` a table: its own, and those that lead to it."""
+    numbers: int = provider.tokenizer.get_vocab_size() * space.dimensions
+    # A row of int8 goes into SQLite's log, then into the file.
+    return 2 * numbers + (0 if static_prior.exists(space, folder) else static_prior.BYTES * numbers)
+
+
 def fit(
     connection: apsw.Connection,
     space: Space,

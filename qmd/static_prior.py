@@ -30,6 +30,8 @@ _DOCUMENTATION = re.compile(r'"""(.+?)"""', re.DOTALL)
 _NOT_THE_LIBRARY = frozenset(("test", "tests", "site-packages", "dist-packages", "__pycache__"))
 _TOKENS_BATCH = 64
 _PROSE_BATCH = 8
+# Of each number of the prior, on the disk while it is made: float16 of the single tokens, of their next state, of it.
+BYTES = 6
 # Batches between two writes of what is done.
 _OFTEN = 64
 
@@ -45,7 +47,7 @@ def prior(
 
     from core.files import write_atomic
 
-    path = os.path.join(folder, f"prior-{_VERSION}-{space.fingerprint}.f16")
+    path = _path(space, folder)
     known = _read(path, tokens, space.dimensions)
     if known is not None:
         return known
@@ -82,6 +84,15 @@ def prior(
         if os.path.exists(done):
             os.unlink(done)
     return table
+
+
+def exists(space: Space, folder: str) -> bool:
+    """Whether ``folder`` has the prior of a space's model."""
+    return os.path.isfile(_path(space, folder))
+
+
+def _path(space: Space, folder: str) -> str:
+    return os.path.join(folder, f"prior-{_VERSION}-{space.fingerprint}.f16")
 
 
 def encoded(provider: Any, texts: Sequence[str]) -> list[Whole]:

@@ -7,7 +7,7 @@ import time
 
 import apsw
 
-from core.errors import EngineMissing, EngineTimeout, Internal, LockContention
+from core.errors import DiskFull, EngineMissing, EngineTimeout, Internal, LockContention
 from core.version import INDEX
 
 _FIX = "brain index"
@@ -132,7 +132,7 @@ def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | L
     if isinstance(error, apsw.InterruptError):
         return EngineTimeout("the index did not answer in time", "ask again with a longer --timeout, or fewer words")
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(path)):
-        return Internal("the disk is full", "free some space, then run the command again")
+        return DiskFull("the disk is full", "free some space, then run the command again")
     return Internal(f"SQLite: {error}", f"brain explain; if the index is damaged, {_REBUILD}")
 
 

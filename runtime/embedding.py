@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import clock
-from core.errors import BadInput, EngineMissing
+from core.errors import BadInput, DiskFull, EngineMissing, from_os
 from core.home import make_private
 from qmd.store import open_index, translate
 
@@ -73,7 +73,7 @@ def embed(
                     progress=progress,
                 )
                 embedding_s = time.perf_counter() - begun
-                table = _query_table(home, connection, source, report.space, deadline, progress)
+                table, reason = _query_table(home, connection, source, report.space, deadline, progress)
             finally:
                 source.close()
         except apsw.Error as error:
@@ -100,27 +100,49 @@ def embed(
         "renewing": sum(report.renewing.values()),
         "renewing_by_collection": report.renewing,
         "query_table": table,
+        "query_table_reason": reason or None,
     }
 
 
 def _query_table(
     home: Home, connection: apsw.Connection, source: Any, space: Any, deadline: float | None, progress: Progress | None
-) -> str:
-    """Make ready what cold questions are encoded by: ``fitted``, ``current``, ``later`` or ``none``."""
+) -> tuple[str, str]:
+    """Make ready what cold questions are encoded by: ``fitted``, ``current``, ``later`` or ``none``, and where it
+    waits for more than time, why.
+
+    All vectors are stored by then: a full disk keeps the table waiting, and is no failure of the run.
+    """
+    try:
+        return _made_ready(home, connection, source, space, deadline, progress)
+    except (apsw.Error, OSError) as error:
+        failure = translate(error, home.index) if isinstance(error, apsw.Error) else from_os(error)
+        if not isinstance(failure, DiskFull):
+            raise
+        return "later", failure.message
+
+
+def _made_ready(
+    home: Home, connection: apsw.Connection, source: Any, space: Any, deadline: float | None, progress: Progress | None
+) -> tuple[str, str]:
     from qmd import static_fit, texture
     from qmd.store import Transaction
 
     with Transaction(connection):
         texture.measure(connection)
     if not static_fit.can(source):
-        return "none"
+        return "none", ""
     # Old vectors that are not replaced yet are of another state of the model: a table for them is not made by this one.
     if space.fingerprint != source.fingerprint or not static_fit.due(connection, space):
-        return "current" if static_fit.exists(connection, space) else "none"
+        return "current" if static_fit.exists(connection, space) else "none", ""
     folder = join(home.state, "models")
     make_private(folder)
-    quality = static_fit.fit(connection, space, source, folder, deadline, progress)
-    return "later" if quality is None else "fitted"
+    # Looked at first: what cannot be written has cost a minute, and would with each run.
+    wanted, disk = static_fit.room(space, source, folder), os.statvfs(folder)
+    if disk.f_bavail * disk.f_frsize < wanted:
+        return "later", f"the disk is full: it takes {wanted / 1e6:.0f} MB"
+    if static_fit.fit(connection, space, source, folder, deadline, progress) is None:
+        return "later", ""
+    return "fitted", ""
 
 
 def be_nice() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from core.errors import BrainError, EngineMissing, EngineTimeout, Internal, LockContention
+from core.errors import BrainError, DiskFull, EngineMissing, EngineTimeout, Internal, LockContention
 from qmd import store
 from qmd.store import Deadline, Transaction, open_index, translate
 from tests.qmd.corpus import indexed
@@ -252,7 +252,7 @@ def test_a_killed_writer_leaves_a_whole_index(index: str) -> None:
         (apsw.BusyError, LockContention),
         (apsw.LockedError, LockContention),
         (apsw.InterruptError, EngineTimeout),
-        (apsw.FullError, Internal),
+        (apsw.FullError, DiskFull),
         (apsw.SQLError, Internal),
     ],
 )
