@@ -45,9 +45,10 @@ BUILD = Command(
     "eval build",
     "draw questions from your own memory",
     description=(
-        "Draw known-item questions from your own documents: titles, decisions, exact commands, errors, days. The same\n"
-        "memory gives the same questions; those that are there stay while their documents do. They are kept in the\n"
-        "home, and nothing is ever tuned on them."
+        "Draw known-item questions from your own documents: titles, decisions, commands, errors and days, in words\n"
+        "that a person would remember; some in other words, and some commands and errors word for word, as types of\n"
+        "their own. The same memory gives the same questions; those that are there stay while their documents do.\n"
+        "They are kept in the home, and nothing is ever tuned on them."
     ),
     options=(
         Option("-n", "--each", metavar="N", help="how many questions of each kind (40)", convert=whole, default=40),
@@ -154,6 +155,11 @@ def _build(args: Args, context: Context) -> int:
         return OK
     kinds = ", ".join(f"{count} of {kind}" for kind, count in counts["by_type"].items())
     write(f"{counted(counts['questions'], 'question')} from {counted(counts['documents'], 'document')}: {kinds}\n")
+    if counts["replaced"]:
+        write(
+            f"the questions of version {counts['replaced']} are gone: all are drawn anew, by the rules of version"
+            f" {counts['version']}, and figures before and after cannot be compared\n"
+        )
     if counts["kept"]:
         write(f"{counts['kept']} of them were there before\n")
     write(f"kept in {personal.path(context.home)}; next: brain eval run\n")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from cli.table import table
 from core.counting import counted
 from core.text import printable
+from evals import metrics
+from evals.metrics import has_interval
 from evals.report import clocks, interval
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
         )
         ran = [row for row in each["arms"] if "skipped" not in row]
         yield from table([_HEAD, *map(_row, ran)], right=tuple(range(1, len(_HEAD))))
+        if each.get("copied"):
+            yield from _types(ran, each["copied"])
         for row in ran:
             if "against" in row:
                 yield from _against(row)
@@ -67,8 +71,24 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
 def _against(row: dict[str, Any]) -> Iterator[str]:
     other = row["against"]
     if other["questions"]:
-        said = ", ".join(f"{name} {interval(other['differences'][name])}" for name in _COMPARED)
+        said = ", ".join(f"{name} {interval(other['differences'][name], other['questions'])}" for name in _COMPARED)
         yield f"  {row['arm']} less {other['arm']}: {said}"
+
+
+def _types(ran: list[dict[str, Any]], copied: dict[str, float]) -> Iterator[str]:
+    """The user's own questions by type: what a figure can tell depends on how much of them is copied."""
+    kinds = dict.fromkeys(kind for row in ran for kind in row["by_type"])
+    rows = [
+        (
+            kind,
+            str(max(row["by_type"][kind]["questions"] for row in ran if kind in row["by_type"])),
+            percent(copied[kind]) if kind in copied else "–",
+            *(percent(row["by_type"][kind]["hit@5"]) if kind in row["by_type"] else "–" for row in ran),
+        )
+        for kind in kinds
+    ]
+    heads = ("hit@5 by type", "n", "copied", *(row["arm"] for row in ran))
+    yield from table([heads, *rows], right=tuple(range(1, len(heads))))
 
 
 def changes(found: dict[str, Any], most: int) -> Iterator[str]:
@@ -77,8 +97,10 @@ def changes(found: dict[str, Any], most: int) -> Iterator[str]:
         arms = each["b"] if each["a"] == each["b"] else f"{each['b']} less {each['a']}"
         yield f"{printable(each['name'])}, {arms}: {each['questions']:,} questions"
         for name, value in each["differences"].items():
-            sure = "" if value["low"] <= 0 <= value["high"] else "  the interval leaves out 0"
-            yield f"  {name:<10} {interval(value)}{sure}"
+            shown = has_interval(value, each["questions"]) and not value["low"] <= 0 <= value["high"]
+            yield f"  {name:<10} {interval(value, each['questions'])}{'  the interval leaves out 0' if shown else ''}"
+        if each["questions"] < metrics.LEAST:
+            yield f"  too few: below {metrics.LEAST} questions an interval says nothing"
         worse = [one for one in each["changed"] if one["ndcg"] < 0]
         better = [one for one in reversed(each["changed"]) if one["ndcg"] > 0]
         for said, group in (("better", better), ("worse", worse)):

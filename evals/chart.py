@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from core.home import make_private
 from core.text import printable
+from evals.metrics import has_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,8 +99,15 @@ def _differences(axes: Axes, title: str, rows: Sequence[dict[str, Any]]) -> None
     places = list(range(len(rows)))[::-1]
     axes.axvline(0, color=_GREY, linewidth=1)
     for place, row in zip(places, rows, strict=True):
-        value = row.get("against", {}).get("differences", {}).get("ndcg@10")
+        value: Any = row.get("against", {}).get("differences", {}).get("ndcg@10")
         if value is None:
+            continue
+        if not has_interval(value, row["against"]["questions"]):
+            axes.scatter([100 * value["mean"]], [place], color=_GREY, s=30)
+            axes.annotate(
+                f"{100 * value['mean']:+.1f}, too few", (100 * value["mean"], place), xytext=(0, 6),
+                textcoords="offset points", ha="center", color=_GREY,
+            )  # fmt: skip
             continue
         shown = value["low"] > 0 or value["high"] < 0
         colour = ("#009E73" if value["mean"] > 0 else "#D55E00") if shown else _GREY
@@ -131,10 +140,16 @@ def _history(history: Sequence[dict[str, Any]]) -> Figure:
     arms = list(dict.fromkeys(row["arm"] for row in history))
     for axes, name in zip(panels, ("hit@1", "hit@5"), strict=True):
         for arm, colour in zip(arms, _COLOURS * len(arms), strict=False):
-            rows = [row for row in history if row["arm"] == arm]
-            days: Any = [datetime.fromisoformat(row["ts"]) for row in rows]
-            values = [100 * row[name] for row in rows]
-            axes.plot(days, values, color=colour, marker="o", markersize=4, linewidth=1.5, label=label(arm))
+            for number, rows in enumerate(_series(history, arm)):
+                days: Any = [datetime.fromisoformat(row["ts"]) for row in rows]
+                values = [100 * row[name] for row in rows]
+                named = label(arm) if number == 0 else None
+                axes.plot(days, values, color=colour, marker="o", markersize=4, linewidth=1.5, label=named)
+        for day, version in _changes(history):
+            axes.axvline(day, color=_GREY, linewidth=1, linestyle=":")
+            axes.annotate(
+                f"set {version}", (day, 2), xytext=(3, 0), textcoords="offset points", color=_GREY,
+            )  # fmt: skip
         axes.set_title(f"{name}, your own questions", loc="left", fontsize=10, fontweight="bold")
         locator = AutoDateLocator(minticks=2, maxticks=6)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
@@ -151,6 +166,25 @@ def _history(history: Sequence[dict[str, Any]]) -> Figure:
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=min(len(names), 6), frameon=False)
     return figure
+
+
+def _series(history: Sequence[dict[str, Any]], arm: str) -> list[list[dict[str, Any]]]:
+    """An arm's rows, those of each version of the set by themselves: other questions make other figures."""
+    series: dict[int, list[dict[str, Any]]] = {}
+    for row in history:
+        if row["arm"] == arm:
+            series.setdefault(row.get("set", 1), []).append(row)
+    return list(series.values())
+
+
+def _changes(history: Sequence[dict[str, Any]]) -> list[tuple[datetime, int]]:
+    """When the set went over to another version, and to which."""
+    pairs = itertools.pairwise(history)
+    return [
+        (datetime.fromisoformat(row["ts"]), row.get("set", 1))
+        for before, row in pairs
+        if before.get("set", 1) != row.get("set", 1)
+    ]
 
 
 def label(text: str) -> str:

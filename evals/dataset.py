@@ -48,13 +48,17 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A named set. ``key`` is a digest of everything in it; ``left_out`` counts its questions that cannot be scored."""
+    """A named set. ``key`` is a digest of everything in it; ``left_out`` counts its questions that cannot be scored.
+
+    ``about`` is told with its figures: of the user's own set the version, and how much of its questions is copied.
+    """
 
     name: str
     corpora: list[Corpus]
     questions: list[Question]
     key: str = field(default="")
     left_out: int = 0
+    about: dict[str, Any] = field(default_factory=dict)
 
     def corpus(self, name: str) -> Corpus:
         """The corpus of that name."""

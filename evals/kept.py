@@ -108,10 +108,13 @@ def remember(home: Home, result: dict[str, Any]) -> list[dict[str, Any]]:
                     "run": result["run"],
                     "version": result["version"],
                     "arm": row["arm"],
+                    "set": each.get("set_version", 1),
                     "documents": each["documents"],
                     "questions": row["questions"],
                     **row["metrics"],
                     "by_type": {kind: figures["hit@5"] for kind, figures in row["by_type"].items()},
+                    "counts": {kind: figures["questions"] for kind, figures in row["by_type"].items()},
+                    "copied": each.get("copied") or {},
                     "p50_ms": row["latency_ms"]["p50"],
                 }
                 failure = telemetry.append(os.path.join(home.logs, HISTORY), entry)

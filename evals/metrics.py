@@ -8,7 +8,7 @@ the best order's sum. hit@k is 1 where any relevant document is among the first 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 DEPTH = 10
 NAMES = ("hit@1", "hit@5", "hit@10", "recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
 RESAMPLES = 10_000
+# Of fewer questions no interval is given. Simulated with differences of -1, 0 and 1, as hits have them, where 15 to
+# 40 % of the questions differ, a 95 % percentile interval holds the truth in 53-98 % of the samples of five questions
+# (up to 44 % of these have no width at all) and in 81-97 % of those of ten; from twenty on in 95 %.
+LEAST = 20
 _SEED = 20_240_229
 # Resamples are drawn in blocks of so many numbers, to bound memory.
 _BLOCK = 4_000_000
@@ -73,6 +77,11 @@ def interval(differences: Sequence[float], resamples: int = RESAMPLES) -> tuple[
         means.append(values[drawn].mean(axis=1))
     low, high = numpy.quantile(numpy.concatenate(means), (0.025, 0.975))
     return float(values.mean()), float(low), float(high)
+
+
+def has_interval(value: Mapping[str, Any], questions: int) -> bool:
+    """Whether a difference has an interval that says something: runs of earlier versions gave one of any number."""
+    return questions >= LEAST and value["low"] is not None
 
 
 def percentile(values: Sequence[float], share: float) -> float:

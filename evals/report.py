@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 # Corpora of a set that are named where they lack the same thing.
 _NAMED = 3
+_COPIED = (
+    "copied: the share of a question's words that stand in the best passage of its document. Where it is high, a figure"
+    " shows that words are found again; of what is asked in other words only `reworded` tells, and that a little."
+)
 _MEASURES = ("hit@1", "hit@5", "recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
 
 
@@ -58,7 +62,7 @@ def _set(each: dict[str, Any]) -> list[str]:
             ["arm", "questions", *_MEASURES, "p50 ms", "p95 ms", "peak MB"],
             ([row["arm"], f"{row['questions']:,}", *_figures(row), *_cost(row)] for row in ran),
         )
-        lines += _against(ran) + _types(ran) + _abstention(ran) + _cold(ran)
+        lines += _against(ran) + _types(ran, each.get("copied") or {}) + _abstention(ran) + _cold(ran)
     notes = [f"- {row['arm']} was skipped: {_cell(row['skipped'])}" for row in each["arms"] if "skipped" in row]
     # Runs that were kept by an earlier version say neither of the two.
     notes += [
@@ -101,15 +105,26 @@ def _against(ran: Sequence[dict[str, Any]]) -> list[str]:
         return []
     baseline = compared[0]["against"]["arm"]
     names = ("hit@1", "hit@5", "recall@10", "mrr@10", "ndcg@10")
-    rows = ([row["arm"], *(interval(row["against"]["differences"][name]) for name in names)] for row in compared)
+    rows = (
+        [
+            row["arm"],
+            *(interval(row["against"]["differences"][name], row["against"]["questions"]) for name in names),
+        ]
+        for row in compared
+    )
+    few = (
+        f" (too few: below {metrics.LEAST} questions an interval says nothing)"
+        if any(row["against"]["questions"] < metrics.LEAST for row in compared)
+        else ""
+    )
     return [
-        f"Difference from {_cell(baseline)} on the same questions, in points, with 95 % intervals:",
+        f"Difference from {_cell(baseline)} on the same questions, in points, with 95 % intervals{few}:",
         "",
         *_table(["arm", *names], rows),
     ]
 
 
-def _types(ran: Sequence[dict[str, Any]]) -> list[str]:
+def _types(ran: Sequence[dict[str, Any]], copied: dict[str, float]) -> list[str]:
     kinds = dict.fromkeys(kind for row in ran for kind in row["by_type"])
     if not kinds:
         return []
@@ -117,11 +132,14 @@ def _types(ran: Sequence[dict[str, Any]]) -> list[str]:
         [
             kind or "(none)",
             str(max(row["by_type"][kind]["questions"] for row in ran if kind in row["by_type"])),
+            *([_copied(copied, kind)] if copied else ()),
             *(_points(row["by_type"][kind]["hit@5"]) if kind in row["by_type"] else "–" for row in ran),
         ]
         for kind in kinds
     )
-    return ["hit@5 by type of question:", "", *_table(["type", "questions", *(row["arm"] for row in ran)], rows)]
+    heads = ["type", "questions", *(["copied"] if copied else ()), *(row["arm"] for row in ran)]
+    said = ["hit@5 by type of question:", "", *_table(heads, rows)]
+    return [*said, _COPIED, ""] if copied else said
 
 
 def _abstention(ran: Sequence[dict[str, Any]]) -> list[str]:
@@ -146,25 +164,53 @@ def _history(history: Sequence[dict[str, Any]]) -> list[str]:
     newest = history[-1]["run"]
     lines = [f"## Your own memory ({OWN})", "", "Known-item questions drawn from it by `brain eval build`.", ""]
     rows = (
-        [row["arm"], str(row["questions"]), f"{row['documents']:,}", *(_points(row[name]) for name in metrics.NAMES)]
+        [
+            row["arm"],
+            str(row.get("set", 1)),
+            str(row["questions"]),
+            f"{row['documents']:,}",
+            *(_points(row[name]) for name in metrics.NAMES),
+        ]
         for row in history
         if row["run"] == newest
     )
     lines += [f"Newest run, {history[-1]['ts'][:10]}:", ""]
-    lines += _table(["arm", "questions", "documents", *metrics.NAMES], rows)
-    dates = list(dict.fromkeys((row["ts"][:10], row["run"]) for row in history))
+    lines += _table(["arm", "set", "questions", "documents", *metrics.NAMES], rows)
+    lines += _kinds([row for row in history if row["run"] == newest])
+    dates = list(dict.fromkeys((row["ts"][:10], str(row.get("set", 1)), row["run"]) for row in history))
     if len(dates) > 1:
         arms = list(dict.fromkeys(row["arm"] for row in history))
         by = {(row["run"], row["arm"]): row for row in history}
-        lines += ["hit@5 over time:", ""]
+        lines += ["hit@5 over time (figures of different sets say nothing about each other):", ""]
         lines += _table(
-            ["date", *arms],
+            ["date", "set", *arms],
             (
-                [day, *(_points(by[run, arm]["hit@5"]) if (run, arm) in by else "–" for arm in arms)]
-                for day, run in dates
+                [day, made, *(_points(by[run, arm]["hit@5"]) if (run, arm) in by else "–" for arm in arms)]
+                for day, made, run in dates
             ),
         )
     return lines
+
+
+def _kinds(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """hit@5 of a run of the user's own questions by type, with how much of them is copied."""
+    kinds = dict.fromkeys(kind for row in rows for kind in row.get("by_type", {}))
+    if not kinds:
+        return []
+    copied: dict[str, float] = rows[0].get("copied") or {}
+    counts: dict[str, int] = rows[0].get("counts") or {}
+    cells = (
+        [
+            kind,
+            str(counts.get(kind, "–")),
+            _copied(copied, kind),
+            *(_points(row["by_type"][kind]) if kind in row["by_type"] else "–" for row in rows),
+        ]
+        for kind in kinds
+    )
+    said = ["hit@5 by type of question:", ""]
+    said += _table(["type", "questions", "copied", *(row["arm"] for row in rows)], cells)
+    return [*said, _COPIED if copied else "A set of the first version: its questions are copies, word for word.", ""]
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -175,9 +221,15 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]
     yield ""
 
 
-def interval(value: dict[str, float]) -> str:
-    """A difference and its interval, in points."""
+def interval(value: dict[str, Any], questions: int) -> str:
+    """A difference and its interval, in points; no interval of too few ``questions``."""
+    if not metrics.has_interval(value, questions):
+        return f"{100 * value['mean']:+.1f} [too few]"
     return f"{100 * value['mean']:+.1f} [{100 * value['low']:+.1f}, {100 * value['high']:+.1f}]"
+
+
+def _copied(copied: dict[str, float], kind: str) -> str:
+    return f"{100 * copied[kind]:.0f} %" if kind in copied else "–"
 
 
 def _points(share: float) -> str:

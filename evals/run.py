@@ -154,6 +154,7 @@ def _run_set(
         "documents": sum(each.documents for each in built.values()),
         "questions": len(questions),
         "left_out": dataset.left_out,
+        **dataset.about,
         "without_query_table": {name: why for name, why in reasons.items() if why},
         "arms": list(rows.values()),
     }

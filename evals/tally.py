@@ -49,7 +49,10 @@ def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
 
 
 def against(questions: Sequence[Question], one: Answers, other: Answers) -> dict[str, Any]:
-    """Paired differences, ``other`` less ``one``, over the questions that both were asked, with 95 % intervals."""
+    """Paired differences, ``other`` less ``one``, over the questions that both were asked, with 95 % intervals.
+
+    ``low`` and ``high`` are None where the questions are too few for one (``metrics.LEAST``).
+    """
     both = [q for q in questions if q.relevant and q.id in one and q.id in other]
     if not both:
         return {"questions": 0, "differences": {}}
@@ -60,7 +63,12 @@ def against(questions: Sequence[Question], one: Answers, other: Answers) -> dict
     differences = {}
     for name in metrics.NAMES:
         mean, low, high = metrics.interval([after[name] - before[name] for before, after in pairs])
-        differences[name] = {"mean": round(mean, 4), "low": round(low, 4), "high": round(high, 4)}
+        enough = len(both) >= metrics.LEAST
+        differences[name] = {
+            "mean": round(mean, 4),
+            "low": round(low, 4) if enough else None,
+            "high": round(high, 4) if enough else None,
+        }
     return {"questions": len(both), "differences": differences}
 
 

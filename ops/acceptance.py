@@ -295,7 +295,9 @@ def _recall(home: Home, thresholds: Mapping[str, float], ends: int, by: int, why
     """
     runs = [row for row in kept.history(home) if row["arm"] == _ARM and str(row["ts"]) <= clock.iso(by)]
     newest = runs[-1] if runs else None
-    earlier = [row for row in runs if str(row["ts"]) < clock.iso(ends - WEEK_S)]
+    # Figures of another version's questions say nothing about these.
+    like = newest.get("set", 1) if newest else 1
+    earlier = [row for row in runs if str(row["ts"]) < clock.iso(ends - WEEK_S) and row.get("set", 1) == like]
     before = earlier[-1] if earlier and newest is not earlier[-1] else None
     figure = float(newest["hit@5"]) if newest else None
     drop = round(float(before["hit@5"]) - figure, 4) if before and figure is not None else None

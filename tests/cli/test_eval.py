@@ -16,7 +16,7 @@ def test_a_run_prints_figures_or_one_object(brain: Brain, tmp_path: Path) -> Non
     shown = brain("eval", "run", "--data", str(tmp_path / "data"), "-a", "qmd-lex", "-a", "ask", "-a", "inproc-bm25")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith("kitchen: 4 questions, 4 documents\n")
-    for said in ("nDCG@10", "\nask ", "\nqmd-lex ", "  ask less qmd-lex: hit@1 +0.0 [+0.0, +0.0]", "\nkept as "):
+    for said in ("nDCG@10", "\nask ", "\nqmd-lex ", "  ask less qmd-lex: hit@1 +0.0 [too few]", "\nkept as "):
         assert said in shown.stdout
     answer = brain("eval", "run", "--data", str(tmp_path / "data" / "kitchen"), "-a", "ask", "--json")
     result = json.loads(answer.stdout)
@@ -87,7 +87,8 @@ def test_two_arms_or_two_runs_are_compared(brain: Brain, tmp_path: Path) -> None
     data = small.trec(tmp_path / "kitchen")
     shown = brain("eval", "compare", "qmd-lex", "ask", "--data", str(data))
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith("kitchen, ask less qmd-lex: 4 questions\n  hit@1      +0.0 [+0.0, +0.0]\n")
+    assert shown.stdout.startswith("kitchen, ask less qmd-lex: 4 questions\n  hit@1      +0.0 [too few]\n")
+    assert "too few: below 20 questions" in shown.stdout
     brain("eval", "run", "--data", str(data), "-a", "ask")
     found = json.loads(brain("eval", "compare", "last~1", "last", "--json").stdout)
     assert [(each["a"], each["b"], each["questions"]) for each in found["sets"]] == [("ask", "ask", 4)]

@@ -15,16 +15,17 @@ from core.home import Home
 from evals import personal
 from evals.dataset import order
 from evals.personal import _HELD, _Pool
+from qmd.store import open_index
 from runtime.indexing import index
 
 DECISION = "We decided to keep the ledger in sqlite instead of redis."
+WORDS = "amber brass cedar delta ember fjord grove hazel indigo juniper".split()
 
 
 def _session(number: int, *lines: str, day: str = "2026-04-28") -> str:
     head = f"---\nsource: claude\ntitle: Session {number}\ndate: {day}T09:00:00Z\nended: {day}T10:00:00Z\n---\n\n"
-    return (
-        head + f"# Repair gearbox number{number} thoroughly\n\n## [1] user · {day} 09:00\n\n" + "\n".join(lines) + "\n"
-    )
+    title = f"The {WORDS[number % 9]} gearbox grinds beside windmill {WORDS[number % 9 + 1]}x"
+    return head + f"# {title}\n\n## [1] user · {day} 09:00\n\n" + "\n".join(lines) + "\n"
 
 
 @pytest.fixture
@@ -33,21 +34,22 @@ def memory(home: Home) -> Home:
     folder.mkdir()
     (folder / "one.md").write_text(
         _session(
-            1, DECISION, "- Bash: pytest -q tests/ledger --maxfail 1  # run them", "  ! sqlite3 database is locked now"
+            1,
+            DECISION,
+            "Write it down as a decision so that we never use two ledgers again.",
+            "- Bash: pytest -q tests/ledger --maxfail 1  # run them",
+            "  ! sqlite3.OperationalError: database is locked",
+            "  ! 1 file changed, 219 insertions(+)",
+            "  ! src/ledger.ts(3,4): error TS2322: Type 'string' is not assignable to type 'number'.",
         )
     )
     (folder / "two.md").write_text(
-        _session(2, "- Bash: git push origin ledger-fix", "  ! Exit code 1", "  ! too few", day="2026-05-02")
+        _session(
+            2, "- Bash: git push origin ledger-fix", "  ! Exit code 1", "  ! new file mode 100644", day="2026-05-02"
+        )
     )
     for number in range(3, 8):
-        (folder / f"{number}.md").write_text(
-            _session(
-                number,
-                "- Bash: npm run build --silent",
-                DECISION.upper() if number == 99 else "Hello.",
-                day="2026-06-01",
-            )
-        )
+        (folder / f"{number}.md").write_text(_session(number, "- Bash: npm run build --silent", day="2026-06-01"))
     index(home, config.load(home), roots=[])
     return home
 
@@ -59,26 +61,80 @@ def _questions(home: Home) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_questions_are_what_stands_in_few_documents(memory: Home) -> None:
+def _pools(home: Home) -> dict[str, _Pool]:
+    connection = open_index(home.index)
+    try:
+        return personal._read(home, connection, None)
+    finally:
+        connection.close()
+
+
+def test_questions_are_what_a_person_remembers_of_one_document(memory: Home) -> None:
     counts = personal.build(memory, 40)
     found = _questions(memory)
-    assert [(q["text"], q["relevant"]) for q in found["decision"]] == [(DECISION, ["brain/one.md"])]
+    assert [(q["text"], q["relevant"]) for q in found["decision"]] == [
+        ("what did we decide about redis ledger sqlite", ["brain/one.md"])
+    ]
+    (error,) = found["error"]
+    assert error["text"] in ("type error in ledger.ts", "pytest error about locked database")
     assert {(q["text"], *q["relevant"]) for q in found["command"]} == {
-        ("git push origin ledger-fix", "brain/two.md")
-    }, "the build stands in five documents, and the tests' document has given its two questions"
-    assert found["title"][0]["text"].startswith("Repair gearbox number")
-    assert counts["documents"] == 7
+        ("the git command to ledger repair push origin", "brain/two.md")
+    }, "the build stands in five documents"
+    assert (counts["documents"], counts["version"], counts["replaced"]) == (7, personal.VERSION, None)
     assert counts["questions"] == sum(len(each) for each in found.values())
-    uses = [document for each in found.values() for q in each for document in q["relevant"]]
+    drawn = [q for kind, each in found.items() for q in each if kind != "date" and not kind.startswith("exact")]
+    uses = [document for q in drawn for document in q["relevant"]]
     assert max(map(uses.count, uses)) <= 2, "no document gives more than two questions"
 
 
+def test_no_question_is_a_sentence_of_its_document_unless_its_type_says_so(memory: Home) -> None:
+    personal.build(memory, 40)
+    texts = "\n".join(path.read_text().casefold() for path in Path(memory.root, "brain").glob("*.md"))
+    found = _questions(memory)
+    assert {"title", "decision", "command", "error", "date", "exact-command", "exact-error"} <= found.keys()
+    for kind, questions in found.items():
+        for question in questions:
+            assert (question["text"].casefold() in texts) == kind.startswith("exact"), question
+            assert 0 <= question["copied"] <= 1
+            assert question["copied"] == 1 or not kind.startswith("exact")
+    (command,) = found["command"]
+    assert command["copied"] == pytest.approx(4 / 5, abs=0.001), "of its words one is another"
+
+
+def test_a_question_that_fits_two_documents_is_not_drawn(memory: Home) -> None:
+    again = "Redis was slow; the ledger of the other project is in sqlite."
+    (Path(memory.root, "brain") / "again.md").write_text(_session(8, again))
+    index(memory, config.load(memory), roots=[])
+    personal.build(memory, 40)
+    assert "decision" not in _questions(memory)
+
+
+def test_statistics_and_requests_are_no_errors_and_no_decisions(memory: Home) -> None:
+    pools = _pools(memory)
+    assert dict(pools["decision"].candidates()) == {DECISION: ["brain/one.md"]}
+    assert {text.partition("\t")[0] for text, _ in pools["error"].candidates()} == {"pytest error", "type error"}
+    assert [text[:14] for text, _ in sorted(pools["exact-error"].candidates())] == ["sqlite3.Operat", "src/ledger.ts("]
+
+
 def test_days_ask_for_all_documents_of_the_day(memory: Home) -> None:
-    pools = personal._read(memory, None)
-    days = dict(pools["date"].candidates())
-    assert days["what happened on 1 June 2026?"] == [f"brain/{number}.md" for number in range(3, 8)]
-    assert days["what happened on 28 April 2026?"] == ["brain/one.md"]
-    assert dict(pools["error"].candidates()) == {"sqlite3 database is locked now": ["brain/one.md"]}
+    days = dict(_pools(memory)["date"].candidates())
+    assert days["1 June 2026"] == [f"brain/{number}.md" for number in range(3, 8)]
+    assert days["28 April 2026"] == ["brain/one.md"]
+    personal.build(memory, 40)
+    assert "what did I do on 1 June 2026?" in {question["text"] for question in _questions(memory)["date"]}
+
+
+def test_a_set_of_another_version_is_asked_as_it_is_and_drawn_anew(memory: Home) -> None:
+    old = {"id": "title-1", "text": "The amber gearbox", "type": "title", "relevant": ["brain/one.md"]}
+    file = Path(personal.path(memory))
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"schema": 1, "questions": [old]}))
+    dataset, _ = personal.load(memory)
+    assert ([question.text for question in dataset.questions], dataset.about["set_version"]) == ([old["text"]], 1)
+    counts = personal.build(memory, 3)
+    assert (counts["replaced"], counts["kept"]) == (1, 0)
+    dataset, _ = personal.load(memory)
+    assert (dataset.about["set_version"], dataset.about["copied"]["exact-command"]) == (personal.VERSION, 1.0)
 
 
 def test_the_same_memory_gives_the_same_questions(memory: Home) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from core.errors import BadInput
@@ -14,6 +15,7 @@ from core.home import Home
 from evals import chart, compare, kept, report, sets
 from evals.arms import Chosen
 from evals.chart import label
+from evals.metrics import LEAST
 from evals.run import Settings, run
 from tests.evals import small
 
@@ -44,7 +46,7 @@ def test_a_report_is_a_page_with_pictures_that_open(figures: dict[str, Any], hom
     assert names == {"report.md", "run.png", "run.svg", "history.png", "history.svg"}
     page = (tmp_path / "out" / "report.md").read_text()
     assert "kit\\|chen $x$" in page
-    assert "| 2026-04-03 | 54.0 | 54.0 |" in page
+    assert "| 2026-04-03 | 1 | 54.0 | 54.0 |" in page
     assert "- real-qmd was skipped: no qmd on PATH" in page
     assert set(re.findall(r"!\[\w+\]\((.+)\)", page)) == {"run.png", "history.png"}
     for name in ("run", "history"):
@@ -73,6 +75,37 @@ def test_without_history_there_is_no_chapter_on_it(figures: dict[str, Any]) -> N
 def test_a_history_of_one_day_is_a_week_wide_and_no_decade() -> None:
     panels = chart._history([_row(3, "ask", 0.5)]).axes
     assert [high - low for low, high in (panel.get_xlim() for panel in panels)] == [7, 7]
+
+
+def test_rows_of_another_set_are_not_joined_with_those_before() -> None:
+    history = [_row(month, "ask", 0.5) | {"set": 1 + (month > 4)} for month in (3, 4, 5, 6)]
+    del history[0]["set"]  # rows of the first version say none
+    for panel in chart._history(history).axes:
+        assert [len(np.asarray(line.get_xdata())) for line in panel.lines] == [2, 2, 2], (
+            "two lines, and where the set changed"
+        )
+        assert [text.get_text() for text in panel.texts] == ["set 2"]
+    page = report.page(None, history, [])
+    assert "| 2026-04-03 | 1 | 50.0 |" in page
+    assert "| 2026-05-03 | 2 | 50.0 |" in page
+
+
+def test_each_type_says_how_much_of_its_questions_is_copied() -> None:
+    row = _row(3, "ask", 0.5) | {"by_type": {"title": 0.9, "reworded": 0.4}, "counts": {"title": 30, "reworded": 20}}
+    page = report.page(None, [row | {"set": 2, "copied": {"title": 0.85, "reworded": 0.5}}], [])
+    assert "| reworded | 20 | 50 % | 40.0 |" in page
+    assert "copied: the share of a question's words" in page
+    assert "its questions are copies" in report.page(None, [row], []), "of a set of the first version"
+
+
+def test_few_questions_have_no_interval_anywhere(figures: dict[str, Any]) -> None:
+    compared = figures["sets"][0]["arms"][1]["against"]
+    assert compared["questions"] < LEAST
+    assert {value["low"] for value in compared["differences"].values()} == {None}
+    assert "+0.0 [too few]" in report.page(figures, [], [])
+    assert "too few" in " ".join(text.get_text() for text in chart._run(figures).axes[1].texts)
+    assert report.interval({"mean": -1.0, "low": -1.0, "high": -1.0}, 2) == "-100.0 [too few]", "a run of before"
+    assert report.interval({"mean": 0.1, "low": 0.0, "high": 0.2}, LEAST) == "+10.0 [+0.0, +20.0]"
 
 
 def test_names_in_a_chart_are_characters_that_its_font_has() -> None:

@@ -81,7 +81,7 @@ def test_others_are_compared_with_the_baseline_in_pairs(home: Home, data: Path) 
     assert rows["ask"]["against"] == {
         "arm": "qmd-lex",
         "questions": 3,
-        "differences": {name: {"mean": 0.0, "low": 0.0, "high": 0.0} for name in rows["ask"]["metrics"]},
+        "differences": {name: {"mean": 0.0, "low": None, "high": None} for name in rows["ask"]["metrics"]},
     }
     assert _rows(_run(home, data, "ask", "qmd-lex", baseline="ask"), "talk")["qmd-lex"]["against"]["arm"] == "ask"
     with pytest.raises(BadInput):

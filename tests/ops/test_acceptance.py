@@ -168,6 +168,15 @@ def test_recall_that_sinks_does_not_hold(home: Home) -> None:
     assert (verdict, met["recall"], met["recall_drop"]) == ("pivot", True, False)
 
 
+def test_recall_on_other_questions_is_no_drop(home: Home) -> None:
+    weeks = [*good_week(), *(each | {"ts": clock.iso(OVER + 3600)} for each in good_week())]
+    use(home, weeks, [(100, 0.95), (200, 0.85)])
+    log = Path(home.logs, "eval.jsonl")
+    first, second = (json.loads(line) for line in log.read_text().splitlines())
+    log.write_text(f"{json.dumps(first)}\n{json.dumps(second | {'set': 2})}\n")
+    assert judged(home, week=2, now=OVER + acceptance.WEEK_S)[1]["recall_drop"] is None
+
+
 def test_an_agent_surface_that_nobody_uses_has_not_earned_its_complexity(home: Home) -> None:
     people = [each for each in good_week() if each["surface"] == "terminal"]
     use(home, people)

@@ -1,0 +1,186 @@
+"""Questions in the words that a person would remember, and how much of a question is copied from its document.
+
+By rule and without a model: identifiers, paths and numbers go, and so do words that no other document has; of the rest
+some are taken, in another order, and some exchanged for another word of the same sense. The same text gives the same
+question.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from evals.dataset import order
+from qmd.schema import content_of
+from qmd.terms import STOP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import apsw
+
+_LEAST = 3
+_TAKEN = (4, 5, 7)
+_COUNTED = 50
+_WORD = re.compile(r"\w+")
+# Code, addresses and paths: nobody has them by heart.
+_EXACT = re.compile(
+    r"`[^`]*`|\b\w+://\S+|\S*[/\\@{}<>=]\S*|\S*\w[._]\w\S*|\S*\d\S*|\b[a-z]+[A-Z]\w*|\b(?:[A-Z][a-z]+){2,}\b"
+)
+# What is said in any conversation, and never what it was about.
+_FILLING = frozenset(
+    """please want wants wanted like also since let lets yes hey hello really one two way ways thing things get gets got
+    getting next sure okay think thinking need needs needed know seem seems try trying look looks looking make sense
+    right good great maybe actually still even well back first last now new use used uses using instead rather decide
+    decided decision decisions agree agreed keep stay going done take takes put see ask asked give given come whole part
+    mostly probably currently already directly claude codex gemini something today without within""".split()
+)
+_OTHER = dict(
+    pair.split(":")
+    for pair in """
+    fix:repair fixed:repaired fixing:repairing bug:defect bugs:defects errors:failures failing:broken failed:broke
+    remove:delete removed:deleted removing:deleting delete:remove deleted:removed directory:folder
+    directories:folders folder:directory function:method functions:methods method:function settings:configuration
+    config:settings configuration:settings documentation:docs docs:documentation issue:problem issues:problems
+    problem:issue feature:capability check:verify verify:check show:display display:show start:launch
+    started:launched begin:start find:locate change:alter changes:modifications changed:altered user:person
+    users:people run:execute running:executing execute:run output:result allow:permit prevent:avoid explain:describe
+    describe:explain simple:plain fast:quick slow:sluggish large:big big:large small:little wrong:incorrect
+    missing:absent duplicate:double merge:combine split:divide convert:turn replace:swap replaced:swapped
+    replacing:swapping default:standard option:setting options:settings authentication:login auth:login database:db
+    repository:repo repo:repository dependency:library dependencies:libraries library:package package:library
+    performance:speed logging:logs parse:read parsing:reading image:picture images:pictures website:site
+    deploy:release refactor:restructure refactoring:restructuring cleanup:tidying clean:tidy ensure:guarantee
+    example:sample examples:samples investigate:examine analyze:examine suggest:propose update:refresh
+    updated:refreshed create:make created:made creating:making implement:build implemented:built
+    implementing:building improve:enhance generate:produce generated:produced generating:producing rename:relabel
+    store:keep stored:kept specific:particular existing:present handle:treat handling:treating review:inspection
+    reviewing:inspecting build:compilation failure:breakdown fails:breaks fail:break error:failure search:lookup
+    page:screen pages:screens message:text messages:texts project:codebase commit:revision commits:revisions
+    name:label names:labels data:information speed:pace quickly:rapidly quick:rapid server:backend client:frontend
+    button:control buttons:controls text:wording link:reference links:references move:relocate moved:relocated
+    hide:conceal hidden:concealed style:look styles:looks version:release versions:releases latest:newest
+    description:summary summarize:recap conversation:dialogue session:conversation sessions:conversations
+    confirm:verify identifier:id component:widget components:widgets regenerate:rebuild regenerating:rebuilding
+    correct:right correctly:properly broken:damaged unused:superfluous unnecessary:needless comment:remark
+    comments:remarks reply:answer respond:answer question:query questions:queries query:question queries:questions
+    plan:outline task:job tasks:jobs test:check tests:checks
+    """.split()
+)
+
+
+def words(text: str, spread: Callable[[str], int], rare: int) -> list[str]:
+    """The words of a text that a person would remember, each once, the most telling first.
+
+    ``spread`` says in how many documents a word stands: those of ``rare`` and fewer are left out, and of the others the
+    fewer the more telling.
+    """
+    plain = _EXACT.sub(" ", text)
+    found = dict.fromkeys(word.lower() for word in _WORD.findall(plain) if len(word) > 2 and word.isalpha())
+    known = {word: spread(word) for word in found if word not in STOP and word not in _FILLING}
+    return sorted((word for word, count in known.items() if count > rare), key=lambda word: (known[word], order(word)))
+
+
+def wordings(known: Sequence[str], text: str, least: int = _LEAST) -> list[tuple[list[str], list[str]]]:
+    """(the words to ask with, those of them that are the text's own), the farthest from the text first.
+
+    ``known`` are words of ``text``, the most telling first: the first few are asked with, the text's second half first.
+    """
+    if len(known) < least:
+        return []
+    found = []
+    said = {word: place for place, word in reversed(list(enumerate(_WORD.findall(text.lower()))))}
+    for most in _TAKEN:
+        taken = sorted(known[:most], key=lambda word: said[word])
+        middle = (len(taken) + 1) // 2
+        turned = taken[middle:] + taken[:middle]
+        changed = [word for word in turned if word in _OTHER][: len(turned) // 2]
+        asked = [_OTHER[word] if word in changed else word for word in turned]
+        found.append((asked, [word for word in turned if word not in changed]))
+        if changed:
+            found.append((turned, turned))
+    return found
+
+
+def reworded(known: Sequence[str], text: str) -> tuple[list[str], list[str]] | None:
+    """(words to ask with, the text's own for them), at least half of them exchanged; None where too few can be."""
+    other = [word for word in known if word in _OTHER][: _TAKEN[0]]
+    own = [word for word in known if word not in _OTHER][: len(other)]
+    if len(other) < 2 or not own:
+        return None
+    said = {word: place for place, word in reversed(list(enumerate(_WORD.findall(text.lower()))))}
+    taken = sorted([*other, *own], key=lambda word: said[word])
+    return [_OTHER.get(word, word) for word in taken], taken
+
+
+def copied(question: str, passages: Iterable[str]) -> float:
+    """The share, 0–1, of a question's words that stand in the one passage that has most of them."""
+    asked = content(question)
+    if not asked:
+        return 0.0
+    return max((len(asked & content(passage)) / len(asked) for passage in passages), default=0.0)
+
+
+def content(text: str) -> set[str]:
+    """The different words of a text that say something."""
+    return {word for word in _WORD.findall(text.lower()) if word not in STOP}
+
+
+def name(document: str) -> str:
+    """What a document and its distillate, which has its name in another collection, have in common."""
+    return document.partition("/")[2] or document
+
+
+class Places:
+    """Which documents of an index hold words in one passage of theirs."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._counted: dict[str, int] = {}
+        documents: Any = connection.execute("SELECT count(*) FROM documents WHERE active = 1").get
+        # What stands in one document of fifty is a name of what it is about, and not what is remembered.
+        self.rare = min(_COUNTED - 1, documents // 50)
+
+    def holding(self, terms: Sequence[str], most: int) -> set[str]:
+        """Documents with a passage that holds all ``terms``, as FTS5 compares them; ``most`` and one at the most."""
+        match = " AND ".join(term if term.startswith("(") else '"' + term.replace('"', '""') + '"' for term in terms)
+        rows = self._connection.execute(
+            "SELECT DISTINCT d.collection || '/' || d.path FROM"
+            f" (SELECT DISTINCT {content_of('brain_passages.rowid')} AS id FROM brain_passages"
+            " WHERE brain_passages MATCH ?) found"
+            " JOIN brain_contents c ON c.id = found.id JOIN documents d ON d.hash = c.hash AND d.active = 1 LIMIT ?",
+            (match, most + 1),
+        )
+        return {str(document) for (document,) in rows}
+
+    def only_in(self, terms: Sequence[str], documents: Sequence[str]) -> set[str]:
+        """``documents`` that hold ``terms``, with their distillates; none where another document holds them as well."""
+        return set() if self.elsewhere(terms, documents) else self.holding(terms, 3 * len(documents) + 3)
+
+    def elsewhere(self, terms: Sequence[str], documents: Sequence[str]) -> bool:
+        """Whether a document other than ``documents`` and their distillates holds ``terms``."""
+        names = {name(document) for document in documents}
+        return not {name(document) for document in self.holding(terms, 3 * len(documents) + 3)} <= names
+
+    def spread(self, word: str) -> int:
+        """In how many documents a word stands, counted to fifty."""
+        if word not in self._counted:
+            self._counted[word] = len({name(document) for document in self.holding([word], _COUNTED)})
+        return self._counted[word]
+
+    def passages(self, documents: Sequence[str]) -> list[str]:
+        """The passages of documents."""
+        found: list[str] = []
+        for document in documents:
+            collection, _, path = document.partition("/")
+            row: Any = self._connection.execute(
+                "SELECT c.doc, b.starts FROM documents d JOIN content c ON c.hash = d.hash"
+                " JOIN brain_contents b ON b.hash = d.hash WHERE d.active = 1 AND d.collection = ? AND d.path = ?",
+                (collection, path),
+            ).fetchone()
+            if row is not None:
+                starts = array("I", bytes(row[1]))
+                found += [str(row[0])[start:end] for start, end in itertools.pairwise(starts)]
+        return found
