@@ -43,6 +43,12 @@ def run(args: Args, context: Context) -> int:
     if (args.stop or args.status) and (args.idle or args.memory or args.watch):
         said = "--idle, --memory and --watch are for a process that is being started"
         raise BadInput(said, "brain serve --start --idle 1h")
+    if args.memory is not None:
+        from runtime.resident.server import LEAST_BYTES
+
+        if args.memory < LEAST_BYTES >> 20:
+            said = f"--memory: {args.memory} MB is too little, even without a model"
+            raise BadInput(said, f"brain serve --memory {LEAST_BYTES >> 20} (with the model 600)")
     if args.start or args.stop or args.status:
         return _control(args, context)
     if args.json:

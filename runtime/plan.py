@@ -115,6 +115,8 @@ class Plan:
         try:
             self._meaning = semantics.of(question, weight, self._filters, self._request.limit)
         except EngineMissing as error:
+            if semantics.encoder.kind != "static":
+                raise  # who asks by a model asks once more without it
             self._why = f"{_LEXICAL}; not by meaning: {error.message} ({error.fix})"
             return
         if self._meaning is None:

@@ -163,8 +163,11 @@ def stop(home: Home) -> dict[str, Any]:
 
     Raises Internal where it does not go.
     """
-    client.call(home, {"op": "stop"}, 1.0)
     pid = before = holder(home)
+    told = client.call(home, {"op": "stop"}, 1.0)
+    # It may be gone before anybody looks, or have come since.
+    if before is None and told is not None and isinstance(told.get("pid"), int):
+        before = told["pid"]
     for number, patience in ((0, _STOP_S), (signal.SIGTERM, _STOP_S), (signal.SIGKILL, _STOP_S)):
         if pid and number:
             try:

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from os.path import abspath, dirname
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core import clock
 from core.errors import EngineMissing
 from qmd.static_query import MODEL_LEVEL
 
@@ -25,6 +26,10 @@ _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.
 # A model that did not load is not tried again for so long.
 _RETRY_S = 60.0
 _END_S = 2.0
+# What the shipped model takes as the kernel counts it (with 320 MB it does not load); another may take more.
+MODEL_BYTES = 340 << 20
+# How libraries and the system say that there is no memory to be had.
+_NO_MEMORY = ("bad_alloc", "MemoryError", "allocate memory", "out of memory")
 # A child that is at one question for so long is given no other: whoever asks would wait for nothing.
 _STUCK_S = 2.0
 _WHOSE_LEVEL = ("local", "all-MiniLM-L6-v2")
@@ -59,6 +64,7 @@ class Model:
         self._used = time.monotonic()
         self._not_before = 0.0
         self._why = ""
+        self._fault: dict[str, str] | None = None
         # The last question that the child has not answered, and since when it has not answered any.
         self._unanswered: tuple[int, float] | None = None
         self.encoded = 0
@@ -160,19 +166,34 @@ class Model:
     def tick(self, now: float) -> None:
         """End the child where it has idled long enough, and notice where it has ended by itself."""
         with self._lock:
-            if self._child is not None and self._child.poll() is not None:
-                self._end(f"the model's process ended with {self._child.returncode}")
+            if self._child is not None and (code := self._child.poll()) is not None:
+                was_ready = self._hello is not None
+                by = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
+                why = f"the model's process {by}"
+                if not was_ready:
+                    why = self._for_want_of_memory(why, self._memory < MODEL_BYTES)
+                self._end(f"{why}; a question starts it anew after {_RETRY_S:g} s")
+                self._fault = {"message": why, "at": clock.iso(clock.now())}
             elif self._child is not None and now - self._used > self._idle_s:
                 self._end()
                 self._not_before = 0.0
 
     def status(self) -> dict[str, Any]:
-        """``state`` (none, loading, ready), the model's name, how many questions it encoded, why there is none."""
+        """``state`` (none, loading, ready), the model's name, how many questions it encoded, why there is none.
+
+        ``fault`` is how its process last ended by itself, and when; None where it never did.
+        """
         with self._lock:
             state = "ready" if self._hello else "loading" if self._child is not None else "none"
             hello = self._hello or {}
             name = f"{hello['provider']}/{hello['model']}" if hello else None
-            return {"state": state, "model": name, "encoded": self.encoded, "reason": self._why or None}
+            return {
+                "state": state,
+                "model": name,
+                "encoded": self.encoded,
+                "reason": self._why or None,
+                "fault": self._fault,
+            }
 
     def start(self) -> None:
         """It starts with the first question that needs it."""
@@ -180,7 +201,16 @@ class Model:
     def relieve(self, why: str) -> None:
         """Give its memory back at once, and not come back for a while."""
         with self._lock:
-            self._end(why)
+            self._end(self._for_want_of_memory(why, self._memory < MODEL_BYTES))
+
+    def _for_want_of_memory(self, why: str, is_so: bool) -> str:
+        """``why``, and that the bound is too small for the model, where that ``is_so``."""
+        if not self._memory or not is_so:
+            return why
+        return (
+            f"{why}: --memory {self._memory >> 20} is too little for the model"
+            f" ({_WHOSE_LEVEL[1]} takes {MODEL_BYTES >> 20}, the process that asks it some 50 more)"
+        )
 
     def stop(self) -> None:
         """End the child."""
@@ -225,7 +255,8 @@ class Model:
                 if self._child is not child:
                     break
                 if "error" in value:
-                    self._end(str(value["error"]))
+                    error = str(value["error"])
+                    self._end(self._for_want_of_memory(error, any(said in error for said in _NO_MEMORY)))
                     break
                 self._hello = value
         said.put(None)

@@ -38,6 +38,8 @@ LOCK = "serve.lock"
 PID = "serve.pid"
 IDLE_S = 900.0
 MEMORY_BYTES = 600 << 20
+# With less the process has no room for the threads that answer, each of which has a stack.
+LEAST_BYTES = 64 << 20
 _TICK_S = 1.0
 _LOCK_S = 1.0
 # One message: a question has at most 2,000 characters.
@@ -194,8 +196,11 @@ class Server:
             "memory_bytes": self._resident(),
             "memory_limit_bytes": self._memory,
             "served": self._served,
-            "roles": {role.name: {**role.status(), "fault": self._faults.get(role.name)} for role in self._roles},
+            "roles": {role.name: {"fault": None, **role.status(), **self._fault(role)} for role in self._roles},
         }
+
+    def _fault(self, role: Role) -> dict[str, Any]:
+        return {"fault": self._faults[role.name]} if role.name in self._faults else {}
 
     def _names(self) -> str:
         return ", ".join(self._operations)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -193,11 +194,29 @@ def test_a_model_that_dies_is_told_and_started_anew_after_a_while(monkeypatch: p
         while model.pids() and time.monotonic() < deadline:
             model.tick(time.monotonic())
             time.sleep(0.01)
-        assert "ended with 3" in model.status()["reason"]
+        assert "ended with 3; a question starts it anew after 60 s" in model.status()["reason"]
+        assert model.status()["fault"]["message"] == "the model's process ended with 3"
         assert model.encoder({}) is None
         assert not model.pids(), "it was started again at once"
         monkeypatch.setattr(model, "_not_before", 0.0)
         assert ready(model).fingerprint == "f"
+    finally:
+        model.stop()
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_model_that_is_killed_says_by_what() -> None:
+    model = Model(os.environ, 0, 60.0)
+    try:
+        ready(model)
+        (pid,) = model.pids()
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while model.pids() and time.monotonic() < deadline:
+            model.tick(time.monotonic())
+            time.sleep(0.01)
+        assert "was ended by signal 9" in model.status()["reason"]
+        assert "signal 9" in model.status()["fault"]["message"]
     finally:
         model.stop()
 
@@ -254,6 +273,6 @@ def test_the_kernel_refuses_it_more_than_it_may_take() -> None:
             model.tick(time.monotonic())
             time.sleep(0.02)
         assert model.status()["state"] == "none"
-        assert model.status()["reason"]
+        assert "--memory 40 is too little for the model" in model.status()["reason"]
     finally:
         model.stop()

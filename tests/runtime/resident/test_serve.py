@@ -418,6 +418,30 @@ def test_options_that_exclude_each_other_are_refused(home: Home, brain: Brain) -
         assert brain("serve", *words).returncode == 64
 
 
+def test_what_is_gone_before_anybody_looks_was_stopped_all_the_same(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    running = Running(shelf.home)
+    call = client.call
+
+    def told(home: Home, message: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
+        found = call(home, message, patience_s)
+        running.thread.join(20)
+        return found
+
+    monkeypatch.setattr(client, "call", told)
+    assert control.stop(shelf.home) == {"schema": 1, "ok": True, "stopped": True, "pid": os.getpid()}
+    assert control.stop(shelf.home)["stopped"] is False
+
+
+def test_less_memory_than_it_can_do_with_is_refused_with_how_much_it_needs(home: Home, brain: Brain) -> None:
+    for words in (("--memory", "5"), ("--start", "--memory", "63")):
+        done = brain("serve", *words)
+        assert done.returncode == 64
+        assert "--memory 64" in done.stderr
+
+
 def test_a_process_that_holds_the_place_and_does_not_answer_is_ended(shelf: Shelf) -> None:
     code = (
         "import os, sys, time; sys.path.insert(0, sys.argv[1])\n"
