@@ -53,6 +53,9 @@ BUILD = Command(
     options=(
         Option("-n", "--each", metavar="N", help="how many questions of each kind (40)", convert=whole, default=40),
         Option("--fresh", help="draw all of them anew; figures before and after cannot be compared"),
+        Option(
+            "--paraphrase", help="have the configured generator put some in its words: it is sent titles, decisions"
+        ),
     ),
     examples=("brain eval build", "brain eval build -n 100 --fresh"),
 )
@@ -147,13 +150,19 @@ def _build(args: Args, context: Context) -> int:
     from cli.progress import Bar
     from evals import personal
 
+    paraphrase = None
+    if args.paraphrase:
+        from core import config
+        from evals import paraphrased
+
+        paraphrase = paraphrased.writer(config.load(context.home), context.environ)
     with Bar() as bar:
-        counts = personal.build(context.home, args.each, fresh=args.fresh, progress=bar)
+        counts = personal.build(context.home, args.each, fresh=args.fresh, paraphrase=paraphrase, progress=bar)
     context.fields.update(n_questions=counts["questions"])
     if args.json:
         context.emit({"schema": 1, "ok": True, "path": personal.path(context.home), **counts})
         return OK
-    kinds = ", ".join(f"{count} of {kind}" for kind, count in counts["by_type"].items())
+    kinds = ", ".join(f"{count} of {kind}" for kind, count in counts["by_type"].items() if count)
     write(f"{counted(counts['questions'], 'question')} from {counted(counts['documents'], 'document')}: {kinds}\n")
     if counts["replaced"]:
         write(

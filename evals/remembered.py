@@ -66,7 +66,7 @@ _OTHER = dict(
     confirm:verify identifier:id component:widget components:widgets regenerate:rebuild regenerating:rebuilding
     correct:right correctly:properly broken:damaged unused:superfluous unnecessary:needless comment:remark
     comments:remarks reply:answer respond:answer question:query questions:queries query:question queries:questions
-    plan:outline task:job tasks:jobs test:check tests:checks
+    plan:outline task:job tasks:jobs
     """.split()
 )
 

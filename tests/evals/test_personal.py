@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from core import config
 from core.errors import BadInput, EngineMissing
 from core.home import Home
-from evals import personal
+from evals import candidates, paraphrased, personal
+from evals.candidates import HELD, Pool
 from evals.dataset import order
-from evals.personal import _HELD, _Pool
 from qmd.store import open_index
 from runtime.indexing import index
+from tests.qmd.embedding.endpoint import Endpoint, says
+from tests.qmd.generation.test_of_openai import chat
 
 DECISION = "We decided to keep the ledger in sqlite instead of redis."
 WORDS = "amber brass cedar delta ember fjord grove hazel indigo juniper".split()
@@ -61,10 +63,10 @@ def _questions(home: Home) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _pools(home: Home) -> dict[str, _Pool]:
+def _pools(home: Home) -> dict[str, Pool]:
     connection = open_index(home.index)
     try:
-        return personal._read(home, connection, None)
+        return candidates.read(home, connection)
     finally:
         connection.close()
 
@@ -124,6 +126,45 @@ def test_days_ask_for_all_documents_of_the_day(memory: Home) -> None:
     assert "what did I do on 1 June 2026?" in {question["text"] for question in _questions(memory)["date"]}
 
 
+def test_a_generator_puts_titles_and_decisions_in_other_words(memory: Home) -> None:
+    sent: list[str] = []
+
+    def paraphrase(text: str) -> str:
+        sent.append(text)
+        return "" if len(sent) == 1 else f"storage question number{len(sent)} please"
+
+    counts = personal.build(memory, 2, paraphrase=paraphrase)
+    found = _questions(memory)["paraphrase"]
+    assert len(found) == counts["by_type"]["paraphrase"] == 2
+    assert len(sent) == 3, "what came to nothing is made up for, and no more is sent than is needed"
+    assert all(question["copied"] == 0 for question in found)
+    personal.build(memory, 2)
+    assert _questions(memory)["paraphrase"] == found, "they stay without a generator"
+    sent.clear()
+
+    def refuse(text: str) -> str:
+        sent.append(text)
+        return ""
+
+    personal.build(memory, 2, fresh=True, paraphrase=refuse)
+    assert "paraphrase" not in _questions(memory)
+    assert len(sent) == 4, "at most twice as many as are wanted"
+
+
+def test_paraphrases_come_from_the_configured_generator(
+    home: Home, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadInput, match="no generator"):
+        paraphrased.writer(config.load(home), {})
+    environ = {"QMD_GENERATE_MODEL": "openai:small", "OPENAI_BASE_URL": endpoint.url}
+    endpoint.always = says(chat('"Where do we store\\nthe records?"\n'))
+    write = paraphrased.writer(config.load(home), environ)
+    assert write("The ledger is in sqlite.") == "Where do we store\\nthe records?"
+    for answer in ("no", "word " * 80, "what is \x1b[31m this one"):
+        endpoint.always = says(chat(answer))
+        assert write("The ledger is in sqlite.") == ""
+
+
 def test_a_set_of_another_version_is_asked_as_it_is_and_drawn_anew(memory: Home) -> None:
     old = {"id": "title-1", "text": "The amber gearbox", "type": "title", "relevant": ["brain/one.md"]}
     file = Path(personal.path(memory))
@@ -180,7 +221,7 @@ def test_without_documents_or_without_questions_it_says_what_to_do(home: Home) -
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=120))
 def test_a_pool_that_lets_go_counts_what_it_holds_in_full(places: list[tuple[int, int]]) -> None:
-    pool = _Pool(2)
+    pool = Pool(2)
     pool.limit = 4
     truth: dict[str, set[str]] = {}
     for text, document in places:
@@ -191,4 +232,4 @@ def test_a_pool_that_lets_go_counts_what_it_holds_in_full(places: list[tuple[int
     assert {text for text, _ in pool.held.values()} >= set(lowest)
     for said, documents in pool.candidates():
         assert set(documents) == truth[said]
-    assert _Pool(2).limit == _HELD
+    assert Pool(2).limit == HELD
