@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _LEAST = 3
 _TAKEN = (4, 5, 7)
 _COUNTED = 50
+_TWINS = ("brain", "distilled")
 _WORD = re.compile(r"\w+")
 # Code, addresses and paths: nobody has them by heart.
 _EXACT = re.compile(
@@ -129,8 +130,9 @@ def content(text: str) -> set[str]:
 
 
 def name(document: str) -> str:
-    """What a document and its distillate, which has its name in another collection, have in common."""
-    return document.partition("/")[2] or document
+    """What a session and its distillate, which has its path in another collection, have in common; else ``document``."""
+    collection, _, path = document.partition("/")
+    return path if collection in _TWINS else document
 
 
 class Places:

@@ -34,5 +34,10 @@ def test_copied_is_the_share_of_words_in_one_passage(question: str, share: float
     assert remembered.copied(question, ["The walrus crossed the river.", "Nobody swam."]) == share
 
 
+def test_a_session_and_its_distillate_are_one_item_and_other_namesakes_are_not() -> None:
+    assert remembered.name("brain/a.md") == remembered.name("distilled/a.md")
+    assert len({remembered.name(f"{collection}/README.md") for collection in ("brain", "inbox", "code")}) == 3
+
+
 def test_no_word_stands_for_itself() -> None:
     assert all(word != other and other.isalpha() for word, other in remembered._OTHER.items())
