@@ -130,7 +130,7 @@ def content(text: str) -> set[str]:
 
 
 def name(document: str) -> str:
-    """What a session and its distillate, which has its path in another collection, have in common; else ``document``."""
+    """What a session and its distillate, which has its path in another collection, have in common."""
     collection, _, path = document.partition("/")
     return path if collection in _TWINS else document
 
