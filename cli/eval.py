@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option, whole
 from core.counting import counted
@@ -99,7 +101,12 @@ COMMAND = Command("eval", "measure how good the answers are", commands=(RUN, BUI
 
 def run(args: Args, context: Context) -> int:
     """Do what the subcommand says."""
-    return {"run": _run, "build": _build, "report": _report, "compare": _compare}[args.command.verb](args, context)
+    # Corpora, runs, and what libraries keep beside them: nobody else's, whoever of the processes started writes it.
+    mask = os.umask(0o077)
+    try:
+        return {"run": _run, "build": _build, "report": _report, "compare": _compare}[args.command.verb](args, context)
+    finally:
+        os.umask(mask)
 
 
 def _run(args: Args, context: Context) -> int:

@@ -33,6 +33,9 @@ def test_questions_that_could_not_be_asked_or_scored_are_told_of(brain: Brain, t
     page = (tmp_path / "out" / "report.md").read_text()
     assert "- ask:mode=lex: 1 question ended with an error" in page
     assert "- Left out: 1 question without words" in page
+    below = list(Path(os.environ["BRAIN_HOME"], "state", "eval").rglob("*"))
+    assert any(path.is_file() and "docs" in path.parts for path in below)
+    assert [path for path in below if path.stat().st_mode & 0o077] == [], "others may read it"
 
 
 def test_what_is_no_set_or_arm_is_refused(brain: Brain, tmp_path: Path) -> None:
