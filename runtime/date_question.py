@@ -67,6 +67,18 @@ def read(question: str, now: int) -> Span | None:
         return None
 
 
+def no_day(question: str, now: int) -> str:
+    """The first day that the question names and no calendar has, as it is written; "" where it names none."""
+    try:
+        over = reader(question, now)
+        for index, token in enumerate(over.tokens):
+            if end := over.no_day(index):
+                return " ".join(question[token.start : over.tokens[end - 1].end].split())
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return ""
+
+
 def _whole_year(named: Days) -> int:
     """The year that ``named`` is the whole of, 0 where it is none."""
     year = days.civil(named.first)[0]

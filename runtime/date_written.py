@@ -11,6 +11,8 @@ from runtime import days
 
 VAGUE, PLAIN, EXACT = 0, 1, 2
 _FIRST_YEAR, _LAST_YEAR = 1980, 2100
+# Without a year any may be meant.
+_LEAP = 2024
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,6 +123,29 @@ class Written:
             found = day_of(year, month, day)
             return (found, end) if found else None
         return self._latest_day(month, day, end)
+
+    def no_day(self, index: int) -> int:
+        """The index after a day at ``index`` that no calendar has (2026-02-30, 31 June, February 30, 2026), 0 where
+        none stands there.
+        """
+        text = self.word(index)
+        parts = text.split("-")
+        if len(parts) == 3 and [len(part) for part in parts] == [4, 2, 2] and text.replace("-", "").isascii():
+            if not all(map(str.isdigit, parts)):
+                return 0
+            year, month, day = map(int, parts)
+            return index + 1 if _is_year(year) and month < 32 and day < 32 and not day_of(year, month, day) else 0
+        day, _ = self.day_number(index)
+        place = index + 1 + (self.word(index + 1) == "of") if day else index
+        month = words.MONTHS.get(self.word(place), 0)
+        end = place + 1
+        if not day:
+            day, _ = self.day_number(self.the(index + 1))
+            end = self.the(index + 1) + 1
+        if not month or not day:
+            return 0
+        year, end = self.year_after(end)
+        return end if day > days.month_length(year or _LEAP, month) else 0
 
     def _latest_day(self, month: int, day: int, end: int) -> Read:
         for year in range(self.year, self.year - 9, -1):  # 29 February skips up to eight years

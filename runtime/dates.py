@@ -72,6 +72,15 @@ def find(question: str, now: int) -> Span | None:
     return read(question, now)
 
 
+def no_day(question: str, now: int) -> str:
+    """A day that the question names and no calendar has ("2026-02-30"), as it is written; "" where it names none."""
+    if not may_name_a_date(question):
+        return ""
+    from runtime.date_question import no_day as read
+
+    return read(question, now)
+
+
 def may_name_a_date(question: str) -> bool:
     """False where no reader could find a date in the question: a few microseconds instead of an import."""
     for word in question.lower().replace("’", "'").translate(_MARKS).split():

@@ -34,7 +34,7 @@ class Plan:
     """
 
     __slots__ = (
-        "_boost", "_filters", "_meaning", "_open_semantics", "_question", "_request", "_span", "_why",
+        "_boost", "_filters", "_meaning", "_no_day", "_open_semantics", "_question", "_request", "_span", "_why",
         "level", "mode",
     )  # fmt: skip
 
@@ -57,11 +57,13 @@ class Plan:
         self._meaning: Meaning | None = None
         self._boost: Any = None
         self._span: Any = None
+        self._no_day = ""
         self.level: float | None = None
         self.mode = "strict" if request.strict else "lex"
         self._why = "--strict: every term must occur" if request.strict else _LEXICAL
         if request.strict:
             return
+        self._no_day = dates.no_day(question, now)
         self._boost, span = date_boost(question, now)
         self._span = span
         given = filters.since is not None or filters.until is not None
@@ -179,6 +181,8 @@ class Plan:
             dated = self.mode in ("lex", "hybrid")
             if self._boost is not None and hits and dated and not any(hit.parts["date"] for hit in hits):
                 reason += "; nothing that matches is from those days"
+        if self._no_day:
+            reason += f'; there is no day "{self._no_day}"'
         names = [f"{name} {value}" for name, _, value in self._filters.fields]
         return reason + (f"; only {', '.join(names)}" if names else "")
 

@@ -303,3 +303,11 @@ def test_a_changed_set_of_collections_is_not_fresh(shelf: Shelf) -> None:
     Path(shelf.home.path("collections.yml")).write_text("collections:\n  inbox: {}\n  more: {}\n")
     with Asker(shelf.home, load(shelf.home)) as asker:
         assert asker.ask("walrus", Request())["freshness"]["lexical"]["fresh"] is False
+
+
+def test_the_reason_says_that_there_is_no_such_day(shelf: Shelf) -> None:
+    shelf.put("brain", "a.md", "I was doing the walrus harbour")
+    with Asker(shelf.home, shelf.config) as asker:
+        envelope = asker.ask("what was I doing with the walrus on 2026-02-30", Request())
+    assert envelope["hits"]
+    assert 'there is no day "2026-02-30"' in envelope["route"]["reason"]

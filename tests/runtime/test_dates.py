@@ -346,3 +346,24 @@ def test_a_month_beside_a_year_is_of_that_year(question: str) -> None:
     found = dates.find(question, 1778659200)  # 2026-05-13
     assert found is not None
     assert (found.since, found.until, found.yearly) == (1740787200, 1743465600, False)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("what was I doing on 2026-02-30?", "2026-02-30"),
+        ("what happened on 2026-13-01", "2026-13-01"),
+        ("what did I decide on 30 February", "30 February"),
+        ("what happened on February 30, 2026", "February 30, 2026"),
+        ("notes of the 31st of June", "31st of June"),
+        ("what did I do on 29 February 2025", "29 February 2025"),
+        ("what did I do on 29 February", ""),
+        ("what did I do on 2024-02-29", ""),
+        ("why does test_2026-02-30_x fail", ""),
+        ("order 1234-56-78 of may 2026", ""),
+        ('what does "2026-02-30" mean', ""),
+        ("March 3-5", ""),
+    ],
+)
+def test_a_day_that_no_calendar_has_is_said(question: str, said: str) -> None:
+    assert dates.no_day(question, 1_777_629_600) == said
