@@ -211,6 +211,7 @@ def _batch(args: Args, context: Context, settings: Any, request: Request, engine
 
     from core import telemetry
     from runtime import ask
+    from runtime.answer import Warm
 
     gc.enable()  # a batch may be long
     if args.words:
@@ -218,7 +219,8 @@ def _batch(args: Args, context: Context, settings: Any, request: Request, engine
     questions = _questions(args.batch)
     answered = 0
     with _asker(args, context, settings, engine) as asker:
-        for question, envelope in zip(questions, ask.batch(asker, questions, request), strict=True):
+        answering = Warm(context.home, settings, asker) if engine == _BUILTIN else asker
+        for question, envelope in zip(questions, ask.batch(answering, questions, request), strict=True):
             context.emit(envelope)
             answered += bool(envelope.get("hits"))
             row = _row(envelope, settings, question)

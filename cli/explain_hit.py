@@ -17,6 +17,7 @@ _SUMMANDS = {
     "span": "terms close together",
     "date": "the date named",
 }
+_MEANING = {"cosine": "cosine with the question", "blend": "blended, which ranks it"}
 
 
 def lines(found: dict[str, Any]) -> Iterable[str]:
@@ -35,11 +36,18 @@ def lines(found: dict[str, Any]) -> Iterable[str]:
         yield ""
         yield "Terms"
         yield from (f"  {line}" for line in _terms(found["terms"]))
-    if any(found["parts"].values()):
+    summands = {name: value for name, value in found["parts"].items() if name not in _MEANING}
+    meaning = [(said, f"{found['parts'][name]:.3f}") for name, said in _MEANING.items() if name in found["parts"]]
+    if any(summands.values()):
         yield ""
-        yield f"Summands of its score, which is {found['score']:.2f} of the 1 that a perfect match would have"
-        named = [(_SUMMANDS.get(name, name), f"{value:.3f}") for name, value in found["parts"].items()]
+        what = "score by words" if meaning else "score"
+        yield f"Summands of its {what}, which is {found['score']:.2f} of the 1 that a perfect match would have"
+        named = [(_SUMMANDS.get(name, name), f"{value:.3f}") for name, value in summands.items()]
         yield from (f"  {line}" for line in table(named, right=(1,)))
+    if meaning:
+        yield ""
+        yield "Words and meaning together"
+        yield from (f"  {line}" for line in table(meaning, right=(1,)))
     if found["above"]:
         yield ""
         yield "Outranked by"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from runtime.query import validate
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
+    from runtime.ask import Asker
     from runtime.request import Request
 
 
 BUILTIN = "builtin"
+_HUNG_S = 1.0
 
 
 def answer(
@@ -54,3 +57,30 @@ def answer(
 
         on_demand(home, environ)
     return found, False
+
+
+class Warm:
+    """One question after another, by the resident process while it answers, else by ``asker``."""
+
+    def __init__(self, home: Home, config: Config, asker: Asker) -> None:
+        self._home = home
+        self._config = config
+        self._asker = asker
+        self._hung = False
+
+    def ask(self, question: str, request: Request) -> dict[str, Any]:
+        """The envelope of one question. Raises as ``Asker.ask``."""
+        section = self._config.section("ask")
+        share = serving(request, section)
+        if self._hung or not share or not os.path.exists(self._home.socket()):
+            return self._asker.ask(question, request)
+        question = validate(question, literal=request.literal)
+        given, started = request.timeout_s, time.monotonic()
+        timeout = given or float(section.get("timeout_s") or DEFAULT_TIMEOUT_S)
+        try:
+            envelope, _ = ask_there(self._home, self._config, question, request, share, timeout)
+            # One that does not answer is not waited for with each question.
+            self._hung = envelope is None and time.monotonic() - started > _HUNG_S
+            return self._asker.ask(question, request) if envelope is None else envelope
+        finally:
+            request.timeout_s = given

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from qmd.beside import Beside
     from qmd.search import Searcher
     from qmd.static_query import Encoder
+    from runtime.answer import Warm
     from runtime.meaning import Semantics
     from runtime.reranking import Reranking
 
@@ -267,7 +268,7 @@ class Asker:
         return Filters(names, since=request.since, until=request.until, fields=tuple(fields))
 
 
-def batch(asker: Asker, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:
+def batch(asker: Asker | Warm, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:
     """One envelope a question, failures included: nothing that one question does ends the others."""
     for question in questions:
         try:

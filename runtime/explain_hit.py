@@ -13,7 +13,8 @@ from core.errors import EngineMissing
 from core.files import open_regular
 from qmd import search, store
 from qmd.answers import Explanation, Filters
-from runtime.ask import DEFAULT_LIMIT, Asker, Request, default_filters
+from runtime.answer import answer
+from runtime.ask import DEFAULT_LIMIT, Request, default_filters
 from runtime.explain_transcript import SUFFIX, Fate, fate
 from runtime.hits import SCHEME, NotFound, Row, docid, resolve, uri
 from runtime.plan import date_boost
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from runtime.dates import Span
 
 _ABOVE = 5
+_DEEP = 50  # by meaning it may stand lower than by its words
+# What a blend says of a hit besides the summands of its words.
+_MEANT = ("cosine", "blend")
 _NEWEST = 1000  # how far down a chronological answer a document is looked for
 
 
@@ -65,10 +69,12 @@ def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row
     boost, span = date_boost(question, clock.now())
     phrase = span.phrase if span else ""
     found = search.Searcher(connection).explain(question, row.id, filters=Filters(), boost=boost, drop=phrase)
-    answer = _answer(home, config, question, max(_ABOVE, found.rank))
-    hits = answer["hits"]
+    answered = _answer(home, config, question, max(_DEEP, found.rank))
+    hits = answered["hits"]
     own = uri(row.collection, row.path)
     place = next((hit["rank"] for hit in hits if hit["uri"] == own), 0)
+    parts = hits[place - 1].get("explain") or {} if place else {}
+    meant = {name: parts[name] for name in _MEANT if parts.get(name) is not None}
     envelope: dict[str, Any] = {
         "schema": 1,
         "ok": True,
@@ -78,17 +84,17 @@ def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row
         "title": row.title,
         "rank": place or None,
         "score": round(found.score, 4),
-        "parts": found.parts,
+        "parts": found.parts | meant,
         "candidates": found.candidates,
         "terms": found.terms,
         "date": clock.iso(row.date),
-        "route": answer["route"]["reason"],
+        "route": answered["route"]["reason"],
         "above": [
             {key: hit[key] for key in ("rank", "score", "uri", "title")}
             for hit in hits[: min(_ABOVE, place - 1 if place else _ABOVE)]
         ],
     }
-    only_when = answer["route"]["mode"] == "time"
+    only_when = answered["route"]["mode"] == "time"
     filtered = _filtered(config, row, span, only_when)
     if filtered:
         envelope["verdict"], envelope["why"] = "filtered", filtered
@@ -97,20 +103,24 @@ def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row
         where = f"rank {place}" if place else "not among the newest"
         envelope["why"] = f"{where}: the question names days and nothing else, so the newest of those days come first"
     else:
-        envelope["verdict"], envelope["why"] = _verdict(found, place, hits)
+        envelope["verdict"], envelope["why"] = _verdict(found, place, hits, meant)
     return envelope
 
 
 def _answer(home: Home, config: Config, question: str, limit: int) -> dict[str, Any]:
     """What ``brain ask`` answers, as far down as the document may stand."""
     try:
-        with Asker(home, config) as asker:
-            answer = asker.ask(question, Request(limit=limit, literal=True, rerank=False))
-            if answer["route"]["mode"] == "time":
-                answer = asker.ask(question, Request(limit=_NEWEST, literal=True, rerank=False))
+        found = _asked(home, config, question, limit)
+        if found["route"]["mode"] == "time":
+            found = _asked(home, config, question, _NEWEST)
     except EngineMissing as missing:  # nothing matches, in an index that no run has completed
         return {"hits": [], "route": {"mode": "lex", "reason": missing.message}}
-    return answer
+    return found
+
+
+def _asked(home: Home, config: Config, question: str, limit: int) -> dict[str, Any]:
+    request = Request(limit=limit, literal=True, rerank=False, explain=True)
+    return answer(home, config, question, request, os.environ, builtin=True)[0]
 
 
 def _filtered(config: Config, row: Row, span: Span | None, only_when: bool) -> str:
@@ -125,7 +135,9 @@ def _filtered(config: Config, row: Row, span: Span | None, only_when: bool) -> s
     return ""
 
 
-def _verdict(found: Explanation, place: int, hits: list[dict[str, Any]]) -> tuple[str, str]:
+def _verdict(found: Explanation, place: int, hits: list[dict[str, Any]], meant: dict[str, float]) -> tuple[str, str]:
+    if "cosine" in meant and 0 < place <= DEFAULT_LIMIT and not any(term["in_document"] for term in found.terms):
+        return "answers", f"rank {place}: it is near the question's meaning (cosine {meant['cosine']:.2f})"
     if not any(term["in_document"] for term in found.terms) and not found.parts.get("date"):
         words = ", ".join(term["term"] for term in found.terms) or "none"
         return "no_common_term", f"the document has none of the question's terms ({words})"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from cli.explain_hit import lines
 from core.errors import BadInput
 from core.home import Home
 from qmd import renewal, static_fit, vectors
@@ -20,6 +21,7 @@ from qmd.static_query import Known
 from qmd.store import Transaction, open_index
 from runtime import ask as ask_module
 from runtime.ask import Asker, Request
+from runtime.explain_hit import explain
 from runtime.meaning import Semantics
 from tests.qmd.test_static_query import _WORDS, Model
 from tests.runtime.index_fixture import Shelf
@@ -328,3 +330,16 @@ def test_a_whole_row_answers_beside_damaged_ones(shelf: Shelf) -> None:
     connection.execute("UPDATE brain_static SET scale = 9e999 WHERE token <> ?", (_WORDS[0],)).fetchall()
     connection.close()
     assert route(ask(shelf, f"{_WORDS[0]} {_WORDS[1]}"))[0] == "hybrid"
+
+
+def test_what_explains_a_hit_has_its_cosine_and_its_blend(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    question = f"{_WORDS[0]} {_WORDS[1]}"
+    first = ask(shelf, question, explain=True)["hits"][0]
+    found = explain(shelf.home, shelf.config, first["uri"], question)
+    assert {name: found["parts"][name] for name in ("cosine", "blend")} == {
+        name: first["explain"][name] for name in ("cosine", "blend")
+    }
+    said = "\n".join(lines(found))
+    assert f"cosine with the question  {first['explain']['cosine']:.3f}" in said
+    assert "blended, which ranks it" in said

@@ -114,6 +114,17 @@ def test_a_warm_answer_is_the_cold_one(shelf: Shelf, brain: Brain, monkeypatch: 
         running.end()
 
 
+def test_a_batch_and_an_explanation_are_asked_of_it_too(shelf: Shelf, serving: Running, brain: Brain) -> None:
+    path = Path(shelf.home.path("questions"))
+    path.write_text("walrus\nunheardof\nriver lamp\n\n")
+    told = [json.loads(line) for line in brain("ask", "--batch", path).stdout.splitlines()]
+    assert [len(each.get("hits", [])) for each in told] == [1, 0, 1, 0]
+    assert told[3]["error"] == "bad_query"
+    assert control.status(shelf.home)["roles"]["ask"]["answered"] == 3
+    assert brain("explain", "--hit", "a", "walrus").returncode == 0
+    assert control.status(shelf.home)["roles"]["ask"]["answered"] == 4
+
+
 def test_what_is_written_meanwhile_is_found_at_once(shelf: Shelf, serving: Running) -> None:
     request = Request(literal=True)
     assert not answer(shelf.home, shelf.config, "octopus", request, {})[0]["hits"]
