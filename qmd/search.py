@@ -181,7 +181,7 @@ class _Search:
         weights: dict[int, float] = {}
         passages: dict[int, int] = {}
         for document, collection, count in self._connection.execute(
-            "SELECT d.id, d.collection, length(c.starts) / 4 - 1 FROM documents d JOIN brain_contents c"
+            "SELECT d.id, d.collection, ifnull(length(c.starts) / 4 - 1, 1) FROM documents d LEFT JOIN brain_contents c"
             f" ON c.hash = d.hash WHERE d.id IN ({','.join(map(str, self._scored))})"
         ):
             weights[document] = meaning.weights.get(collection, meaning.default)

@@ -9,6 +9,7 @@ when it is shown, as a folder of notes outside the home is.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from os.path import join
@@ -33,6 +34,8 @@ FILE = "redaction"
 _NOTE, _ARTICLE = "note", "article"
 # A note is written in the second that its date names; clocks of file systems and of processes may differ a little.
 _NOTED_S = 2
+# No regular file, gone meanwhile, or nobody's to read.
+_NOT_OURS = (errno.EINVAL, errno.ENOENT, errno.EISDIR, errno.ELOOP, errno.EACCES, errno.EPERM)
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
@@ -77,13 +80,16 @@ def _document(path: str, counts: dict[str, int]) -> None:
         with open_regular(path) as stream:
             data = stream.read()
             written = os.fstat(stream.fileno()).st_mtime
-    except OSError:
-        return  # no regular file, gone meanwhile, or nobody's to read: the index reports it
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
+        return  # the index reports it
     if not is_own(data, written):
         return
     cleaned = document(data, counts)
     if cleaned != data:
         write_atomic(path, cleaned)
+        os.utime(path, (written, written))  # what nobody else changed is ours under the next policy, too
 
 
 def is_own(data: bytes, written: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -9,11 +10,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import apsw
 import pytest
 
-from core import config, redaction
+from core import clock, config, redaction
 from core.document import Timestamp, render, split
 from core.errors import Internal
 from core.home import Home
@@ -243,6 +245,34 @@ def test_a_note_is_its_users_from_the_first_change_on(home: Home, older: Callabl
     assert index(home, config.load(home))["rescanned"] == {"github": 1}
     assert TOKEN not in Path(kept.path).read_text(encoding="utf-8")
     assert Path(edited.path).read_text(encoding="utf-8") == changed
+
+
+def test_what_a_policy_rewrote_is_ours_under_the_next(home: Home, older: Callable[[], None]) -> None:
+    index(home, config.load(home))
+    path = Path(inbox.write(home, f"remember {TOKEN}").path)
+    meta, body = split(path.read_text(encoding="utf-8"))
+    path.write_bytes(render({**meta, "date": Timestamp("2026-05-01T10:00:00Z")}, body))
+    written = clock.parse_iso("2026-05-01T10:00:00Z")
+    assert written is not None
+    os.utime(path, (written, written))
+    older()
+    assert index(home, config.load(home))["rescanned"]["github"]
+    assert rescan.is_own(path.read_bytes(), path.stat().st_mtime)
+
+
+def test_what_cannot_be_read_for_now_is_not_passed_over(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    index(home, config.load(home))
+    inbox.write(home, "remember the heron")
+    state = Path(home.state, rescan.FILE)
+    state.unlink()
+
+    def fail(path: str) -> BinaryIO:
+        raise OSError(errno.EIO, "broken", path)
+
+    monkeypatch.setattr(rescan, "open_regular", fail)
+    with pytest.raises(OSError, match="broken"):
+        rescan.rescan(home, config.load(home))
+    assert not state.exists()
 
 
 def test_a_pipe_or_a_link_among_the_notes_holds_nothing_up(home: Home, tmp_path: Path) -> None:
