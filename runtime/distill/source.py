@@ -113,7 +113,7 @@ def compose(source: Source, found: Distillate, distiller: str, model: str, token
 
 
 def names(config: Config, collection: str) -> list[str]:
-    """The documents of a collection, by name. Raises BadInput where it is not configured."""
+    """The documents of a collection, regular files, by name. Raises BadInput where it is not configured."""
     top = file_of(config, collection, "")
     found = []
     for folder, folders, files in os.walk(top):
@@ -122,6 +122,6 @@ def names(config: Config, collection: str) -> list[str]:
         found += [
             name if relative == "." else join(relative, name)
             for name in sorted(files)
-            if name.endswith(".md") and not name.startswith(".")
+            if name.endswith(".md") and not name.startswith(".") and os.path.isfile(join(folder, name))
         ]
     return found

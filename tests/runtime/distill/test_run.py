@@ -63,6 +63,7 @@ def test_the_frontmatter_is_the_sources_and_says_what_it_was_made_from(shelf: Sh
 
 
 def test_a_run_without_names_takes_what_lacks_a_distillate_or_has_a_stale_one(shelf: Shelf) -> None:
+    os.mkfifo(shelf.home.path("brain", "pipe.md"))
     run(shelf.home, shelf.config, Extractive(), Asked())
     again = run(shelf.home, shelf.config, Extractive(), Asked())
     assert (again["distilled"], again["unchanged"]) == (0, 2)
