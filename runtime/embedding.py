@@ -138,7 +138,7 @@ def _made_ready(
     make_private(folder)
     # Looked at first: what cannot be written has cost a minute, and would with each run.
     wanted, disk = static_fit.room(space, source, folder), os.statvfs(folder)
-    if disk.f_bavail * disk.f_frsize < wanted:
+    if disk.f_blocks and disk.f_bavail * disk.f_frsize < wanted:  # some file systems of the network tell nothing
         return "later", f"the disk is full: it takes {wanted / 1e6:.0f} MB"
     if static_fit.fit(connection, space, source, folder, deadline, progress) is None:
         return "later", ""
