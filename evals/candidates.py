@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import config, frontmatter, jsonb
+from core.redaction import clean
 from evals import recognised, remembered
 from evals.dataset import order
 
@@ -71,7 +72,10 @@ class Pool:
 def read(
     home: Home, connection: apsw.Connection, progress: Callable[[int, int, str], None] | None = None
 ) -> dict[str, Pool]:
-    """By kind, the texts of all documents that are asked by default, and the documents that each stands in."""
+    """By kind, the texts of all documents that are asked by default, and the documents that each stands in.
+
+    Without secrets and private spans: they are kept, and may be sent to a generator.
+    """
     pools = {kind: Pool(_MOST_DOCUMENTS[kind]) for kind in KINDS}
     asked = [name for name, folder in config.load(home).collections.items() if folder.include_by_default]
     marks = ",".join("?" * len(asked))
@@ -88,7 +92,9 @@ def read(
         if progress is not None and number % 100 == 0:
             progress(number, int(str(total)), "reading documents")
         unpacked: Any = jsonb.unpack(bytes(fields)) if fields else {}
-        for kind, said in _draw(str(title), str(text), unpacked if isinstance(unpacked, dict) else {}):
+        # As a whole: a line of a private span shows neither end of it.
+        title, text = clean(str(title), {}), clean(str(text), {})
+        for kind, said in _draw(title, text, unpacked if isinstance(unpacked, dict) else {}):
             pools[kind].add(said, str(document))
         if dated:
             for day in _days(int(date), int(ended)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.errors import BadInput
+from core.redaction import shown
 from qmd.generation.choice import choose
 from qmd.generation.generator import make
 
@@ -33,7 +34,7 @@ def writer(config: Config, environ: Mapping[str, str]) -> Callable[[str], str]:
     generator, timeout_s = make(choice, environ), choice.timeout_s
 
     def ask(text: str) -> str:
-        said = " ".join(generator.ask(_SYSTEM, text, timeout_s).split()).strip("\"'`“” ")
+        said = " ".join(generator.ask(_SYSTEM, shown(text), timeout_s).split()).strip("\"'`“” ")
         return said if said.isprintable() and len(said.split()) >= 4 and len(said) <= _LONGEST else ""
 
     return ask

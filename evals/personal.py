@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.home import Home
 
 # The rules that questions are drawn by. Figures of sets of different versions say nothing about each other.
-VERSION = 2
+VERSION = 3
 # What FTS5 is asked for beside an error's file: how errors are spelled.
 _SPELLED = "(error OR fail OR exception OR fatal OR panic OR undefined OR denied OR traceback)"
 _PER_DOCUMENT = 2

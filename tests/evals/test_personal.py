@@ -165,6 +165,30 @@ def test_paraphrases_come_from_the_configured_generator(
         assert write("The ledger is in sqlite.") == ""
 
 
+def test_no_secret_and_no_private_span_is_kept_in_a_question_or_sent(memory: Home, endpoint: Endpoint) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    said = f"{key[:40]} unlocks the marmot enclosure"
+    private = "<private>\n\nWe decided to hide the pangolin diagnosis from everybody.\n\n</private>"
+    (Path(memory.root, "brain") / "own.md").write_text(_session(8, private, "", f"We decided that {said} for good."))
+    index(memory, config.load(memory), roots=[])
+    sent: list[str] = []
+
+    def paraphrase(text: str) -> str:
+        sent.append(text)
+        return f"storage question number{len(sent)} please"
+
+    personal.build(memory, 40, paraphrase=paraphrase)
+    told = Path(personal.path(memory)).read_text() + "\n".join(sent)
+    assert "marmot" in told
+    assert "pangolin" not in told
+    assert key[4:40] not in told
+    endpoint.always = says(chat("Where do we keep the records?"))
+    environ = {"QMD_GENERATE_MODEL": "openai:small", "OPENAI_BASE_URL": endpoint.url}
+    paraphrased.writer(config.load(memory), environ)(said)
+    assert "marmot" in json.dumps(endpoint.requests[-1][2])
+    assert key[4:40] not in json.dumps(endpoint.requests[-1][2])
+
+
 def test_a_set_of_another_version_is_asked_as_it_is_and_drawn_anew(memory: Home) -> None:
     old = {"id": "title-1", "text": "The amber gearbox", "type": "title", "relevant": ["brain/one.md"]}
     file = Path(personal.path(memory))
