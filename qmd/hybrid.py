@@ -218,14 +218,15 @@ def placed(
 ) -> list[Placed]:
     """The best of ``candidates``, which are in the order of their fused ranks; reranked where ``judge`` can do so.
 
-    The reranker reads the question, the intent before it, and each candidate's best chunk. Raises apsw.Error.
+    The reranker reads the question, the intent before it, and each candidate's best chunk. Raises apsw.Error, and
+    BrainError where a text may not be sent to it.
     """
     if judge is not None and candidates:
         ranked = [
             Placed(connection, rank, found, query, intent, limits.strategy) for rank, found in enumerate(candidates, 1)
         ]
         asked = f"{intent}\n\n{query}" if intent else query
-        scores = judge.scores(asked, [each.chunk.text for each in ranked])
+        scores = judge.scores(asked, [_read(judge, each) for each in ranked])
         for each, score in zip(ranked, scores or (), strict=False):
             each.judge(score)
         # Where nothing is judged this is the order that they are in.
@@ -233,6 +234,16 @@ def placed(
         return [each for each in ranked if each.score >= limits.min_score][: limits.limit]
     chosen = [(rank, found) for rank, found in enumerate(candidates, 1) if 1 / rank >= limits.min_score]
     return [Placed(connection, rank, found, query, intent, limits.strategy) for rank, found in chosen[: limits.limit]]
+
+
+def _read(judge: Judge, placed: Placed) -> str:
+    """What ``judge`` reads of a candidate: its chunk, without what that does not show to be private."""
+    text, at = placed.chunk
+    whole = judge.sendable(placed.body)
+    if whole is None:
+        return text
+    start = len(ecma.cut(placed.body, 0, at))
+    return whole.piece(start, start + len(text))
 
 
 def best_chunk(body: str, query: str, intent: str = "", language: str = "") -> chunking.Chunk:

@@ -103,9 +103,14 @@ class Reranking:
     def _text(self, question: str, hit: Hit) -> str:
         """What the reranker reads of a hit: its title and the passage that was found, else the best chunk."""
         body = str(self._connection.execute("SELECT doc FROM content WHERE hash = ?", (hit.hash,)).get or "")
+        whole = self._judge.sendable(body)
         start, end = hit.piece
-        # Choosing looks at no clock: of a body no more than could be judged.
-        piece = (body[start:end] if end else best_chunk(body[:LONGEST], question).text).strip()
+        if end:
+            piece = whole.piece(start, end) if whole else body[start:end]
+        else:
+            # Choosing looks at no clock: of a body no more than could be judged.
+            piece = best_chunk((whole.piece(0, len(body)) if whole else body)[:LONGEST], question).text
+        piece = piece.strip()
         return piece if piece.lstrip("# ").startswith(hit.title) else f"{hit.title}\n{piece}"
 
 

@@ -86,20 +86,29 @@ def shown_value(value: Any) -> Any:
     return value
 
 
-# Of what goes over several lines: the ends of tags, a tag with attributes, the head of a key.
-_OVER_LINES = ("rivate>", "RIVATE>", "rivate\\>", "<private ", "PRIVATE KEY")
+# Of what goes over several lines: tags (in small letters), the heads of keys.
+_TAGS = ("<private", "</private", "\\/private")
+_KEYS = ("PRIVATE KEY", "Private-Lines", '"kty')
 # How documents begin that this program made of something else, and of which it has taken all that out.
 _MADE, _NOTED, _HEAD = "---\nsession_id: ", "\nsource: note\n", 400
 
 
 def may_span(document: str) -> bool:
-    """Whether a piece of ``document`` may lie in a private span or a key of which it shows neither end.
+    """Whether a piece of ``document`` may lie in a private span or a key of which it shows neither end, or be a value
+    whose name stands in the line before.
 
     Only what a person wrote has such. For questions, which have no time to look through each document.
     """
     if document.startswith(_MADE) and _NOTED not in document[:_HEAD]:
         return False
-    return any(mark in document for mark in _OVER_LINES)
+    if any(mark in document for mark in _KEYS):
+        return True
+    folded = document.lower()
+    if "<" in document and any(mark in folded for mark in _TAGS):
+        return True
+    from core.redaction.hint import is_beside
+
+    return is_beside(folded)
 
 
 def shown(text: str) -> str:

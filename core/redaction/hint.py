@@ -188,7 +188,7 @@ def _may_hold(text: str) -> bool:
     if (
         _is_authorized(folded)
         or _is_account(text)
-        or _is_beside(folded)
+        or is_beside(folded)
         or _is_login(folded)
         or _is_file_of_passwords(text)
         or _is_encoded(folded)
@@ -292,7 +292,7 @@ def _says_little(text: str) -> bool:
     return False
 
 
-def _is_beside(text: str) -> bool:
+def is_beside(text: str) -> bool:
     """Whether ``value`` or ``default`` is given, and the name of a secret stands right before."""
     if "<string>" in text:
         return True

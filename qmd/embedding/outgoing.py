@@ -32,9 +32,10 @@ class Outgoing:
 
     __slots__ = ("_anchors", "_clean", "_common", "_text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, cleaned: str | None = None) -> None:
+        """``cleaned`` is the text as a whole, where another has cleaned it."""
         self._text = text
-        self._clean = clean(text, {})
+        self._clean = clean(text, {}) if cleaned is None else cleaned
         self._anchors = [(0, 0), (len(text), len(text))] if self._clean == text else _anchors(text, self._clean)
         # Of a stretch between two anchors: how much of its beginning and of its end is as it was.
         self._common: dict[int, tuple[int, int]] = {}

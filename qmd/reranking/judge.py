@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BrainError, EngineTimeout
+from core.redaction import may_span
 from core.within import within
 from qmd.reranking import cache
 from qmd.reranking.reranker import TIMEOUT_S, configured, make
@@ -20,10 +21,11 @@ from qmd.reranking.reranker import TIMEOUT_S, configured, make
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from qmd.embedding.outgoing import Outgoing
     from qmd.reranking.reranker import Reranker
 
     # What texts pass before they leave this machine; may raise BrainError to withhold them.
-    Outgoing = Callable[[list[str]], list[str]]
+    Egress = Callable[[list[str]], list[str]]
 
 # Characters of a text: about what the largest windows (8,192 tokens) hold.
 LONGEST = 32_000
@@ -43,7 +45,7 @@ class Judge:
         reranker: Reranker,
         timeout_s: float = TIMEOUT_S,
         connection: apsw.Connection | None = None,
-        outgoing: Outgoing | None = None,
+        outgoing: Egress | None = None,
     ) -> None:
         self._reranker = reranker
         self.timeout_s = timeout_s
@@ -81,6 +83,17 @@ class Judge:
         finally:
             self.took_ms = round((time.monotonic() - started) * 1000, 1)
         return found
+
+    def sendable(self, body: str) -> Outgoing | None:
+        """A whole text whose pieces may not be sent as they are, None where each tells by itself what it hides.
+
+        Raises BrainError where none of it may be sent.
+        """
+        if self._outgoing is None or not self._reranker.remote or not may_span(body):
+            return None
+        from qmd.embedding.outgoing import Outgoing
+
+        return Outgoing(body, self._outgoing([body])[0])
 
     def keep(self) -> None:
         """Write down what was learned, for the next time that it is asked."""
@@ -153,7 +166,7 @@ def opened(
     environ: Mapping[str, str] = os.environ,
     *,
     connection: apsw.Connection | None = None,
-    outgoing: Outgoing | None = None,
+    outgoing: Egress | None = None,
     where: str = "",
     timeout_s: float = TIMEOUT_S,
     most_s: float = math.inf,

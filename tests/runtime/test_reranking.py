@@ -256,6 +256,27 @@ def test_nor_do_they_leave_by_qmds_own_command(shelf: Shelf, endpoint: Endpoint,
     assert secret[:40] not in json.dumps([body for _, _, body in endpoint.requests])
 
 
+def test_nor_does_the_middle_of_a_private_span_that_shows_neither_of_its_tags(
+    shelf: Shelf, endpoint: Endpoint, brain: Brain
+) -> None:
+    ailments = "".join(f"The walrus therapist noted ailment {number} on a day of spring.\n\n" for number in range(99))
+    shelf.put("inbox", "g.md", f"A 🦭 plan.\n\n<Private>\n\n{ailments}</Private>\n\nThe walrus ends.", title="G")
+    configure(shelf, rerank={"base_url": endpoint.url})
+    asked = ask(shelf, "walrus therapist ailment", rerank=True)
+    assert asked["rerank"]["applied"], asked["rerank"]
+    # Where no passage was found, the best chunk is looked for.
+    ((digest,),) = shelf.sql("SELECT hash FROM documents WHERE path = 'g.md'")
+    with Asker(shelf.home, shelf.config) as asker:
+        opened = reranking.Reranking(asker._connection, shelf.config, remember=False)
+        hit = Hit((1, "inbox", "g.md", "G", digest, "", "", 0, apsw.jsonb_encode({})), 1.0, {})
+        opened.apply("walrus therapist ailment", [hit], 30)
+        opened.close()
+    assert "Reranked by openai" in brain("qmd", "--brain", "query", "lex: walrus therapist ailment").stderr
+    sent = [text for _, _, body in endpoint.requests for text in body["documents"]]
+    assert sum(text.startswith("G\n") for text in sent) >= 2, "what is not private of it was judged"
+    assert not any("noted" in text for text in sent)
+
+
 def test_asked_for_by_name_and_not_there_is_an_error_with_a_fix(shelf: Shelf, tmp_path: Path) -> None:
     with pytest.raises(EngineMissing, match="no reranker is configured") as caught:
         ask(shelf, rerank=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.redaction import clean_record, private, redact
+from core.redaction import clean_record, may_span, private, redact
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,25 @@ def test_a_message_of_many_parts_is_looked_through_once(part: str, monkeypatch: 
     private.across(texts)
     assert sum(looked) <= 2 * sum(map(len, texts))
     assert len(looked) <= 2 * len(texts)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "walrus <PrIvAtE>\nits diagnosis\n</PrIvAtE> ends",
+        "walrus <Private reason=1>\nits diagnosis\n</Private > ends",
+        "walrus\nits diagnosis\n<\\/pRivate>",
+        "PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n" + "aB3+" * 16 + "\nPrivate-MAC: " + "a1" * 20,
+        "env:\n  - name: DB_PASSWORD\n    value: Tr0ub4dor-and-3x\n",
+        '{\n"kty": "RSA",\n"d": "' + "aB3dE5" * 12 + '"\n}',
+    ],
+    ids=["case", "attribute", "end", "putty", "name and value", "jwk"],
+)
+def test_a_document_of_which_a_piece_may_hide_what_the_whole_tells_is_known(document: str) -> None:
+    assert redact(document)[0] != document
+    assert may_span(document)
+
+
+def test_a_document_that_hides_nothing_is_not_cleaned_for_its_pieces() -> None:
+    assert not may_span("the private key idea, of 3 < 4 in /private/tmp")
+    assert not may_span("name: walrus\nvalue: 7")
