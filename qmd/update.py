@@ -86,6 +86,10 @@ def update(
     A collection whose folder is missing keeps its documents. Raises what ``qmd.store.translate`` explains.
     """
     trusted_ns = 0 if trust_stat else since_ns
+    if not connection.execute("SELECT 1 FROM brain_state WHERE key = 'titles'").get:
+        from qmd.retitle import retitle
+
+        retitle(connection)
     result = {folder.name: _update_one(connection, folder, trusted_ns, keep, progress) for folder in collections}
     foreign = _is_foreign(connection)
     if foreign:
