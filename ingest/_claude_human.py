@@ -95,9 +95,10 @@ def classify(text: str) -> tuple[str, str]:
     while text.startswith(_QUOTES):
         text = text.partition("-->")[2].lstrip()
     if "<pasted_content" in text:
-        text, pasted = _PASTED.subn("", text)
-        if pasted and text.strip():
-            return PROMPT, text.strip()
+        is_paste = _PASTED.match(text)  # what was pasted is a person's, whatever it begins with
+        text = _PASTED.sub("", text).strip()
+        if is_paste and text:
+            return PROMPT, text
     if not text:
         return NOTHING, ""
     if text[0] not in "<[ABCIMST":
