@@ -1,38 +1,48 @@
 """Another agent's session as Codex takes it over: its calls and their results stand among the words, between brackets.
 
 ``[external_agent_tool_call: Bash]``, a line ``name: value`` for each argument, ``[/external_agent_tool_call]``; results
-likewise; ``<EXTERNAL SESSION IMPORTED>`` ends it (codex-rs/external-agent-sessions).
+likewise, also ``[external_agent_tool_result: error]``; ``<EXTERNAL SESSION IMPORTED>`` ends it
+(codex-rs/external-agent-sessions), so that while a session is read nothing tells that it was taken over.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-_CALL, _CALL_END = "[external_agent_tool_call: ", "[/external_agent_tool_call]"
-_RESULT, _RESULT_END = "[external_agent_tool_result]", "[/external_agent_tool_result]"
+_ANY = "[external_agent_tool_"
+_BEGINS = re.compile(
+    r"^\[external_agent_tool_(?:call: ([^\]\n]{0,200})|result(?:: [^\]\n]{0,80})?)\][ \t\r]*$", re.MULTILINE
+)
+_CALL_END, _RESULT_END = "\n[/external_agent_tool_call]", "\n[/external_agent_tool_result]"
 _END = "<EXTERNAL SESSION IMPORTED>"
 _ARGUMENTS = ("description", "file", "command", "input")
 
 
 def parts(text: str) -> Iterator[tuple[str, str]]:
-    """("", words) and (name of a tool, its arguments' lines), in order; results are left out."""
+    """("", words) and (name of a tool, its arguments' lines), in order; results are left out.
+
+    A mark counts where it is a line of its own; what is not closed stays among the words. Linear in the text.
+    """
     if text.strip() == _END:
         return
-    while True:
-        at = min((found for found in (text.find(_CALL), text.find(_RESULT)) if found >= 0), default=-1)
+    done = 0
+    missing: set[str] = set()
+    for begins in _BEGINS.finditer(text) if _ANY in text else ():
+        closing = _RESULT_END if begins[1] is None else _CALL_END
+        if begins.start() < done or closing in missing:
+            continue
+        at = text.find(closing, begins.end())
         if at < 0:
-            break
-        if at and text[at - 1] != "\n":
-            break  # spoken of, not called
-        if text[:at].strip():
-            yield "", text[:at]
-        is_call = text.startswith(_CALL, at)
-        name, _, rest = text[at + len(_CALL) :].partition("]") if is_call else ("", "", text[at + len(_RESULT) :])
-        inner, _, text = rest.partition(_CALL_END if is_call else _RESULT_END)
-        if is_call:
-            yield name.strip() or "tool", inner.strip("\n")
-    if text.strip():
-        yield "", text
+            missing.add(closing)  # nor is it after any later mark
+            continue
+        if text[done : begins.start()].strip():
+            yield "", text[done : begins.start()]
+        if begins[1] is not None:
+            yield begins[1].strip() or "tool", text[begins.end() : at].strip("\r\n")
+        done = at + len(closing)
+    if text[done:].strip():
+        yield "", text[done:]
 
 
 def given(lines: str) -> dict[str, str]:

@@ -115,11 +115,33 @@ def test_a_session_taken_over_from_another_agent_has_its_calls_as_calls(home: Ho
     assert "IMPORTED" not in body
 
 
-@pytest.mark.parametrize(
-    "text", ["See `[external_agent_tool_call: x]`.", "[external_agent_tool_result]\nopen", "", "\n"]
-)
-def test_marks_that_are_spoken_of_or_torn_stop_nothing(text: str) -> None:
-    assert list(parts(text)) == ([("", text)] if text.startswith("See") else [])
+@pytest.mark.parametrize("text", [
+    "See `[external_agent_tool_call: x]`.", "The form:\n[external_agent_tool_result]\nand I say: it is in a.py.",
+    "[external_agent_tool_call: Bash] begins a call.\n[/external_agent_tool_call] ends it.", "", "\n"])  # fmt: skip
+def test_marks_that_are_spoken_of_or_torn_take_no_words(text: str) -> None:
+    assert list(parts(text)) == ([("", text)] if text.strip() else [])
+
+
+def test_calls_are_found_after_a_mark_that_is_spoken_of_and_results_of_errors_are_left_out() -> None:
+    call = "[external_agent_tool_call: Bash]\ncommand: ls\n[/external_agent_tool_call]"
+    result = "[external_agent_tool_result: error]\nno\n[/external_agent_tool_result]"
+    found = list(parts(f"As `[external_agent_tool_call: x]`.\n{call}\n{result}\nSo."))
+    assert found == [("", "As `[external_agent_tool_call: x]`.\n"), ("Bash", "command: ls"), ("", "\nSo.")]
+
+
+def test_many_marks_are_read_in_one_go_closed_or_not() -> None:
+    class Counted(str):
+        __slots__ = ("looked",)
+
+        def find(self, *given: object) -> int:  # type: ignore[override]
+            self.looked = getattr(self, "looked", 0) + 1
+            return str.find(self, *given)  # type: ignore[arg-type]
+
+    torn = Counted("[external_agent_tool_result]\nx\n[external_agent_tool_call: Bash]\n" * 500)
+    assert list(parts(torn)) == [("", torn)]
+    assert torn.looked == 2
+    called = "[external_agent_tool_call: Bash]\ncommand: ls\n[/external_agent_tool_call]\n" * 500
+    assert list(parts(called)) == [("Bash", "command: ls")] * 500
 
 
 @pytest.mark.parametrize("form", ["message", "output"])
