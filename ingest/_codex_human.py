@@ -13,7 +13,8 @@ from ingest.markup import between, cut_blocks
 from ingest.values import mapping, string
 
 # The desktop and editor extensions put what they know of the screen, and what was noted on it, before what was typed.
-_REQUESTS = ("## My request for Codex:", "## My request:")
+_REQUEST, _SHORT_REQUEST = "## My request for Codex:", "## My request:"
+_REQUESTS = (_REQUEST, _SHORT_REQUEST)
 _SURROUNDINGS = (
     "# Context from my IDE setup",
     "# Files mentioned by the user",
@@ -23,11 +24,14 @@ _SURROUNDINGS = (
     "# Diff comments:",
     "# Chrome tabs:",
     "## Referenced ChatGPT conversation:",
-    "<",
+    "<response-annotations>",
     "This block is",
     *_REQUESTS,
 )
-_BLOCKS = ("in-app-browser-context", "image")
+_BLOCKS = ("in-app-browser-context",)
+# An image stands between two texts, or between these marks in one text (codex-rs/protocol/src/models.rs).
+_IMAGE = re.compile(r"^<image(?: name=[^\n]{1,4096}?)?>\s{0,100}</image>[ \t]*\n?", re.MULTILINE)
+_IMAGE_MARK = re.compile(r"<image(?: name=[^\n]*)?>|</image>")
 _CAPTIONS = ("The next image is untrusted page evidence", "The next image shows ")
 _NOTES, _REPLY = "response-annotations", "send_user_message_question_reply"
 _COMMENT = "## User Comment "
@@ -43,26 +47,42 @@ def typed(text: str) -> str:
     of answers to questions these alone.
     """
     text = cut_blocks(clean(text), _BLOCKS).strip()
+    if "<image" in text:
+        text = _IMAGE.sub("", text).strip()
     if text.startswith(f"<{_REPLY}>"):
-        return "\n\n".join(filter(None, (string(each.get("answer")).strip() for each in _listed(text, _REPLY))))
-    if text.startswith(_SURROUNDINGS):
-        head, mark, said = _request(text)
+        return _replied(text)
+    marks = _REQUESTS if text.startswith(_SURROUNDINGS) else (_REQUEST,) if text.startswith("<") else ()
+    if marks:
+        head, mark, said = _request(text, marks)
         notes = _noted(head)
         if mark or notes:
             return "\n\n".join(filter(None, [*notes, _SKILL.sub(r"\1", _without_captions(said))]))
-    if text.startswith(INJECTED) or _is_one_block(text):
+    if text.startswith(INJECTED) or _is_one_block(text) or _IMAGE_MARK.fullmatch(text):
         return ""
     return "/init" if text.startswith(_INIT) else _SKILL.sub(r"\1", text)
 
 
-def _request(text: str) -> tuple[str, str, str]:
-    """(what stands before a request, its mark, the request); the mark is "" where there is none."""
+def _replied(text: str) -> str:
+    """What a person answered to questions; all that stands there where its form is another."""
+    inner = text.removeprefix(f"<{_REPLY}>").partition(f"</{_REPLY}>")[0].strip()
+    try:
+        found = json.loads(inner, strict=False)
+    except (ValueError, RecursionError):
+        return inner
+    if type(found) not in (list, dict):
+        return string(found).strip() or inner
+    answers = [string(mapping(each).get("answer")).strip() for each in (found if type(found) is list else [found])]
+    return "\n\n".join(filter(None, answers))
+
+
+def _request(text: str, marks: tuple[str, ...]) -> tuple[str, str, str]:
+    """(what stands before a request, its mark, the request); the mark is "" where there is none of ``marks``."""
     notes, end, rest = text.partition(f"</{_NOTES}>")
     before, after = (notes + end, rest) if end else ("", text)
-    found = min((at for at in (f"\n{after}".find(f"\n{mark}") for mark in _REQUESTS) if at >= 0), default=-1)
+    found = min((at for at in (f"\n{after}".find(f"\n{mark}") for mark in marks) if at >= 0), default=-1)
     if found < 0:
         return (before, "", after) if end else (text, "", "")
-    mark = next(mark for mark in _REQUESTS if after.startswith(mark, found))
+    mark = next(mark for mark in marks if after.startswith(mark, found))
     return before + after[:found], mark, after[found + len(mark) :]
 
 
