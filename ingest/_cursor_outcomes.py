@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ingest.values import mapping, string
+from ingest.values import exit_code, mapping, string
 
 _TERMINALS = ("run_terminal_cmd", "run_terminal_command", "Shell")
 _SAYS = ("modelVisibleErrorMessage", "clientVisibleErrorMessage")
@@ -40,16 +40,11 @@ def of_call(tool: dict[str, Any]) -> tuple[str, str]:
 def of_text(tool: str, text: str) -> str:
     """The failure that an agent's shell tells of, or ""."""
     line, _, rest = text.partition("\n")
-    code = line.removeprefix(_CODE).strip()
-    if (
-        (tool and not _is_terminal(tool))
-        or not line.startswith(_CODE)
-        or not code.lstrip("-").isdigit()
-        or not int(code)
-    ):
+    code = exit_code(line.removeprefix(_CODE)) if line.startswith(_CODE) else 0
+    if not code or (tool and not _is_terminal(tool)):
         return ""
     printed = f"\n{rest}".partition(_PRINTED)[2]
-    return f"Exit code {int(code)}\n{printed.rpartition(_FENCE)[0] or printed or rest}"
+    return f"Exit code {code}\n{printed.rpartition(_FENCE)[0] or printed or rest}"
 
 
 def _is_terminal(tool: str) -> bool:

@@ -22,7 +22,7 @@ from ingest.histories import is_history
 from ingest.markup import between, cut_blocks
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
-from ingest.values import mapping, moment, string
+from ingest.values import exit_code, mapping, moment, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -347,7 +347,7 @@ def _exit_code(output: str) -> int:
     digits, _, after = output[at + 12 :].partition("\n") if at >= 0 else ("", "", "")
     if not all(line.startswith(_AFTER_CODE) for line in after.splitlines()):
         return 0
-    return int(digits) if digits.strip().lstrip("-").isdigit() and len(digits) < 6 else 0
+    return exit_code(digits)
 
 
 def _printed(output: str) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+
+# Windows has codes of ten digits (NTSTATUS).
+_CODE = re.compile("-?[0-9]{1,10}")
 
 
 def instant(stamp: object) -> str:
@@ -74,3 +78,9 @@ def string(value: Any) -> str:
 def mapping(value: Any) -> dict[str, Any]:
     """``value`` if it is a dict, else an empty one."""
     return value if type(value) is dict else {}
+
+
+def exit_code(text: str) -> int:
+    """The exit code that ``text`` is, which may have white space around it; 0 where it is no number of ten digits."""
+    text = text.strip()
+    return int(text) if _CODE.fullmatch(text) else 0

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import pytest
 
 from core.document import split
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive, forgetting
+from ingest._cursor_outcomes import of_text
+from ingest._gemini import _exit_code
 from ingest.run import run
 from tests.ingest.test_rows import again
 from tests.ingest.transcripts import corpus
@@ -118,6 +121,14 @@ def test_a_command_that_failed_says_so_though_nothing_else_does(home: Home, tmp_
     store.close(root, name="Builds", lastUsedModel="default")
     run(home, "cursor", [str(tmp_path)], trust_stat=False)
     assert [line for line in document(home)[1].split("\n") if line.startswith("  !")] == ["  ! Exit code 2", "  ! boom"]
+
+
+@pytest.mark.parametrize(("text", "code"), [("2", 2), ("-1", -1), ("0", 0),
+    ("3221225477", 3221225477), ("--5", 0), ("²", 0), ("٣", 0), ("", 0),
+    pytest.param("9" * 5000, 0, id="many")])  # fmt: skip
+def test_an_exit_code_is_a_number_and_nothing_else_loses_the_result(text: str, code: int) -> None:
+    assert of_text("Shell", f"Exit code: {text}\nx") == (f"Exit code {code}\nx" if code else "")
+    assert _exit_code(f"Output: x\nExit Code: {text}") == code
 
 
 def test_what_lies_beside_the_database_names_the_conversation(home: Home, tmp_path: Path) -> None:
