@@ -8,6 +8,7 @@ from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option, whole
 from core.counting import counted
 from core.errors import OK, BadInput
+from core.text import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,6 +177,8 @@ def _build(args: Args, context: Context) -> int:
             f"the questions of version {counts['replaced']} are gone: all are drawn anew, by the rules of version"
             f" {counts['version']}, and figures before and after cannot be compared\n"
         )
+    if counts["stopped"]:
+        write(f"no more paraphrases: the generator failed: {printable(counts['stopped'])}\n")
     if counts["kept"]:
         write(f"{counts['kept']} of them were there before\n")
     write(f"kept in {personal.path(context.home)}; next: brain eval run\n")

@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.errors import BadInput, EngineMissing
+from core.errors import BadInput, BrainError, EngineMissing
 from core.files import write_atomic
 from evals import candidates, remembered
 from evals.candidates import KINDS
@@ -55,7 +55,8 @@ def build(
 
     Questions that are kept already stay as long as their documents are there, so that figures can be compared over
     time; ``fresh`` draws all of them anew, and so does a set of another version. ``paraphrase`` puts a text in other
-    words ("" where it cannot). Raises EngineMissing where nothing is indexed, and what ``paraphrase`` raises.
+    words ("" where it cannot); once it fails no more is put so, and ``stopped`` in the result says why. Raises
+    EngineMissing where nothing is indexed.
     """
     known = set(documents_of(home))
     if not known:
@@ -70,12 +71,13 @@ def build(
         places = remembered.Places(connection)
         chosen: list[dict[str, Any]] = []
         used: dict[str, int] = {}
+        stopped: list[str] = []
         for kind in KINDS:
             most = max(1, each // 4) if kind in _COPIES else each
             mine = [question for question in old if question["type"] == kind][:most]
             texts = pools[kind].candidates()
             if kind == "paraphrase":  # each is a call of a model: as many again as are wanted may come to nothing
-                texts = itertools.islice(_put_otherwise(texts, paraphrase), 2 * most)
+                texts = itertools.islice(_put_otherwise(texts, paraphrase, stopped), 2 * most)
             chosen += _fill(kind, mine, most, texts, places, used)
             if progress is not None:
                 progress(len(known), len(known), f"drawing questions: {kind}")
@@ -94,6 +96,7 @@ def build(
         "kept": sum(question in old for question in chosen),
         "version": VERSION,
         "replaced": replaced,
+        "stopped": stopped[0] if stopped else None,
     }
 
 
@@ -126,12 +129,18 @@ def _fill(
 
 
 def _put_otherwise(
-    texts: Iterator[tuple[str, list[str]]], paraphrase: Callable[[str], str] | None
+    texts: Iterator[tuple[str, list[str]]], paraphrase: Callable[[str], str] | None, stopped: list[str]
 ) -> Iterator[tuple[str, list[str]]]:
-    """``texts`` in other words; none without a ``paraphrase``."""
-    if paraphrase is not None:
-        for text, documents in texts:
-            yield paraphrase(text), documents
+    """``texts`` in other words; none without a ``paraphrase``, no more once it fails: why is added to ``stopped``."""
+    if paraphrase is None:
+        return
+    for text, documents in texts:
+        try:
+            said = paraphrase(text)
+        except BrainError as error:
+            stopped.append(f"{error.message} ({error.fix})" if error.fix else error.message)
+            return
+        yield said, documents
 
 
 def _put(kind: str, text: str, documents: list[str], places: remembered.Places) -> tuple[str, str, list[str]]:

@@ -33,9 +33,7 @@ def retitle(connection: apsw.Connection) -> int:
     with Transaction(connection), Untriggered(connection):
         for identity, collection, path, title, digest, text in found:
             connection.execute("UPDATE documents SET title = ? WHERE id = ? AND hash = ?", (title, identity, digest))
-            if (
-                not connection.changes()
-            ):  # written anew by another process meanwhile, with the title that it should have
+            if not connection.changes():  # another process wrote it anew meanwhile, with its title
                 continue
             connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
             if connection.execute("SELECT active FROM documents WHERE id = ?", (identity,)).get:

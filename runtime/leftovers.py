@@ -86,7 +86,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
     """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError."""
     uris = {f"qmd://{collection}/{path}" for collection, path in documents}
     names = {(collection, path) for collection, path in documents}
-    telling = _telling(documents, probes, units)
+    telling = {kind: _telling(documents, probes, units, kind) for kind in (".json", "")}
     for top in (home.state, home.logs):
         for path in _below(top):
             name = os.path.basename(path)
@@ -98,7 +98,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
                     _rows(path, uris, names, probes)
                 continue
             inside = relpath(path, home.state).split(os.sep)[0]
-            wanted = telling if inside in ("eval", "hooks") else probes
+            wanted = telling[".json" * name.endswith(".json")] if inside in ("eval", "hooks") else probes
             if top == home.state and not _is_cache(inside):
                 continue
             with contextlib.suppress(FileNotFoundError):
@@ -109,17 +109,22 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
 def questions(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> str | None:
     """The file of the user's own questions, below the home, where ``scrub`` would take it away; None where it stays."""
     path = join(home.state, "eval", "personal.json")
-    wanted = _telling(documents, probes, units)
+    wanted = _telling(documents, probes, units, ".json")
     return relpath(path, home.root) if wanted and os.path.isfile(path) and _contains(path, wanted) else None
 
 
-def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> list[bytes]:
+def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[str], kind: str) -> list[bytes]:
     """What gives a file away that was made of documents: their text, their sessions' ids, and their names.
 
-    A question that is drawn from a text holds some of its words only: what it names is its document.
+    A question that is drawn from a text holds some of its words only: what it names is its document. In a file of
+    ``kind`` .json a name is a whole string: another collection's may end in the same letters.
     """
     names = [f"{collection}/{path}" for collection, path in documents]
-    written = [*names, *(json.dumps(name)[1:-1] for name in names if not name.isascii())]
+    if kind:
+        strings = [*names, *(f"qmd://{name}" for name in names)]
+        written = [json.dumps(name, ensure_ascii=each) for name in strings for each in (True, False)]
+    else:
+        written = [*names, *(json.dumps(name)[1:-1] for name in names if not name.isascii())]
     written += [unit.partition("\t")[0] for unit in units if len(unit) > _SHORT]
     return [*probes, *(text.lower().encode("utf-8", "replace") for text in written)]
 

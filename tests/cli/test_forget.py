@@ -238,7 +238,8 @@ def test_the_doctor_names_a_forget_that_was_cut_short(shelf: Shelf, brain: Brain
 def test_the_personal_questions_are_named_before_they_go(shelf: Shelf, brain: Brain) -> None:
     kept = Path(shelf.home.state, "eval", "personal.json")
     kept.parent.mkdir()
-    kept.write_text(json.dumps({"questions": [{"text": "the cipher of amaranth", "relevant": ["brain/s1.md"]}]}))
+    other = {"text": "another's", "relevant": ["secondbrain/s2.md", "brain/s2.md.md"]}
+    kept.write_text(json.dumps({"questions": [{"text": "the cipher of amaranth", "relevant": ["brain/s1.md"]}, other]}))
     told = "state/eval/personal.json, whole: the questions of `brain eval run` name some of it"
     assert told in brain("forget", "s1", "--dry-run").stdout
     assert told not in brain("forget", "s2", "--dry-run").stdout

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import config
-from core.errors import BadInput, EngineMissing
+from core.errors import BadInput, EngineMissing, EngineTimeout
 from core.home import Home
 from evals import candidates, paraphrased, personal
 from evals.candidates import HELD, Pool
@@ -163,6 +163,23 @@ def test_paraphrases_come_from_the_configured_generator(
     for answer in ("no", "word " * 80, "what is \x1b[31m this one"):
         endpoint.always = says(chat(answer))
         assert write("The ledger is in sqlite.") == ""
+
+
+def test_a_generator_that_fails_ends_its_type_alone_and_the_report_says_why(memory: Home) -> None:
+    sent: list[str] = []
+
+    def paraphrase(text: str) -> str:
+        sent.append(text)
+        if len(sent) > 2:
+            raise EngineTimeout("no answer within 30 s", "wait a moment")
+        return f"storage question number{len(sent)} please"
+
+    counts = personal.build(memory, 40, paraphrase=paraphrase)
+    assert len(sent) == 3
+    assert counts["stopped"] == "no answer within 30 s (wait a moment)"
+    assert len(_questions(memory)["paraphrase"]) == 2
+    assert {"title", "decision", "command", "date"} <= _questions(memory).keys()
+    assert personal.build(memory, 40)["stopped"] is None
 
 
 def test_no_secret_and_no_private_span_is_kept_in_a_question_or_sent(memory: Home, endpoint: Endpoint) -> None:
