@@ -82,7 +82,8 @@ def _records(source: records.Records, reading: Reading) -> None:
 def _done(session: Session, reading: Reading) -> None:
     slug = _slug(string(session.extra.get("project_slug")))
     if slug and not session.cwd:
-        session.cwd = places.spoken_of((event.text for event in session.events), lambda place: _slug(place) == slug)
+        texts = (event.text for event in session.events)
+        session.cwd = places.most_spoken_of(texts, lambda place: _slug(place) == slug)
     reading.parts[session.unit] = session
 
 

@@ -288,7 +288,8 @@ def test_the_harness_own_words_name_the_project(home: Home, tmp_path: Path, cont
 
 @pytest.mark.parametrize(("place", "text"), [("/home/me/api", "See `/home/me/api/src/a.py`."),
     ("C:\\Users\\me\\api", "See C:\\Users\\me\\api\\src\\a.py."), ("/home/me/api", "See /home/me/apis/a.py."),
-    ("/home/me/api", "/home/me/api")])  # fmt: skip
+    ("/home/me/api", "/home/me/api"),
+    ("/home/me/api", "In _/home/me/api_!"), ("/home/me/api_", "In /home/me/api_ it")])  # fmt: skip
 def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path: Path, place: str, text: str) -> None:
     digest = hashlib.sha256(place.encode()).hexdigest()
     path = whole(tmp_path / f"tmp/{digest}/chats/session-1.json", user("u1", text), said("g1", "So."))
