@@ -29,7 +29,7 @@ def instant(stamp: object) -> str:
 def moment(value: object) -> str:
     """``instant`` of a timestamp in any of the usual forms: ISO 8601, or seconds, milliseconds … since 1970; or ""."""
     if type(value) is str:
-        if not value.isdigit() or len(value) < 9:
+        if not value.isdecimal() or not value.isascii() or not 9 <= len(value) <= 20:
             return instant(value)
         value = int(value)
     if type(value) is float and value == value and abs(value) < 1e19:
