@@ -71,7 +71,7 @@ def test_a_table_that_there_is_no_room_for_is_not_begun(
     monkeypatch.setattr(static_fit, "fit", fit)
 
     class Disk:
-        f_bavail, f_frsize = 10, 4096
+        f_blocks, f_bavail, f_frsize = 100, 10, 4096
 
     monkeypatch.setattr(os, "statvfs", lambda _: Disk)
     report = embed(home, load(home), os.environ)
