@@ -1,14 +1,10 @@
 from __future__ import annotations
 
 import logging
-import sys
-import threading
 import time
 import traceback
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -21,7 +17,6 @@ from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Refu
 from qmd import vectors
 from qmd.embedding import embedder, wire
 from qmd.embedding.embedder import embed
-from qmd.embedding.of_llm import Llm
 from qmd.embedding.provider import TextRefused, make
 from qmd.embedding.remote import Layout, OpenAI, tokens
 from qmd.update import update
@@ -456,59 +451,6 @@ def test_chunks_for_a_remote_model_cover_the_text_and_fit_its_window(text: str, 
     covered = set[int]().union(*(range(start, end) for start, end in chunks))
     assert all(index in covered for index, letter in enumerate(text) if not letter.isspace())
     assert all(len(tokens(text[start:end]).offsets) <= window for start, end in chunks)
-
-
-class _Model:
-    model_id = "plugin-model"
-
-    def embed_multi(self, texts: list[str]) -> Iterator[list[float]]:
-        if "fail" in texts:
-            raise RuntimeError(f"401 for {KEY}")
-        if "slow" in texts:
-            threading.Event().wait(0.3)
-        yield from (vector(text) for text in texts if text != "lost")
-
-
-def test_a_model_of_llm_embeds_and_its_failures_show_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Unknown(KeyError):
-        pass
-
-    def find(name: str) -> _Model:
-        if name != "plugin":
-            raise Unknown(name)
-        return _Model()
-
-    monkeypatch.setitem(sys.modules, "llm", SimpleNamespace(get_embedding_model=find, UnknownModelError=Unknown))
-    provider = Llm({}, "plugin")
-    assert provider.embed(["a", "b"]).shape == (2, DIMENSIONS)
-    with pytest.raises(wire.Nonsense) as caught:
-        provider.embed(["fail"])
-    assert KEY not in "".join(traceback.format_exception(caught.value))
-    with pytest.raises(wire.Nonsense, match="0 vectors for 1"):
-        provider.embed(["lost"])
-    with pytest.raises(BadInput, match="llm knows no embedding model"):
-        Llm({}, "other")
-    with pytest.raises(BadInput, match="wants a model"):
-        make({"provider": "llm"}, {})
-    provider.hurry(0.02)
-    with pytest.raises(EngineTimeout, match="did not answer in time"):
-        provider.embed(["slow"], question=True)
-    provider.hurry(30)
-    assert provider.embed(["a"], question=True).shape == (1, DIMENSIONS)
-    provider.close()
-
-
-def test_without_llm_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "llm", None)
-    with pytest.raises(EngineMissing) as caught:
-        make({}, {}, "llm", "x")
-    assert "pip install" in caught.value.fix
-
-
-def test_the_real_llm_is_asked_by_its_own_interface() -> None:
-    pytest.importorskip("llm")
-    with pytest.raises(BadInput, match="llm knows no embedding model"):
-        Llm({}, "a-model-that-nobody-has")
 
 
 def test_an_endpoint_that_gives_another_length_now_is_embedded_anew_as_the_fix_says(
