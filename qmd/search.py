@@ -100,9 +100,8 @@ class Searcher:
             (*bindings, limit),
         ).fetchall()
         hits = [Hit(row, 1.0, {}) for row in rows]
-        ranking = _Search(self, filters)
         for hit in hits:
-            ranking.show(hit, Scored())
+            snippet.fill(self.connection, self.analyzer, hit, Scored())
         return hits
 
     def explain(
@@ -230,7 +229,8 @@ class _Search:
                 break
         del found[limit:]
         for hit in found:
-            self.show(hit, self._scored[hit.document_id])
+            near = self._shown_by_meaning.get(hit.document_id)
+            snippet.fill(self._connection, self._analyzer, hit, self._scored[hit.document_id], self._terms.names, near)
         return found
 
     def explanation(self, document: int) -> Explanation:
@@ -463,43 +463,6 @@ class _Search:
             (document,),
         ).fetchone()
         return set(range(row[0], row[0] + row[1])) if row else set()
-
-    def show(self, hit: Hit, candidate: Scored) -> None:
-        """Fill in the line and the snippet of a hit."""
-        row = self._connection.execute(
-            "SELECT c.doc, b.id, b.starts FROM content c JOIN brain_contents b ON b.hash = c.hash WHERE c.hash = ?",
-            (hit.hash,),
-        ).fetchone()
-        if row is None:
-            return
-        text, content, packed = row
-        near = self._shown_by_meaning.get(hit.document_id)
-        if near is not None:
-            from qmd import knn
-
-            knn.place(self._connection, near)
-            hit.piece = (near.start, near.end)
-            inside = text[near.start : near.end]
-            hit.line, hit.snippet = snippet.around(
-                text, near.start, near.start + snippet.find_any(inside, self._terms.names)
-            )
-            return
-        bounds = memoryview(packed).cast("I")
-        if not bounds:
-            hit.snippet = snippet.around(text, 0, 0)[1]
-            return
-        seq = candidate.passage - content
-        if not 0 <= seq < len(bounds) - 1:
-            position = bounds[0] + snippet.find_any(text[bounds[0] :], self._terms.names)
-            hit.line, hit.snippet = snippet.around(text, bounds[0], position)
-            return
-        hit.piece = (bounds[seq], bounds[seq + 1])
-        passage = text[bounds[seq] : bounds[seq + 1]]
-        if candidate.token >= 0:
-            offset = snippet.locate(self._analyzer, passage, candidate.token)
-        else:  # only words inside identifiers match, which have no place of their own
-            offset = snippet.find_any(passage, self._terms.names)
-        hit.line, hit.snippet = snippet.around(text, bounds[seq], bounds[seq] + offset)
 
 
 def _best(

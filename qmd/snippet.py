@@ -7,10 +7,58 @@ from qmd import cjk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from qmd.answers import Hit, Scored
+    from qmd.knn import Near
     from qmd.terms import Analyzer
 
 _LENGTH = 300
 _LEAD = 80
+
+
+def fill(
+    connection: apsw.Connection,
+    analyzer: Analyzer,
+    hit: Hit,
+    candidate: Scored,
+    names: Sequence[str] = (),
+    near: Near | None = None,
+) -> None:
+    """Fill in the line, the snippet and the piece of a hit, where ``candidate``'s evidence stands, or ``near``'s chunk.
+
+    ``names`` are the words that were searched for. Raises apsw.Error.
+    """
+    row = connection.execute(
+        "SELECT c.doc, b.id, b.starts FROM content c JOIN brain_contents b ON b.hash = c.hash WHERE c.hash = ?",
+        (hit.hash,),
+    ).fetchone()
+    if row is None:
+        return
+    text, content, packed = row
+    if near is not None:
+        from qmd import knn
+
+        knn.place(connection, near)
+        hit.piece = (near.start, near.end)
+        hit.line, hit.snippet = around(text, near.start, near.start + find_any(text[near.start : near.end], names))
+        return
+    bounds = memoryview(packed).cast("I")
+    if not bounds:
+        hit.snippet = around(text, 0, 0)[1]
+        return
+    seq = candidate.passage - content
+    if not 0 <= seq < len(bounds) - 1:
+        position = bounds[0] + find_any(text[bounds[0] :], names)
+        hit.line, hit.snippet = around(text, bounds[0], position)
+        return
+    hit.piece = (bounds[seq], bounds[seq + 1])
+    passage = text[bounds[seq] : bounds[seq + 1]]
+    # Words inside identifiers have no place of their own.
+    offset = locate(analyzer, passage, candidate.token) if candidate.token >= 0 else find_any(passage, names)
+    hit.line, hit.snippet = around(text, bounds[seq], bounds[seq] + offset)
 
 
 def around(text: str, start: int, position: int) -> tuple[int, str]:
@@ -33,7 +81,7 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
             snippet = snippet[:cut]
         snippet = snippet.rstrip() + "…"
     if may_span(text):
-        from qmd.embedding.outgoing import Outgoing
+        from core.redaction.outgoing import Outgoing
 
         snippet = Outgoing(text).piece(begin, begin + len(snippet.removesuffix("…")))
     return line, snippet.strip()
@@ -63,7 +111,7 @@ def _unspaced(passage: str, offset: int) -> int:
     return len(passage)
 
 
-def find_any(text: str, words: list[str]) -> int:
+def find_any(text: str, words: Sequence[str]) -> int:
     """The offset of the first of ``words`` in ``text``, 0 where it has none."""
     lowered = text.lower()
     if len(lowered) != len(text):  # İ is two characters in small letters: offsets would be those of another text

@@ -87,7 +87,7 @@ def show(
         raise BadInput(f"{row.path} has {passage.total} lines, not {wanted}", f"--line 1 to {passage.total}")
     shown = "\n".join(passage.lines)
     if whole and may_span(text):
-        from qmd.embedding.outgoing import Outgoing
+        from core.redaction.outgoing import Outgoing
 
         start = sum(len(each) + 1 for each in text.split("\n")[: passage.first - 1])
         shown = Outgoing(text).piece(start, start + len(shown))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
 from core.locks import FileLock
+from core.redaction.outgoing import Outgoing
 from qmd import coarse, moves, renewal, syntax, vectors
 from qmd.embedding import strategies, targets
-from qmd.embedding.outgoing import Outgoing
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.embedding.remote import Remote
 from qmd.embedding.wire import Busy, Faulty, Nonsense

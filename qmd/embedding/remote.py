@@ -13,9 +13,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineTimeout
+from core.redaction.outgoing import outgoing
 from qmd.embedding import cutting
 from qmd.embedding.keys import OPENAI, openai_key, same_host, service_key
-from qmd.embedding.outgoing import outgoing
 from qmd.embedding.provider import TextRefused
 from qmd.embedding.wire import Busy, Endpoint, Nonsense, check_url
 

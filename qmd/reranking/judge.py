@@ -21,7 +21,7 @@ from qmd.reranking.reranker import TIMEOUT_S, configured, make
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from qmd.embedding.outgoing import Outgoing
+    from core.redaction.outgoing import Outgoing
     from qmd.reranking.reranker import Reranker
 
     # What texts pass before they leave this machine; may raise BrainError to withhold them.
@@ -91,7 +91,7 @@ class Judge:
         """
         if self._outgoing is None or not self._reranker.remote or not may_span(body):
             return None
-        from qmd.embedding.outgoing import Outgoing
+        from core.redaction.outgoing import Outgoing
 
         return Outgoing(body, self._outgoing([body])[0])
 
