@@ -83,7 +83,7 @@ def _done(session: Session, reading: Reading) -> None:
     slug = _slug(string(session.extra.get("project_slug")))
     if slug and not session.cwd:
         texts = (event.text for event in session.events)
-        session.cwd = places.most_spoken_of(texts, lambda place: _slug(place) == slug)
+        session.cwd = places.spoken_of(texts, lambda place: _slug(place) == slug)
     reading.parts[session.unit] = session
 
 

@@ -16,12 +16,10 @@ _MOST = 5_000
 
 
 def spoken_of(texts: Iterable[str], is_it: Callable[[str], bool]) -> str:
-    """The first absolute path in ``texts``, or folder above one, that ``is_it``; or "". Looks at 5,000 at most."""
-    return next(_spoken_of(texts, is_it), "")
+    """The absolute path in ``texts``, or folder above one, that ``is_it``; or "". Looks at 5,000 at most.
 
-
-def most_spoken_of(texts: Iterable[str], is_it: Callable[[str], bool]) -> str:
-    """As ``spoken_of``, the one that stands there most often: for a test that several spellings pass."""
+    Where several spellings are, the one that stands there most often.
+    """
     found = Counter(_spoken_of(texts, is_it)).most_common(1)
     return found[0][0] if found else ""
 

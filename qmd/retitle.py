@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.redaction import clean, may_span
 from qmd import cjk, titles
 from qmd.rows import Rows
+from qmd.schema import RETITLED
 from qmd.store import Transaction
 from qmd.writer import Untriggered
 
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     import apsw
-
-# The key of ``brain_state`` that says that it has been done.
-DONE = "titles"
 
 
 def retitle(connection: apsw.Connection) -> int:
@@ -40,5 +38,5 @@ def retitle(connection: apsw.Connection) -> int:
                 name = cjk.normalize(f"{collection}/{path}")
                 rows.document(identity, name, cjk.normalize(title), cjk.normalize(text))
         rows.write()
-        connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, 1)", (DONE,))
+        connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, 1)", (RETITLED,))
     return len(found)

@@ -14,6 +14,7 @@ import apsw
 
 from core import clock
 from core.jsonio import dumps
+from qmd.schema import RETITLED
 from qmd.store import COUNT, Transaction, give_back
 from qmd.walk import Entry, walk
 
@@ -86,7 +87,7 @@ def update(
     A collection whose folder is missing keeps its documents. Raises what ``qmd.store.translate`` explains.
     """
     trusted_ns = 0 if trust_stat else since_ns
-    if not connection.execute("SELECT 1 FROM brain_state WHERE key = 'titles'").get:
+    if not connection.execute("SELECT 1 FROM brain_state WHERE key = ?", (RETITLED,)).get:
         from qmd.retitle import retitle
 
         retitle(connection)

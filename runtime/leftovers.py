@@ -86,7 +86,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
     """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError."""
     uris = {f"qmd://{collection}/{path}" for collection, path in documents}
     names = {(collection, path) for collection, path in documents}
-    telling = {kind: _telling(documents, probes, units, kind) for kind in (".json", "")}
+    telling = {is_json: _telling(documents, probes, units, is_json=is_json) for is_json in (False, True)}
     for top in (home.state, home.logs):
         for path in _below(top):
             name = os.path.basename(path)
@@ -98,7 +98,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
                     _rows(path, uris, names, probes)
                 continue
             inside = relpath(path, home.state).split(os.sep)[0]
-            wanted = telling[".json" * name.endswith(".json")] if inside in ("eval", "hooks") else probes
+            wanted = telling[name.endswith(".json")] if inside in ("eval", "hooks") else probes
             if top == home.state and not _is_cache(inside):
                 continue
             with contextlib.suppress(FileNotFoundError):
@@ -109,18 +109,18 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
 def questions(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> str | None:
     """The file of the user's own questions, below the home, where ``scrub`` would take it away; None where it stays."""
     path = join(home.state, "eval", "personal.json")
-    wanted = _telling(documents, probes, units, ".json")
+    wanted = _telling(documents, probes, units, is_json=True)
     return relpath(path, home.root) if wanted and os.path.isfile(path) and _contains(path, wanted) else None
 
 
-def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[str], kind: str) -> list[bytes]:
+def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[str], *, is_json: bool) -> list[bytes]:
     """What gives a file away that was made of documents: their text, their sessions' ids, and their names.
 
-    A question that is drawn from a text holds some of its words only: what it names is its document. In a file of
-    ``kind`` .json a name is a whole string: another collection's may end in the same letters.
+    A question that is drawn from a text holds some of its words only: what it names is its document. In JSON a name is
+    a whole string: another collection's may end in the same letters.
     """
     names = [f"{collection}/{path}" for collection, path in documents]
-    if kind:
+    if is_json:
         strings = [*names, *(f"qmd://{name}" for name in names)]
         written = [json.dumps(name, ensure_ascii=each) for name in strings for each in (True, False)]
     else:

@@ -50,6 +50,13 @@ def ready(model: Model, section: dict[str, Any] | None = None) -> Encoder:
     return found
 
 
+def tick_until_ended(model: Model) -> None:
+    deadline = time.monotonic() + 20
+    while model.pids() and time.monotonic() < deadline:
+        model.tick(time.monotonic())
+        time.sleep(0.01)
+
+
 def test_its_vectors_are_those_of_the_model_and_it_leaves_nothing_behind() -> None:
     model = Model(os.environ, 600 << 20, 60.0)
     try:
@@ -190,10 +197,7 @@ def test_a_model_that_dies_is_told_and_started_anew_after_a_while(monkeypatch: p
         found.timeout_s = 20.0
         with pytest.raises(EngineMissing):
             found.begin("die").vector()
-        deadline = time.monotonic() + 20
-        while model.pids() and time.monotonic() < deadline:
-            model.tick(time.monotonic())
-            time.sleep(0.01)
+        tick_until_ended(model)
         assert "ended with 3; a question starts it anew after 60 s" in model.status()["reason"]
         assert model.status()["fault"]["message"] == "the model's process ended with 3"
         assert model.encoder({}) is None
@@ -211,10 +215,7 @@ def test_a_model_that_is_killed_says_by_what() -> None:
         ready(model)
         (pid,) = model.pids()
         os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + 20
-        while model.pids() and time.monotonic() < deadline:
-            model.tick(time.monotonic())
-            time.sleep(0.01)
+        tick_until_ended(model)
         assert "was ended by signal 9" in model.status()["reason"]
         assert "signal 9" in model.status()["fault"]["message"]
     finally:
