@@ -148,11 +148,14 @@ def _lines(raw: rawfiles.RawFile, reading: Reading) -> Iterator[Any]:
 def _array(raw: rawfiles.RawFile, reading: Reading) -> Iterator[Any]:
     data, reading.digest = raw.whole()
     reading.consumed = reading.size
+    text = records.without_tail(data)
     try:
-        value = records.value(data, None)
+        value = records.value(text, None)
     except (ValueError, RecursionError) as error:
         reading.failed = Failure(reading.path, records.MALFORMED, str(error), getattr(error, "lineno", 0))
         return
+    if len(text) != len(data):
+        reading.recovered[records.HOLES] = 1
     yield from value if type(value) is list else ()
 
 

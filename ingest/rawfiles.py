@@ -88,7 +88,9 @@ def load(path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] |
             raise OSError(errno.EINVAL, "not a regular file")
         found, digest = raw.whole(limit)
         size, mtime_ns = raw.status.st_size, raw.status.st_mtime_ns
-    data = clean_document(found, {})
+    from ingest.records import without_tail
+
+    data = clean_document(without_tail(found), {})
 
     def keep_it() -> None:
         recorder = None if _keeping is None else _keeping.recorder(path, beside=True)

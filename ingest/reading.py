@@ -303,8 +303,9 @@ def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], f
         take(cleaned, reading)
     else:
         before = sum(reading.redacted.values())
+        whole = records.without_tail(data)
         try:
-            value = records.value(data, reading.redacted)
+            value = records.value(whole, reading.redacted)
         except RecursionError:
             reading.failed = Failure(reading.path, records.TOO_DEEP)
             return b""
@@ -313,8 +314,10 @@ def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], f
             if records.is_binary(data):
                 reading.failed = Failure(reading.path, records.BINARY)
             return b""
+        if len(whole) != len(data):
+            reading.recovered[records.HOLES] = 1
         unchanged = sum(reading.redacted.values()) == before
-        redacted = data if unchanged else json.dumps(value, separators=(",", ":")).encode()
+        redacted = whole if unchanged else json.dumps(value, separators=(",", ":")).encode()
         take(value, reading)
     for part in reading.parts.values():
         part.digest = reading.digest

@@ -27,6 +27,7 @@ TOO_DEEP = "nested too deeply"
 TOO_LONG = "line too long"
 UNREADABLE = "unreadable"
 REPLACED = "invalid UTF-8 replaced"
+HOLES = "NUL bytes removed"
 
 # Power loss leaves runs of NUL where a block was allocated and never written: a text with such a hole is a text. In
 # UTF-16 and UTF-32 there are up to three between two characters.
@@ -189,7 +190,7 @@ class Records:
         if "\0" in text:
             # Power loss leaves runs of NUL where a block was allocated and never written.
             text = text.replace("\0", "")
-            self._recover("NUL bytes removed", 1)
+            self._recover(HOLES, 1)
         return text.strip()
 
     def _pass_over(self, line: bytes, number: int) -> Failure:
@@ -212,6 +213,11 @@ class Records:
 
     def _failure(self, reason: str, detail: str, line: int) -> Failure:
         return Failure(self._path, reason, detail, line)
+
+
+def without_tail(data: bytes) -> bytes:
+    """A text without the NUL bytes that a crash of the machine leaves behind it; nothing but NUL bytes stays."""
+    return data.rstrip(b"\0") or data
 
 
 def is_binary(data: bytes) -> bool:
