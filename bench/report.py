@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """One figure. ``beside`` names the floor or peer; ``ratio`` to it; ``met`` is None where there is no bar."""
+    """One figure. ``beside`` names the floor or peer; ``ratio`` to it; ``met`` is None where there is no bar.
+
+    ``known``: where the bar is missed and it was found out why, that in a line; it is told, and is no news.
+    """
 
     name: str
     value: str
@@ -19,6 +22,7 @@ class Row(NamedTuple):
     ratio: float | None = None
     bar: str = ""
     met: bool | None = None
+    known: str = ""
 
 
 class Report:
@@ -46,8 +50,8 @@ class Report:
 
     @property
     def missed(self) -> list[Row]:
-        """The rows below their bar."""
-        return [row for row in self.rows if row.met is False]
+        """The rows below their bar, without those of which it is known why."""
+        return [row for row in self.rows if row.met is False and not row.known]
 
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -71,7 +75,8 @@ class Report:
         parts = ["# Figures", "", *(f"- {name}: {value}" for name, value in self.machine.items()), "", *lines, ""]
         if any("†" in line for line in lines):
             parts += ["† as published for another machine with two cores, not measured in this run.", ""]
-        said = [*self.notes, *(f"skipped: {line}" for line in self.skipped)]
+        known = [f"missed, as is known: {row.name}: {row.known}" for row in self.rows if row.met is False and row.known]
+        said = [*self.notes, *known, *(f"skipped: {line}" for line in self.skipped)]
         parts += [*(f"- {line}" for line in said), ""] if said else []
         parts.append("How each is measured: docs/performance.md. Again: `make bench`.")
         return "\n".join(parts) + "\n"
@@ -88,7 +93,7 @@ def megabytes(count: float) -> str:
 
 
 def _cells(row: Row) -> list[str]:
-    met = "" if row.met is None else "yes" if row.met else "NO"
+    met = "" if row.met is None else "yes" if row.met else "no, known" if row.known else "NO"
     return [row.name, row.value, row.beside, "" if row.ratio is None else f"{row.ratio:.2f}×", row.bar, met]
 
 
