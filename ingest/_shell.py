@@ -20,20 +20,25 @@ from core.redaction import clean as redacted
 from core.redaction import clean_document
 from core.redaction.screen import OVER_LINES, ahead, suspected, suspects
 from core.text import one_line
+from ingest import _shell_atuin as atuin
 from ingest import _shell_formats as shell_formats
 from ingest import databases, markdown, toolcalls
+from ingest._shell_formats import How
 from ingest._shell_redaction import MAX_COMMAND, Redaction, is_clean
 from ingest._shell_spans import without_spans
 from ingest.reading import EMPTY, Reading, whole
 from ingest.records import BINARY, is_binary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import apsw
 
     from ingest._shell_formats import Entry
     from ingest.rows import Groups, Row, Shelf
+
+    # Time and text, and who had it run.
+    Identity = tuple[int, str] | tuple[int, str, str]
 
 NAME = "shell"
 FOREIGN = "not a shell's history"
@@ -61,7 +66,7 @@ _FIRST, _LAST = 631_152_000, 4_102_444_800  # the years 1990 to 2099: other numb
 class Day:
     """What one file tells of one day; ``commands`` in the order of the file.
 
-    ``knows_more`` than when and what: where a command ran, and how it ended.
+    ``knows_more`` than when and what: where a command ran, how it ended, and who had it run.
     """
 
     __slots__ = ("_uuids", "commands", "digest", "hidden", "knows_more", "repeated", "unit")
@@ -73,7 +78,7 @@ class Day:
         self.digest = ""
         self.hidden = 0
         self.repeated = 0
-        self._uuids: set[tuple[int, str]] = set()
+        self._uuids: set[Identity] = set()
 
     @property
     def distinct(self) -> int:
@@ -87,11 +92,19 @@ class Day:
         self._uuids = set()
 
     @property
-    def uuids(self) -> set[tuple[int, str]]:
+    def uuids(self) -> set[Identity]:
         """What tells the commands apart; asked for once the file has been read."""
         if not self._uuids:
-            self._uuids = set(map(_identity, self.commands))
+            self._uuids = set(self.identities())
         return self._uuids
+
+    def identities(self) -> Iterable[Identity]:
+        """What tells each command apart: time and text, and who had it run where that was not the person."""
+        if not self.knows_more:
+            return map(_identity, self.commands)
+        return [
+            (*_identity(entry), how.author) if (how := entry[3]).author else _identity(entry) for entry in self.commands
+        ]
 
 
 def read(path: str) -> Reading:
@@ -266,67 +279,57 @@ def _commands_of(path: str, data: bytes) -> Iterator[tuple[bool, bytes]]:
 
 
 def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf) -> Iterator[None]:
-    columns = there.get("history", set())
-    if not {"timestamp", "command"} <= columns:
+    columns = there.get(atuin.TABLE, set())
+    if not atuin.is_ours(columns):
         reading.skipped = FOREIGN
         return
-    folders: dict[str, tuple[str, dict[str, int]]] = {}
+    shown: dict[tuple[str, int], tuple[str, dict[str, int]]] = {}
 
-    def folder(cwd: object) -> str:
-        """A folder as it is shown; there are few, and each is looked at once."""
-        if type(cwd) is not str or not cwd:
+    def line(value: object, length: int = 1000) -> str:
+        """A folder, a name or an intent as it is shown; there are few, and each is looked at once."""
+        if type(value) is not str or not value:
             return ""
-        if cwd not in folders:
+        if (value, length) not in shown:
             counts: dict[str, int] = {}
-            folders[cwd] = one_line(redacted(cwd, counts), 1000), counts
-        shown, counts = folders[cwd]
+            shown[value, length] = one_line(redacted(value, counts), length), counts
+        found, counts = shown[value, length]
         _add(reading.redacted, counts)
-        return shown
+        return found
 
-    rows = list(_commands(connection, columns))
+    rows = [row for row in atuin.rows(connection, columns) if type(row.timestamp) is int]
     found = (
         (
-            at // 1_000_000_000,
-            command.strip(),
-            folder(cwd),
-            ended if type(ended) is int else 0,
+            row.timestamp // 1_000_000_000,
+            row.command.strip(),
+            line(row.folder),
+            How(row.code, line(row.author, 100), line(row.intent, 500)),
         )
-        for at, command, cwd, ended, _ in rows
-        if type(at) is int and type(command) is str
+        for row in rows
+        if type(row.command) is str
     )
     _Taking(reading, "atuin").look(found)
     if not reading.parts:
         reading.skipped = EMPTY
-    shelf.tables = {"history": ("timestamp", "command", "cwd", "exit", "id")}
-    shelf.keep(_by_day(rows))
+    kept = atuin.kept(columns)
+    shelf.tables = {atuin.TABLE: kept}
+    shelf.keep(_by_day([row[: len(kept)] for row in rows]))
     yield
-
-
-def _commands(connection: apsw.Connection, columns: set[str]) -> apsw.Cursor:
-    folder = "cwd" if "cwd" in columns else "''"
-    code = "exit" if "exit" in columns else "0"
-    where = "where deleted_at is null" if "deleted_at" in columns else ""
-    return connection.execute(
-        f"select timestamp, command, {folder}, {code}, id from history {where} order by timestamp, id"
-    )
 
 
 def _by_day(rows: list[tuple[Any, ...]]) -> Groups:
     """What of Atuin's database the archive keeps."""
     days: dict[str, list[Row]] = {}
     for row in rows:
-        if type(row[0]) is int:
-            days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append(("history", row))
+        days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append((atuin.TABLE, row))
     return days.items()
 
 
-# What tells commands apart: time and text.
-_identity = itemgetter(0, 1)
+_identity: Callable[[Entry], tuple[int, str]] = itemgetter(0, 1)
 _time, _command = itemgetter(0), itemgetter(1)
 
 
 def _told(entry: Entry) -> tuple[bool, int, str]:
-    return bool(entry[2]), entry[3], entry[2]
+    return bool(entry[2]), entry[3].code, entry[2]
 
 
 def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
@@ -335,7 +338,13 @@ def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> 
     if not commands:
         return "no command"
     knows_more = any(part.knows_more for part in parts)
-    folders = [entry[2] for entry in commands if entry[2]] if knows_more else []
+    folders: list[str] = []
+    authors: set[str] = set()
+    if knows_more:
+        authors = {entry[3].author for entry in commands} - {""}
+        # A day is of the project that the person worked in, where they did.
+        folders = [entry[2] for entry in commands if entry[2] and not entry[3].author]
+        folders = folders or [entry[2] for entry in commands if entry[2]]
     first, last = commands[0][0], commands[-1][0]
     heading = f"Shell commands of {unit}" if first else f"Shell commands without a time ({unit.rpartition('-')[2]})"
     turns: list[Any] = [_Section(run[0][0], _lines(run, knows_more)) for run in _runs(commands)]
@@ -349,6 +358,7 @@ def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> 
         "project": max(sorted(set(folders)), key=folders.count) if folders else None,
         "turns": len(turns),
         "commands": len(commands),
+        "authors": sorted(authors),
     }
     return meta, markdown.body(heading, turns)
 
@@ -357,11 +367,11 @@ def _united(parts: list[Day]) -> list[Entry]:
     """The commands of all histories, each of which may know of some that others know of, too."""
     if len(parts) == 1 and not parts[0].knows_more:
         return parts[0].commands
-    known: dict[tuple[int, str], Entry] = {}
-    united: list[tuple[tuple[int, str], Entry]] = []
+    known: dict[Identity, Entry] = {}
+    united: list[tuple[Identity, Entry]] = []
     for part in sorted(parts, key=lambda part: (-len(part.uuids), part.digest)):
         # What one history repeats was run again; what another one also has is the same.
-        named = [(_identity(entry), entry) for entry in part.commands]
+        named = list(zip(part.identities(), part.commands, strict=True))
         united += [each for each in named if each[0] not in known]
         for same, entry in named:
             # What one history knows of where a command ran, and how it ended, the others lack.
@@ -403,16 +413,19 @@ def _lines(commands: list[Entry], knows_more: bool) -> list[str]:
         ]
     lines: list[str] = []
     there = ""
-    for at, command, folder, code in commands:
+    for at, command, folder, how in commands:
         if folder and folder != there:
             lines.append(f"- in {folder}")
             there = folder
-        lines.append(_line(at, command))
-        if code:
-            lines.append(f"  ! Exit code {code}")
+        lines.append(_line(at, command, how.author))
+        if how.intent:
+            lines.append(f"  intent: {how.intent}")
+        if how.code:
+            lines.append(f"  ! Exit code {how.code}")
     return lines
 
 
-def _line(at: int, command: str) -> str:
-    when = f"- {_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} $" if at else "- $"
+def _line(at: int, command: str, author: str = "") -> str:
+    by = f"({author}) $" if author else "$"
+    when = f"- {_MINUTES[at % _DAY_S // 60]}:{_SECONDS[at % 60]} {by}" if at else f"- {by}"
     return f"{when} {command}" if "\n" not in command else f"{when}\n{toolcalls.fenced(command, 'sh')}"

@@ -5,13 +5,23 @@ from __future__ import annotations
 import re
 from itertools import repeat
 from os.path import basename, dirname
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# Epoch seconds (0: unknown), command without white space around it, directory, exit code.
-Entry = tuple[int, str, str, int]
+
+class How(NamedTuple):
+    """How a command ran: its exit code, who had it run where that was not the person, and what for."""
+
+    code: int = 0
+    author: str = ""
+    intent: str = ""
+
+
+UNKNOWN = How()
+# Epoch seconds (0: unknown), command without white space around it, directory, how it ran.
+Entry = tuple[int, str, str, How]
 
 _ZSH = re.compile(r"^(?:: +([0-9]{1,20}) *(?::[^;\n]*)?;)?(.*)$", re.MULTILINE)
 # Much the same, but told by a line's end, which is looked for fast: for text in which each line has a time.
@@ -77,7 +87,7 @@ def _zsh(text: str) -> Iterator[Entry]:
         stamps, commands = [stamp or "0" for stamp, _ in found], [command for _, command in found]
     if "\0" in text:
         commands = [command.replace("\0", "\n") if "\0" in command else command for command in commands]
-    return zip(map(int, stamps), map(str.strip, commands), repeat(""), repeat(0), strict=False)
+    return zip(map(int, stamps), map(str.strip, commands), repeat(""), repeat(UNKNOWN), strict=False)
 
 
 def _bash(text: str) -> Iterator[Entry]:
@@ -85,16 +95,16 @@ def _bash(text: str) -> Iterator[Entry]:
     for line in text.split("\n"):
         if line.startswith("#") and 9 < len(line) < 14 and line.isascii() and line[1:].isdigit():
             if held:
-                yield at, held.strip(), "", 0
+                yield at, held.strip(), "", UNKNOWN
             at, held = int(line[1:]), ""
         elif at and held:
             held += f"\n{line}"  # with timestamps, a command goes on to the next one
         elif at:
             held = line
         elif line.strip():
-            yield 0, line.strip(), "", 0
+            yield 0, line.strip(), "", UNKNOWN
     if held:
-        yield at, held.strip(), "", 0
+        yield at, held.strip(), "", UNKNOWN
 
 
 def _fish(text: str) -> Iterator[Entry]:
@@ -107,7 +117,7 @@ def _fish(text: str) -> Iterator[Entry]:
         if "\\" in command:
             command = command.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
         if command:
-            yield at, command.strip(), "", 0
+            yield at, command.strip(), "", UNKNOWN
 
 
 _PARSERS: dict[str, Callable[[str], Iterable[Entry]]] = {"zsh": _zsh, "bash": _bash, "fish": _fish}

@@ -264,15 +264,22 @@ def restored(lines: Iterable[bytes]) -> contextlib.AbstractContextManager[apsw.C
 
     connection = apsw.Connection("")  # on disk where it is large, and in no folder
     connection.execute("begin").fetchall()
+    there: dict[str, list[str]] = {}
     inserts: dict[str, str] = {}
     for line in lines:
         found = json.loads(line)
         if type(found) is dict:
             for table, columns in found["tables"].items():
-                if table not in inserts:
-                    names = ", ".join(map(_quoted, columns))
+                names = ", ".join(map(_quoted, columns))
+                if table not in there:
                     connection.execute(f"create table {_quoted(table)}({names})")
-                    inserts[table] = f"insert into {_quoted(table)} values({', '.join('?' * len(columns))})"
+                    there[table] = list(columns)
+                # A session that the database lost may be from a time when it had other columns.
+                for column in columns:
+                    if column not in there[table]:
+                        connection.execute(f"alter table {_quoted(table)} add column {_quoted(column)}")
+                        there[table].append(column)
+                inserts[table] = f"insert into {_quoted(table)}({names}) values({', '.join('?' * len(columns))})"
         else:
             table, cells = found
             connection.execute(inserts[table], [_value(cell) for cell in cells])

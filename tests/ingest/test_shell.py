@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import apsw
 import pytest
 import zstandard
 from hypothesis import given
@@ -124,21 +123,6 @@ def test_commands_without_a_time_are_one_document(home: Home, tmp_path: Path) ->
     ingest(home, tmp_path)
     meta = split(corpus(home)["shell__undated-bash.md"].decode())[0]
     assert (meta["date_source"], meta["commands"]) == ("mtime", 3)
-
-
-def test_atuin_knows_where_and_how(home: Home, tmp_path: Path) -> None:
-    connection = apsw.Connection(str(tmp_path / "history.db"))
-    connection.execute("create table history(id text, timestamp int, exit int, command text, cwd text, deleted_at int)")
-    rows = [(AT, 0, "ls", "/home/me/api", None), (AT + 1, 2, "make", "/home/me/api", None), (AT + 2, 0, "gone", "/", 5)]
-    for at, code, command, folder, gone in rows:
-        row = (at * 1_000_000_000, code, command, folder, gone)
-        connection.execute("insert into history values('x', ?, ?, ?, ?, ?)", row)
-    connection.close()
-    (tmp_path / ".zsh_history").write_text(f": {AT}:0;ls\n")
-    ingest(home, tmp_path)
-    assert "- in /home/me/api\n- 09:14:03 $ ls\n- 09:14:04 $ make\n  ! Exit code 2\n" in body(home)
-    assert body(home).count("$ ls") == 1
-    assert split(corpus(home)["shell__2026-04-28.md"].decode())[0]["project"] == "/home/me/api"
 
 
 def test_secrets_are_replaced_and_zshs_own_bytes_read(home: Home, tmp_path: Path) -> None:
