@@ -60,6 +60,8 @@ _INJECTED = (
     "<system_context>",
     "System: Potential loop detected.",
     "System: Please continue.",
+    "Here is the user's editor context as a JSON object.",
+    "Here is a summary of changes in the user's editor context",
 )
 _CONTEXTS = ("session_context", "system_context", "hook_context")
 # What the harness alone says, where it is all of a text; what it puts around a hint that was typed meanwhile
@@ -69,13 +71,17 @@ _MARKS = ("projectHash", "startTime")
 _SHELL, _AFTER_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 _SNAPSHOT, _SNAPSHOT_END = "<state_snapshot>", "</state_snapshot>"
 # What the harness lets the assistant say to a summary.
-_RECEIVED = "Got it. Thanks for the additional context!"
+RECEIVED = "Got it. Thanks for the additional context!"
 
 
 def read(path: str) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if path.endswith(".jsonl"):
         return lines(path, _journal, FOREIGN)
+    if is_saved(path):
+        from ingest import _gemini_saved
+
+        return whole(path, _gemini_saved.take, FOREIGN)
     if is_history(NAME, path):
         from ingest import _history_read
 
@@ -86,15 +92,21 @@ def read(path: str) -> Reading:
     return whole(path, _document, FOREIGN)
 
 
+def is_saved(path: str) -> bool:
+    """Whether a file is a conversation that a person saved under a name."""
+    name = basename(path)
+    return name.startswith("checkpoint-") or name == "checkpoint.json"
+
+
 def _document(value: Any, reading: Reading) -> None:
     if type(value) is dict and type(value.get("messages")) is list and "sessionId" in value:
-        state = _State(reading)
+        state = State(reading)
         state.apply(value, 0)
         state.finish()
 
 
 def _journal(source: records.Records, reading: Reading) -> None:
-    state = _State(reading)
+    state = State(reading)
     for item in source:
         if isinstance(item, Failure):
             reading.fail(item)
@@ -106,11 +118,12 @@ def _journal(source: records.Records, reading: Reading) -> None:
     state.finish()
 
 
-class _State:
-    """What a session is after the lines so far."""
+class State:
+    """What a session is after the lines so far; ``place``: the file among the sessions, where that is no other."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, place: str = "") -> None:
         self._reading = reading
+        self._place = place or reading.path
         self._metadata: dict[str, Any] = {}
         self._messages: dict[str, dict[str, Any]] = {}
         self._seen: set[str] = set()
@@ -190,17 +203,23 @@ class _State:
 
     def finish(self) -> None:
         """Hand the session over, where there is one."""
-        metadata = self._metadata
+        later: list[Callable[[], None]] = []
+        session = self.session(later)
+        if session is not None:
+            self._reading.parts[session.unit] = session
+            rawfiles.keep_with(self._reading, later)
+
+    def session(self, later: list[Callable[[], None]]) -> Session | None:
+        """The session, where there is one; ``later`` takes what has the archive keep what was read beside it."""
+        metadata, path = self._metadata, self._place
         if not any(mark in metadata for mark in _MARKS) and not (metadata and self._messages):
-            return
-        path = self._reading.path
+            return None
         session = Session(one_line(string(metadata.get("sessionId")), 4000) or one_line(basename(path)), NAME)
         session.uuids |= self._seen
         session.removed = self._seen - self._messages.keys()
         session.records = len(self._seen)
         session.seen(moment(metadata.get("startTime")))
         session.title = string(metadata.get("summary"))
-        later: list[Callable[[], None]] = []
         digest = string(metadata.get("projectHash"))
         session.cwd = project.beside(path, digest, later)
         if metadata.get("kind") == "subagent":
@@ -213,8 +232,7 @@ class _State:
             except BROKEN as error:
                 self._reading.broken(error, self._line)
         session.cwd = session.cwd or project.named(digest, (event.text for event in session.events))
-        self._reading.parts[session.unit] = session
-        rawfiles.keep_with(self._reading, later)
+        return session
 
     def _message(self, session: Session, name: str, message: dict[str, Any]) -> None:
         for field in sorted(message.keys() - _MESSAGE):
@@ -239,11 +257,11 @@ class _State:
             session.think(f"**{subject}** {said}" if subject else said, at, name)
         calls = message.get("toolCalls")
         content = message.get("content") if "content" in message else message.get("parts")
-        for part in _parts(content):
+        for part in parts(content):
             if part.get("thought") is True:
                 session.think(string(part.get("text")), at, name)
             elif type(part.get("text")) is str:
-                if part["text"] != _RECEIVED:
+                if part["text"] != RECEIVED:
                     session.say(part["text"], at, name)
             elif "functionCall" in part:
                 call = mapping(part["functionCall"])
@@ -256,7 +274,7 @@ class _State:
 
     def _user(self, session: Session, name: str, message: dict[str, Any], at: str) -> None:
         shown = message.get("displayContent")
-        texts = [string(part.get("text")) for part in _parts(shown if shown else message.get("content"))]
+        texts = [string(part.get("text")) for part in parts(shown if shown else message.get("content"))]
         said = clean("\n\n".join(text for text in texts if text)).partition(_REFERENCED)[0].strip()
         if said.startswith(_INJECTED) or project.is_context(said):
             session.cwd = session.cwd or project.in_context(said)
@@ -282,7 +300,7 @@ class _State:
         session.seen(at)
         session.call(string(call.get("name")), call.get("args"), at, name, call=identity)
         status, output, error = call.get("status"), "", ""
-        for part in _parts(call.get("result")):
+        for part in parts(call.get("result")):
             response = mapping(mapping(part.get("functionResponse")).get("response"))
             output, error = string(response.get("output")) or output, string(response.get("error")) or error
         code = _exit_code(output) if call.get("name") == _SHELL else 0
@@ -312,7 +330,7 @@ class _State:
         self._reading.count(what, self._line, value)
 
 
-def _parts(content: Any) -> list[dict[str, Any]]:
+def parts(content: Any) -> list[dict[str, Any]]:
     """A PartListUnion: a string, a part, or a list of both."""
     if type(content) is str:
         return [{"text": content}]
@@ -326,7 +344,7 @@ def _parts(content: Any) -> list[dict[str, Any]]:
 def _is_compressed(messages: list[Any], before: dict[str, dict[str, Any]]) -> bool:
     """Whether messages that take the place of those ``before`` begin with a summary of these."""
     first = next((mapping(each) for each in messages if mapping(each).get("type") == "user"), {})
-    texts = (string(part.get("text")) for part in _parts(first.get("content")))
+    texts = (string(part.get("text")) for part in parts(first.get("content")))
     return string(first.get("id")) not in before and any(map(_is_summary, texts))
 
 

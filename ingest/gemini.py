@@ -40,16 +40,10 @@ def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = 
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every session below the roots, and each project's history of prompts, sorted by path."""
-    from os.path import basename
-
+    """Every session below the roots, what was saved of some, and each project's history of prompts, sorted by path."""
     from ingest.files import walk
 
-    files = walk(roots, SUFFIXES, _NOT_SESSIONS, _NOT_FOLDERS)
-    for file in files:
-        if basename(file.path).startswith("checkpoint-"):
-            file.skip = file.skip or "saved checkpoint"
-    return files
+    return walk(roots, SUFFIXES, _NOT_SESSIONS, _NOT_FOLDERS)
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:

@@ -96,11 +96,13 @@ def uri(collection: str, path: str) -> str:
 def resume(fields: dict[str, Any]) -> str | None:
     """The command that takes a session up again, None where its source has none.
 
-    A subagent is resumed by its parent, a session without a transcript not at all. An id that a shell would read as
-    anything but one word gives None.
+    A subagent is resumed by its parent, a session without a transcript, or what was saved of one, not at all. An id
+    that a shell would read as anything but one word gives None.
     """
     command = _RESUME.get(str(fields.get("source")))
-    if command is None or fields.get("partial") or (command == _CURSOR and fields.get("surface") != "agent"):
+    if command is None or fields.get("partial") or fields.get("saved_as"):
+        return None
+    if command == _CURSOR and fields.get("surface") != "agent":
         return None  # the editor's own conversations are taken up in the editor
     identity = str(fields.get("parent") or fields.get("session_id") or "")
     if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
