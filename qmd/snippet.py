@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.redaction import may_span
+from core.redaction import is_made, may_span
 from qmd import cjk
 
 TYPE_CHECKING = False
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LENGTH = 300
 _LEAD = 80
+# So many characters of a line's rest tell what a cut through it leaves of a secret.
+_BESIDE = 1000
 
 
 def fill(
@@ -65,7 +67,8 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
     """(line, snippet) of the evidence at character ``position`` of ``text``, in a passage that begins at ``start``.
 
     Lines count from 1 over the whole text; a snippet has at most 300 characters, begins at a line where it can, and
-    ends with an ellipsis where the text goes on. What lies in a private span or a key that goes over lines is left out.
+    ends with an ellipsis where the text goes on. What lies in a private span or a key that goes over lines is left out,
+    and a secret that a cut parts from its name.
     """
     while position < len(text) and text[position].isspace():
         position += 1
@@ -75,16 +78,37 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
     if position - begin > _LENGTH - _LEAD:
         begin = text.find(" ", position - _LEAD, position) + 1 or position - _LEAD
     snippet = text[begin : begin + _LENGTH]
+    ellipsis = ""
     if text[begin + _LENGTH :].strip():
         cut = max(snippet.rfind(" "), snippet.rfind("\n"))
         if cut > _LENGTH // 2:
             snippet = snippet[:cut]
-        snippet = snippet.rstrip() + "…"
+        snippet = snippet.rstrip()
+        ellipsis = "…"
+    end = begin + len(snippet)
     if may_span(text):
         from core.redaction.outgoing import Outgoing
 
-        snippet = Outgoing(text).piece(begin, begin + len(snippet.removesuffix("…")))
-    return line, snippet.strip()
+        snippet = Outgoing(text).piece(begin, end)
+    elif not is_made(text):
+        snippet = _whole(text, begin, end)
+    return line, snippet.strip() + ellipsis
+
+
+def _whole(text: str, begin: int, end: int) -> str:
+    """``text[begin:end]`` as it is shown beside what else its first and last lines say: a secret is told by that."""
+    low = max(text.rfind("\n", 0, begin) + 1, begin - _BESIDE)
+    high = text.find("\n", end, end + _BESIDE)
+    high = end + _BESIDE if high < 0 else high
+    if low == begin and not text[end:high].strip():
+        return text[begin:end]
+    from core.redaction.hint import may_hold
+
+    if not may_hold(text[low:high]):
+        return text[begin:end]
+    from core.redaction.outgoing import Outgoing
+
+    return Outgoing(text[low:high]).piece(begin - low, end - low)
 
 
 def locate(analyzer: Analyzer, passage: str, token: int) -> int:

@@ -93,13 +93,18 @@ _KEYS = ("PRIVATE KEY", "Private-Lines", '"kty')
 _MADE, _NOTED, _HEAD = "---\nsession_id: ", "\nsource: note\n", 400
 
 
+def is_made(document: str) -> bool:
+    """Whether this program made ``document`` of something else, and so took all out that is to be."""
+    return document.startswith(_MADE) and _NOTED not in document[:_HEAD]
+
+
 def may_span(document: str) -> bool:
     """Whether a piece of ``document`` may lie in a private span or a key of which it shows neither end, or be a value
     whose name stands in the line before.
 
     Only what a person wrote has such. For questions, which have no time to look through each document.
     """
-    if document.startswith(_MADE) and _NOTED not in document[:_HEAD]:
+    if is_made(document):
         return False
     if any(mark in document for mark in _KEYS):
         return True

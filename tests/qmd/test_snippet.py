@@ -62,6 +62,28 @@ def analyzer() -> Analyzer:
     return Analyzer(apsw.Connection(":memory:"))
 
 
+_VALUE = "".join("qX7f2LmZ9pKd4RvT"[number % 16] for number in range(7, 47))
+
+
+def test_a_secret_that_a_cut_parts_from_its_name_is_not_shown() -> None:
+    # The cut before the evidence falls between what announces the value and the value.
+    text = f"# Notes\n\n{'so it went ' * 40}curl -H 'Authorization: Bearer {_VALUE}' then we saw the walrus there\n"
+
+    snippet = around(text, 0, text.index("walrus"))[1]
+
+    assert "walrus" in snippet
+    assert not any(_VALUE[start : start + 8] in snippet for start in range(len(_VALUE) - 8))
+
+
+def test_what_a_cut_leaves_of_a_harmless_line_is_as_it_was() -> None:
+    text = f"{'before ' * 100}the token of the walrus {'behind ' * 100}"
+
+    snippet = around(text, 0, text.index("walrus"))[1]
+
+    assert snippet.removesuffix("…") in text
+    assert snippet.endswith("…")
+
+
 @given(
     st.lists(st.text(st.characters(categories=["Lu", "Ll"]), min_size=1, max_size=9), min_size=1, max_size=9), st.data()
 )
