@@ -15,6 +15,7 @@ from typing import Any
 
 from core.document import Failure
 from core.text import clean, one_line
+from ingest import _codex_forks as forks
 from ingest import _codex_names as names
 from ingest import _codex_opening as opening
 from ingest import _codex_outcomes as outcomes
@@ -96,6 +97,9 @@ class _Rollout(Said):
         self._named_at = ""
         # Of a subagent: where its own records begin; what stands before repeats its parent's.
         self._own_from = 0
+        # Of a subagent that does not say it: its opening, and whether its parent's records may go on.
+        self._opening: tuple[dict[str, Any], str] = ({}, "")
+        self._is_copy = False
 
     def add(self, record: dict[str, Any], line: int) -> None:
         self._line = line
@@ -132,6 +136,9 @@ class _Rollout(Said):
             self._fields("record", record, known.ENVELOPE)
         if self._own_from and kind != "session_meta" and _ordinal(record) < self._own_from:
             return
+        if session.parent and not self._own_from and self._was_copied(kind, payload):
+            return
+        session = self._session
         if kind == "response_item":
             session.seen(at)
             self._item(payload, at)
@@ -154,6 +161,26 @@ class _Rollout(Said):
         elif kind == "realtime_item":
             self._realtime(payload, at)
 
+    def _was_copied(self, kind: str, payload: dict[str, Any]) -> bool:
+        """Leave out what was copied of a parent's records, where it ends; whether this is the last of them."""
+        is_last = kind == "response_item" and forks.ends_copy(payload)
+        begins = self._is_copy and kind == "event_msg" and forks.begins_own(payload, self._session.unit)
+        if is_last or begins:
+            self._is_copy = not begins
+            before, session = self._session, Session(self._session.unit, NAME)
+            opening.take(session, *self._opening)
+            session.forked_from = before.forked_from
+            # That there were more records stays known: an older copy may have them, and nothing else.
+            session.uuids |= before.uuids
+            self._restart(session)
+        return is_last
+
+    def _restart(self, session: Session) -> None:
+        super().__init__(self._reading, session)
+        self._linked = set()
+        self._objective, self._sets_goal, self._asks = "", False, False
+        self._named_at = ""
+
     def _bare(self, kind: Any, record: dict[str, Any]) -> None:
         if _BARE_STATE in record:
             self._recognised = True
@@ -174,8 +201,10 @@ class _Rollout(Said):
             origin = string(payload.get("id"))
             if origin and origin != self._session.unit:
                 self._session.forked_from = self._session.forked_from or one_line(origin, 500)
+                self._is_copy = True
             return
         self._begun = True
+        self._opening = (payload, at)
         opening.take(self._session, payload, at)
         self._own_from = opening.own_from(payload)
         if opening.is_review(payload):
