@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Made once: `json.dumps` makes an encoder for each value.
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
+# What that one makes of a text.
+_string = json.encoder.encode_basestring_ascii
 # Bytes of rows that are looked at together, and rows where something may be in these.
 _TOGETHER = 4096
 _FEW = 8
@@ -242,11 +244,19 @@ class Shelf:
     def _packed(self, unit: str, count: int, rows: list[Opened]) -> bytes:
         tables = {name: list(columns) for name, columns in self.tables.items()}
         lines = [f"{_encoded({'unit': unit, 'records': count, 'tables': tables})}\n"]
-        raw = self._raw
+        raw, names = self._raw, {name: _string(name) for name in tables}
         for row in rows:
             cleaned = None if row.plain or raw else self._cleaned
-            cells = ",".join([_written(cell, cleaned, raw=raw) for cell in row.cells])
-            lines.append(f"[{_encoded(row.table)},[{cells}]]\n")
+            # As JSON, most of them here: a call for each cell took as long as all the rest.
+            cells = [
+                f'{{"text":{_string(cell if cleaned is None else cleaned[cell])}}}'
+                if type(cell) is str
+                else str(cell)
+                if type(cell) is int
+                else _encoded(_cell(cell, cleaned, raw=raw))
+                for cell in row.cells
+            ]
+            lines.append(f"[{names[row.table]},[{','.join(cells)}]]\n")
         return "".join(lines).encode()
 
 
@@ -315,13 +325,6 @@ def _bytes(value: Any) -> bytes:
     if type(value) is str:
         return value.encode("utf-8", "surrogatepass")
     return value if isinstance(value, bytes) else b""
-
-
-def _written(value: Any, cleaned: _Cleaned | None, *, raw: bool) -> str:
-    """A cell's JSON as it is archived; without ``cleaned``, its text as it is."""
-    if type(value) is str:  # as most are: an encoder for each would take as long as all the rest
-        return f'{{"text":{_encoded(value if cleaned is None else cleaned[value])}}}'
-    return str(value) if type(value) is int else _encoded(_cell(value, cleaned, raw=raw))
 
 
 def _cell(value: Any, cleaned: _Cleaned | None, *, raw: bool) -> Any:
