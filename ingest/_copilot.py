@@ -2,7 +2,8 @@
 
 Seen on 0.0.3xx to 1.0.77 and in the vendor's published schema (copilot-sdk, session-events). Of what subagents did the
 calls stand in the session, where they were made; an event that is a subagent's has ``agentId``, before that
-``parentToolCallId``.
+``parentToolCallId``. What ``copilot -p --output-format json`` prints is such a journal without its opening; it ends
+with ``{type: result, timestamp, sessionId, exitCode, usage}`` (github/copilot-cli issue 4107).
 """
 
 from __future__ import annotations
@@ -90,6 +91,9 @@ class _Events:
         """Take one event in."""
         self._line = line
         kind, data = record.get("type"), record.get("data")
+        if kind == "result" and data is None:
+            self._result(record)
+            return
         if type(kind) is not str or type(data) is not dict:
             self._unknown("record without type or data")
             return
@@ -164,6 +168,16 @@ class _Events:
             session.compacted(string(data.get("summary")), at, event)
         elif kind == "abort" and not agents:
             session.interrupted(at, event)
+
+    def _result(self, record: dict[str, Any]) -> None:
+        """How a run without a terminal ended; its stream says nowhere else whose it is."""
+        for name in sorted(record.keys() - vocabulary.RESULT):
+            self._unknown(f"result: field {one_line(name, 60)}", record[name])
+        session, at, code = self._session, moment(record.get("timestamp")), record.get("exitCode")
+        session.records += 1
+        session.unit = session.unit or one_line(string(record.get("sessionId")), 4000)
+        if type(code) is int and code:
+            session.note(f"the run ended with exit code {code}", at)
 
     def _import(self, value: dict[str, Any]) -> None:
         """A session of an older version, taken over whole."""

@@ -12,6 +12,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 EVENT = _words("type data id parentId timestamp ephemeral agentId")
+# What `copilot -p --output-format json` prints last: a record of its own form.
+RESULT = _words("type timestamp sessionId exitCode usage")
 # Events that are read.
 READ = _words(
     """

@@ -259,6 +259,35 @@ def test_events_of_later_versions_are_no_finding_and_unheard_of_ones_are(home: H
     assert set(ingest(home, tmp_path).unknown) == {"event dream.started", "user.message: source of a later version"}
 
 
+def test_what_a_run_without_a_terminal_prints_is_its_sessions(home: Home, tmp_path: Path) -> None:
+    said = ("user.message", {"content": "Why?"}), ("assistant.message", {"content": "So.", "toolRequests": []})
+    journal = events(tmp_path / "session-state/s1/events.jsonl", *said)
+    ingest(home, tmp_path)
+    before = corpus(home)
+    usage = {"premiumRequests": 1, "codeChanges": {"linesAdded": 0, "linesRemoved": 0, "filesModified": []}}
+    at = "2026-04-28T09:00:09.000Z"
+    result: Record = {"type": "result", "timestamp": at, "sessionId": "s1", "exitCode": 0, "usage": usage}
+    stream = [*journal.read_text().splitlines()[1:], json.dumps(result)]
+    (tmp_path / "run.jsonl").write_text("\n".join(stream) + "\n")
+    assert ingest(home, tmp_path).unknown == {}
+    assert corpus(home) == before
+    result = {**result, "sessionId": "s2", "exitCode": 1, "omen": 1}
+    (tmp_path / "run.jsonl").write_text("\n".join([*stream[:-1], json.dumps(result)]) + "\n")
+    assert set(ingest(home, tmp_path).unknown) == {"result: field omen"}
+    assert "- the run ended with exit code 1\n" in document(home, "copilot__s2")[1]
+
+
+@pytest.mark.parametrize(
+    "odd", [{"sessionId": 7, "exitCode": "1"}, {"exitCode": None}, {"sessionId": "", "exitCode": []}]
+)
+def test_no_shape_of_a_result_stops_the_file(tmp_path: Path, odd: Record) -> None:
+    path = events(tmp_path / "x.jsonl", ("user.message", {"content": "Why?"}))
+    with path.open("a") as stream:
+        stream.write(json.dumps({"type": "result", **odd}) + "\n")
+    (found,) = copilot.parse(str(path))
+    assert isinstance(found, Document)
+
+
 def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
     place = shared / "samples/other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents/copilot"
     first = ingest(home, place)
