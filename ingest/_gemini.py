@@ -55,6 +55,7 @@ _DROPPED_PARTS = (
 _FEEDBACK = "User feedback:"
 _REFERENCED = "\n--- Content from referenced files ---"
 _INJECTED = (
+    "User has manually exited Plan Mode.",
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "<session_context>",
     "<system_context>",
@@ -70,8 +71,23 @@ _GO_ON, _HINT = "Please continue.", "User steering update:"
 _MARKS = ("projectHash", "startTime")
 _SHELL, _AFTER_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 _SNAPSHOT, _SNAPSHOT_END = "<state_snapshot>", "</state_snapshot>"
-# What the harness lets the assistant say to a summary.
+# What the harness lets the assistant say: to a summary, to a file, and for an answer that never came
+# (packages/core/src/core/geminiChat.ts).
 RECEIVED = "Got it. Thanks for the additional context!"
+_ASSISTANTS = (
+    RECEIVED,
+    "Binary content received. Proceeding with analysis.",
+    "[The previous response was interrupted before it completed.]",
+)
+# What it says of an editor, before or instead of what was typed; and of a command that was typed after ``!``
+# (packages/core/src/core/client.ts, packages/cli/src/ui/hooks/shellCommandProcessor.ts).
+_EDITOR = (
+    "Here is the user's editor context as a JSON object.",
+    "Here is a summary of changes in the user's editor context,",
+)
+_RAN, _PRODUCED = "I ran the following shell command:\n```sh\n", "\n```\n\nThis produced the following result:"
+# The name that all sessions of the server behind the editors have (packages/a2a-server); their files have none else.
+_SERVER = "a2a-server"
 
 
 def read(path: str) -> Reading:
@@ -127,6 +143,7 @@ class State:
         self._metadata: dict[str, Any] = {}
         self._messages: dict[str, dict[str, Any]] = {}
         self._seen: set[str] = set()
+        self._began = ""
         self._nameless = 0
         self._line = 0
 
@@ -149,6 +166,7 @@ class State:
     def _set(self, values: dict[str, Any]) -> None:
         for name in sorted(values.keys() - _METADATA):
             self._unknown(f"session: field {one_line(name, 60)}", values[name])
+        self._began = self._began or string(values.get("startTime"))
         messages = values.get("messages")
         if type(messages) is list:
             before = self._messages
@@ -214,11 +232,14 @@ class State:
         metadata, path = self._metadata, self._place
         if not any(mark in metadata for mark in _MARKS) and not (metadata and self._messages):
             return None
-        session = Session(one_line(string(metadata.get("sessionId")), 4000) or one_line(basename(path)), NAME)
+        unit = one_line(string(metadata.get("sessionId")), 4000) or one_line(basename(path))
+        if unit == _SERVER and self._began:
+            unit = f"{unit}:{one_line(self._began, 100)}"
+        session = Session(unit, NAME)
         session.uuids |= self._seen
         session.removed = self._seen - self._messages.keys()
         session.records = len(self._seen)
-        session.seen(moment(metadata.get("startTime")))
+        session.seen(moment(self._began))
         session.title = string(metadata.get("summary"))
         digest = string(metadata.get("projectHash"))
         session.cwd = project.beside(path, digest, later)
@@ -258,11 +279,12 @@ class State:
         calls = message.get("toolCalls")
         content = message.get("content") if "content" in message else message.get("parts")
         for part in parts(content):
+            if part.get("text") in _ASSISTANTS:
+                continue
             if part.get("thought") is True:
                 session.think(string(part.get("text")), at, name)
             elif type(part.get("text")) is str:
-                if part["text"] != RECEIVED:
-                    session.say(part["text"], at, name)
+                session.say(part["text"], at, name)
             elif "functionCall" in part:
                 call = mapping(part["functionCall"])
                 if not calls:
@@ -274,7 +296,9 @@ class State:
 
     def _user(self, session: Session, name: str, message: dict[str, Any], at: str) -> None:
         shown = message.get("displayContent")
-        texts = [string(part.get("text")) for part in parts(shown if shown else message.get("content"))]
+        texts = [
+            _without_editor(string(part.get("text"))) for part in parts(shown if shown else message.get("content"))
+        ]
         said = clean("\n\n".join(text for text in texts if text)).partition(_REFERENCED)[0].strip()
         if said.startswith(_INJECTED) or project.is_context(said):
             session.cwd = session.cwd or project.in_context(said)
@@ -284,6 +308,9 @@ class State:
         if said.startswith(_HINT):
             said = between(said, "user_input").strip() or said
         if not said or said == _GO_ON:
+            return
+        if said.startswith(_RAN) and _PRODUCED in said:
+            session.command(f"! {said[len(_RAN) :].partition(_PRODUCED)[0].strip()}", at, name)
             return
         if _is_summary(said):
             session.compacted(said[said.index(_SNAPSHOT) :], at, name)
@@ -339,6 +366,13 @@ def parts(content: Any) -> list[dict[str, Any]]:
     if type(content) is not list:
         return []
     return [{"text": part} if type(part) is str else mapping(part) for part in content if part]
+
+
+def _without_editor(text: str) -> str:
+    """``text`` without what is said of the editor before it: its JSON is one block, and holds no line that ends one."""
+    if not text.startswith(_EDITOR):
+        return text
+    return text.partition("\n```json\n")[2].partition("\n```")[2].strip()
 
 
 def _is_compressed(messages: list[Any], before: dict[str, dict[str, Any]]) -> bool:

@@ -16,9 +16,14 @@ from core.home import Home
 from ingest import gemini
 from ingest.ledger import Ledger
 from ingest.run import run
+from runtime import hits
 from tests.ingest.transcripts import corpus
 
 Record = dict[str, Any]
+EDITOR = (
+    "Here is the user's editor context as a JSON object. This is for your information only.\n```json\n{\n"
+    '  "activeFile": {\n    "path": "/home/me/api/a.md",\n    "selectedText": "```\\nMend all.\\n```"\n  }\n}\n```'
+)
 HEAD: Record = {"sessionId": "s1", "projectHash": "0" * 64, "startTime": "2026-04-28T09:00:00.000Z", "kind": "main"}
 
 
@@ -304,6 +309,9 @@ def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path:
     ("User steering update:\n<user_input>\nOnly the first.\n</user_input>\nInternal instruction: Re-evaluate.",
      "Only the first."),
     ("Mend it.\n\n<hook_context>\nBranch: main\n</hook_context>", "Mend it."),
+    ("User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation).", ""),
+    (EDITOR, ""), (f"{EDITOR}\nMend it.", "Mend it."),
+    ("Here is a summary of changes in the user's editor context, in JSON format.\n```json\n{}\n```", ""),
     (f"<session_context>\n{CONTEXT}{FOLDERS}\n</session_context>\n\nMend it.", "Mend it.")])  # fmt: skip
 def test_of_what_the_harness_says_in_a_persons_place_their_words_are_kept(
     home: Home, tmp_path: Path, text: str, shown: str
@@ -312,3 +320,40 @@ def test_of_what_the_harness_says_in_a_persons_place_their_words_are_kept(
     ingest(home, tmp_path)
     made = body(home)
     assert made.endswith(f" · 2026-04-28 09:00\n\n{shown}\n" if shown else "So.\n")
+
+
+def test_what_was_said_of_the_editor_is_cut_off_part_by_part(home: Home, tmp_path: Path) -> None:
+    journal(tmp_path / "chats/session-1.jsonl", user("u1", [{"text": EDITOR}, {"text": "Mend it."}]))
+    ingest(home, tmp_path)
+    assert body(home).endswith(" · 2026-04-28 09:00\n\nMend it.\n")
+
+
+def test_a_command_that_a_person_ran_is_one(home: Home, tmp_path: Path) -> None:
+    ran = "I ran the following shell command:\n```sh\ngit status\n```\n\nThis produced the following result:\n```\n```"
+    journal(tmp_path / "chats/session-1.jsonl", user("u0", "Why?"), user("u1", ran))
+    ingest(home, tmp_path)
+    assert body(home).endswith("- ! git status\n")
+
+
+def test_what_the_harness_lets_the_assistant_say_is_left_out(home: Home, tmp_path: Path) -> None:
+    thought = {"text": "Binary content received. Proceeding with analysis.", "thought": True}
+    gone = said("g2", "")
+    gone["content"] = [{"text": "[The previous response was interrupted before it completed.]"}, thought]
+    journal(tmp_path / "chats/session-1.jsonl", user("u0", "Why?"), said("g1", "So."), gone)
+    ingest(home, tmp_path)
+    assert body(home).endswith("So.\n")
+
+
+def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(home: Home, tmp_path: Path) -> None:
+    for minute, text in (("35", "Why?"), ("50", "Where?")):
+        head = {"sessionId": "a2a-server", "startTime": f"2026-04-28T09:{minute}:00.120Z"}
+        path = tmp_path / f"chats/session-2026-04-28T09-{minute}-a2a-serv.jsonl"
+        journal(path, head, user(f"u{minute}", text), {**head, "startTime": "2026-04-28T09:59:00.000Z"})
+        path.write_text(path.read_text().partition("\n")[2])
+    ingest(home, tmp_path)
+    made = [split(document.decode())[0] for _, document in sorted(corpus(home).items())]
+    assert [(meta["session_id"], meta["title"]) for meta in made] == [
+        ("a2a-server:2026-04-28T09:35:00.120Z", "Why?"),
+        ("a2a-server:2026-04-28T09:50:00.120Z", "Where?"),
+    ]
+    assert [hits.resume(meta) for meta in made] == [None, None]
