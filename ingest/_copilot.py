@@ -8,17 +8,18 @@ with ``{type: result, timestamp, sessionId, exitCode, usage}`` (github/copilot-c
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
+from core.document import fields as yaml
 from core.text import one_line
 from ingest import _copilot_legacy as legacy
 from ingest import _copilot_vocabulary as vocabulary
 from ingest import rawfiles, records
-from ingest.copilot import ABOUT
+from ingest.copilot import ABOUT, EDITORS, newest_beside
 from ingest.events import PROMPT, TEXT
 from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
@@ -277,13 +278,14 @@ class _Events:
         session.unit = session.unit or one_line(basename(dirname(path)) if name == "events" else name)
         later: list[Callable[[], None]] = []
         about: dict[str, Any] = {}
+        editors: dict[str, Any] = {}
         if name == "events":
-            beside = join(dirname(path), ABOUT)
-            if not rawfiles.is_shelved(path):
-                with contextlib.suppress(OSError):  # as ``copilot.discover`` has it
-                    self._reading.mtime_ns = max(self._reading.mtime_ns, os.stat(beside).st_mtime_ns)
-            about = _workspace(beside, later)
-        session.title = string(about.get("name")) or session.title or string(about.get("summary"))
+            if not rawfiles.is_shelved(path):  # as ``copilot.discover`` has it
+                self._reading.mtime_ns = max(self._reading.mtime_ns, newest_beside(path))
+            about = _beside(join(dirname(path), ABOUT), yaml, later)
+            editors = _beside(join(dirname(path), EDITORS), json.loads, later)
+        title = string(about.get("name")) or session.title or string(editors.get("customTitle"))
+        session.title = title or string(about.get("summary"))
         session.cwd = session.cwd or string(about.get("cwd"))
         session.branch = session.branch or string(about.get("branch"))
         self._reading.parts[session.unit] = session
@@ -293,12 +295,9 @@ class _Events:
         self._reading.count(what, self._line, value)
 
 
-def _workspace(path: str, later: list[Callable[[], None]]) -> dict[str, Any]:
-    """What the folder of a session says of it; empty where it says nothing."""
-    from core.document import fields
-
+def _beside(path: str, parse: Callable[[str], Any], later: list[Callable[[], None]]) -> dict[str, Any]:
+    """What a file in the folder of a session says of it; empty where it says nothing."""
     try:
-        text = rawfiles.load(path, 1 << 20, later=later).decode("utf-8", "replace")
-    except OSError:
+        return mapping(parse(rawfiles.load(path, 1 << 20, later=later).decode("utf-8", "replace")))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return fields(text) or {}

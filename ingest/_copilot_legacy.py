@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from ingest.reading import Reading
     from ingest.sessions import Session
 
-_ASIDES = ("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context")
+_ASIDES = (
+    *("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context"),
+    "attachments",
+)
+# After what was typed, and what VS Code has attached to it, it stands again.
+_AGAIN, _AGAIN_END = "\n<userRequest>\n", "\n</userRequest>"
 _DROPPED = frozenset(("info", "warning", "error", "login", "help"))
 _EXITED = re.compile("<(?:exited|shellId: [^<>]{1,200} completed) with exit code (-?[0-9]{1,10})>")
 
@@ -55,7 +60,10 @@ def take(session: Session, value: dict[str, Any], reading: Reading) -> None:
 
 def typed(text: str) -> str:
     """What of a user's text a person typed."""
-    return cut_blocks(clean(text), _ASIDES).strip()
+    text = clean(text).rstrip()
+    if text.endswith(_AGAIN_END) and _AGAIN in text:
+        text = text.removesuffix(_AGAIN_END).partition(_AGAIN)[2]
+    return cut_blocks(text, _ASIDES).strip()
 
 
 def exit_error(content: str, code: Any = None) -> str:

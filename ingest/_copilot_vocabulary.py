@@ -57,6 +57,10 @@ DROPPED = _words(
     agent.interrupted prompt_cache_break sandbox.decision
     custom_agent.completed custom_agent.failed custom_agent.selected
     factory.run_started factory.run_updated factory.run_settled skill.invoked_ref skill.context_delivered_ref
+    session.permission_mode_changed session.reasoning_effort_changed session.reasoning_summary_changed
+    session.verbosity_changed session.limits_changed session.model_deselected session.auto_tier_changed
+    model.turn_started model.turn_ended model.model_call_started model.model_call_success model.model_call_failure
+    model.message model.messages_snapshot model.response model.tool_execution model.captured_assignment_context
     """
 )
 DATA = {

@@ -28,8 +28,8 @@ SUFFIXES = (".jsonl", ".json")
 # What the tool makes of its transcripts, and keeps when they are gone.
 STORE = PLACES[NAME][0]
 
-# Beside the events: what the session is called, and where it ran.
-ABOUT = "workspace.yaml"
+# Beside the events: what the session is called, and where it ran; what VS Code calls those that it shows.
+ABOUT, EDITORS = "workspace.yaml", "vscode.metadata.json"
 
 _NOT_FOLDERS = {"logs": "log", "rewind-snapshots": "snapshot of files", "checkpoints": "checkpoint"}
 
@@ -46,8 +46,7 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
 
     The database of all sessions is among them, also where it lies beside the roots.
     """
-    import os
-    from os.path import basename, dirname
+    from os.path import basename
 
     from ingest.databases import with_logs
     from ingest.files import walk
@@ -61,11 +60,22 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
         if file.skip:
             continue
         if basename(file.path) == "events.jsonl":
-            with contextlib.suppress(OSError):
-                file.mtime_ns = max(file.mtime_ns, os.stat(f"{dirname(file.path)}/{ABOUT}").st_mtime_ns)
+            file.mtime_ns = max(file.mtime_ns, newest_beside(file.path))
         elif file.path.endswith(".json") and _session(file.path) in taken_over:
             file.skip = "session that a later version took over"
     return files
+
+
+def newest_beside(path: str) -> int:
+    """When what lies beside a session's events was written last, in ns; 0 where nothing does."""
+    import os
+    from os.path import dirname
+
+    newest = 0
+    for name in (ABOUT, EDITORS):
+        with contextlib.suppress(OSError):
+            newest = max(newest, os.stat(f"{dirname(path)}/{name}").st_mtime_ns)
+    return newest
 
 
 def _is_session(path: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Sources whose files may hold records of several sessions, line by line.
 _IN_LINES = ("claude",)
 # Source → what lies in a session's own folder and says something of it.
-_ABOUT = {"copilot": "workspace.yaml", "cursor": "meta.json"}
+_ABOUT = {"copilot": ("workspace.yaml", "vscode.metadata.json"), "cursor": ("meta.json",)}
 
 
 def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] | None:
@@ -90,5 +90,4 @@ def beside(source: str, path: str) -> list[str]:
         from ingest import _codex_names
 
         return [_codex_names.beside(path)]
-    name = _ABOUT.get(source)
-    return [] if name is None else [join(dirname(path), name)]
+    return [join(dirname(path), name) for name in _ABOUT.get(source, ())]

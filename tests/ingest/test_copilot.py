@@ -253,6 +253,8 @@ def test_events_of_later_versions_are_no_finding_and_unheard_of_ones_are(home: H
         "session.canvas.opened",
         "skill.invoked_ref",
         "assistant.idle",
+        "model.turn_started",
+        "session.permission_mode_changed",
     )
     said = {"content": "Continue", "source": "of a later version"}
     events(path, *((kind, {}) for kind in kinds), ("user.message", said), ("dream.started", {}))
@@ -415,6 +417,42 @@ def test_a_renamed_session_gets_its_title_though_nothing_was_said(home: Home, tm
         assert (document(home)[0]["title"], again.written) == (name, 1)
         assert ingest(home, tmp_path).ingested == 0
         assert run(home, "copilot", [str(tmp_path)], trust_stat=True).ingested == 0
+
+
+def test_what_an_editor_calls_a_session_is_its_title_where_it_has_no_name(home: Home, tmp_path: Path) -> None:
+    path = events(tmp_path / "session-state/s1/events.jsonl", ("user.message", {"content": "Why?"}))
+    about = path.parent / "workspace.yaml"
+    about.write_text("summary: Why?\n")
+    beside = path.parent / "vscode.metadata.json"
+    for second, name in enumerate(("First", "Second")):
+        beside.write_text(json.dumps({"writtenToDisc": True, "customTitle": name}))
+        at = path.stat().st_mtime_ns + (second + 1) * 10**9
+        os.utime(beside, ns=(at, at))
+        again = ingest(home, tmp_path)
+        assert (document(home)[0]["title"], again.written) == (name, 1)
+        assert ingest(home, tmp_path).ingested == 0
+    about.write_text("name: Named\nsummary: Why?\n")
+    beside.write_text("{")
+    os.utime(about, ns=(at + 10**9, at + 10**9))
+    ingest(home, tmp_path)
+    assert document(home)[0]["title"] == "Named"
+
+
+def test_of_a_prompt_that_an_editor_repeats_below_what_it_attached_the_words_stand_once(
+    home: Home, tmp_path: Path
+) -> None:
+    typed = "Why does it fail?\n\nSee `<userRequest>`."
+    attached = '<attachments>\n<attachment id="me/api">\nCurrent branch: main\n</attachment>\n\n</attachments>'
+    said = f"{typed}\n <reminder>\nIMPORTANT: may not be relevant\n</reminder>\n{attached}"
+    events(
+        tmp_path / "session-state/s1/events.jsonl",
+        ("user.message", {"content": f"{said}\n<userRequest>\n{typed}\n</userRequest>\n"}),
+        ("user.message", {"content": f"And now?\n{attached}\n"}),
+    )
+    ingest(home, tmp_path)
+    meta, body = document(home)
+    assert meta["title"] == "Why does it fail? See `<userRequest>`."
+    assert [part.partition("\n\n")[2].strip() for part in body.split("\n## ")[1:]] == [typed, "And now?"]
 
 
 def test_what_stands_for_more_than_itself_is_no_news(
