@@ -13,7 +13,7 @@ from typing import Any
 
 from core.document import Failure
 from core.text import clean, one_line
-from ingest import _pi_owner, records
+from ingest import _openclaw_again, _pi_owner, records
 from ingest.markup import cut_blocks
 from ingest.reading import BROKEN, Reading, lines
 from ingest.sessions import Session
@@ -153,18 +153,26 @@ class Tree:
                 session.repeated += 1
                 return
             session.uuids.add(entry)
-        if kind == "message":
+        name = self._named(kind, record, message) or entry
+        if name != entry and name in session.uuids:
+            session.repeated += 1  # it stands here under another id
+        elif kind == "message":
             at = at or moment(message.get("timestamp"))
             session.seen(at)
-            self._message(message, entry, string(record.get("parentId")), at)
+            session.uuids.add(name)
+            self._message(message, name, string(record.get("parentId")), at)
         elif kind in ("compaction", "branch_summary"):
             session.seen(at)
-            session.compacted(string(record.get("summary")), at, entry)
+            session.compacted(string(record.get("summary")), at, name)
         elif kind == "session_info":
             session.title = string(record.get("name"))
         elif kind not in ENTRIES and kind not in DROPPED:
             self._unknown(f"record {one_line(kind, 60)}")
         self._last = entry or self._last
+
+    def _named(self, kind: str, record: dict[str, Any], message: dict[str, Any]) -> str:
+        is_openclaws = self._session.source == _pi_owner.OPENCLAW and record.get("id")
+        return _openclaw_again.name(kind, record, message, typed) if is_openclaws else ""
 
     def _header(self, record: dict[str, Any], at: str) -> None:
         session = self._session
