@@ -2,6 +2,8 @@
 
 What the editor itself says in a person's place (a background task has ended, a plan is to be built, a goal is not yet
 reached) is marked: ``isSimulatedMsg``, of a bubble or of its header's ``grouping`` (``agent.v1.UserMessage``, 2026).
+What several models were asked at once (2025.10) is a conversation each: ``isBestOfNSubcomposer``, with the one that it
+was asked in as its ``subagentInfo.parentComposerId``; the one that Cursor's own judge chose has ``bestOfNJudgeWinner``.
 """
 
 from __future__ import annotations
@@ -41,6 +43,12 @@ class Composer:
         if model and model != "default":
             session.models.add(model)
         session.parent = one_line(string(mapping(data.get("subagentInfo")).get("parentComposerId")), 500)
+        if data.get("isBestOfNSubcomposer") is True:
+            # A person's own, who asked them all at once and may go on with each.
+            session.forked_from, session.parent = session.parent, ""
+            session.extra["best_of_n"] = True
+        if data.get("bestOfNJudgeWinner") is True:
+            session.extra["judged_best"] = True
         mode = data.get("unifiedMode")
         if type(mode) is str and mode:
             session.extra["mode"] = one_line(mode, 40)

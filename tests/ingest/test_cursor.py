@@ -69,6 +69,25 @@ def test_the_second_generation_is_put_together_from_its_rows(home: Home, tmp_pat
     assert ingest(home, tmp_path).unchanged == 1
 
 
+def test_what_several_models_were_asked_at_once_is_a_persons_and_leads_to_where_it_was_asked(
+    home: Home, tmp_path: Path
+) -> None:
+    rows: dict[str, Any] = {}
+    sub = {"isBestOfNSubcomposer": True, "subagentInfo": {"parentComposerId": "c1"}}
+    for name, fields in (("c1", {"isBestOfNParent": True}), ("c2", sub), ("c3", {**sub, "bestOfNJudgeWinner": True})):
+        heads = [{"bubbleId": "b1", "type": 1}, {"bubbleId": "b2", "type": 2}]
+        rows[f"composerData:{name}"] = {"createdAt": AT, "fullConversationHeadersOnly": heads, **fields}
+        rows[f"bubbleId:{name}:b1"] = {"type": 1, "text": "Mend the lock"}
+        rows[f"bubbleId:{name}:b2"] = {"type": 2, "text": f"As {name} would."}
+    database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    ingest(home, tmp_path)
+    found = {name: document(home, name) for name in ("c1", "c2", "c3")}
+    assert [meta.get("forked_from") for meta, _ in found.values()] == [None, "c1", "c1"]
+    assert [meta.get("judged_best") for meta, _ in found.values()] == [None, None, True]
+    assert [meta.get("best_of_n") for meta, _ in found.values()] == [None, True, True]
+    assert all("## [1] user" in body and f"As {name} would." in body for name, (_, body) in found.items())
+
+
 def test_since_3_16_a_table_of_headers_says_what_a_conversation_is_called_and_where_it_was(
     home: Home, tmp_path: Path
 ) -> None:
