@@ -22,7 +22,7 @@ from ingest import _codex_outcomes as outcomes
 from ingest import _codex_state as state
 from ingest import _codex_turn_items as turn_items
 from ingest import _codex_vocabulary as known
-from ingest import rawfiles, records
+from ingest import others, rawfiles, records
 from ingest._codex_said import Said
 from ingest.agentcalls import command_text
 from ingest.histories import is_history
@@ -100,6 +100,8 @@ class _Rollout(Said):
         # Of a subagent that does not say it: its opening, and whether its parent's records may go on.
         self._opening: tuple[dict[str, Any], str] = ({}, "")
         self._is_copy = False
+        # Why the file is none of Codex's, where that is told before anything of its.
+        self._elses = ""
 
     def add(self, record: dict[str, Any], line: int) -> None:
         self._line = line
@@ -111,7 +113,9 @@ class _Rollout(Said):
             self._bare(kind, record)
 
     def finish(self) -> None:
-        if not self._recognised:
+        if self._elses:
+            self._reading.dismiss(self._elses)
+        if self._elses or not self._recognised:
             return
         self._all_said()
         session = self._session
@@ -193,6 +197,7 @@ class _Rollout(Said):
             self._session.records += 1
             self._meta(record, moment(record.get("timestamp")))
         else:
+            self._elses = self._elses or ("" if self._recognised else others.whose(record))
             self._unknown(f"record {one_line(kind, 60)}" if type(kind) is str and kind else "record without type")
 
     def _meta(self, payload: dict[str, Any], at: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.document import Failure
 from core.text import one_line
-from ingest import places, records
+from ingest import others, places, records
 from ingest._cursor_text import message, typed
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
@@ -51,12 +51,17 @@ def _stem(path: str) -> str:
 
 def _records(source: records.Records, reading: Reading) -> None:
     session = _session(reading.path)
-    recognised = False
+    recognised, elses = False, ""
+    # Where transcripts lie nothing else does.
+    is_given = "project_slug" not in session.extra
     for item in source:
         if isinstance(item, Failure):
             reading.fail(item)
             continue
         line, record = item
+        elses = elses or (others.whose(record) if is_given and not recognised else "")
+        if elses:
+            continue
         role, inner = record.get("role"), record.get("message")
         if type(role) is not str and type(mapping(inner).get("role")) is str:
             role = mapping(inner)["role"]
@@ -75,7 +80,9 @@ def _records(source: records.Records, reading: Reading) -> None:
             message(session, reading, record, line, content=content)
         except BROKEN as error:
             reading.broken(error, line)
-    if recognised:
+    if elses:
+        reading.dismiss(elses)
+    elif recognised:
         _done(session, reading)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from core.document import Failure
 from core.text import clean, one_line
-from ingest import _openclaw_again, _pi_owner, records
+from ingest import _openclaw_again, _pi_owner, others, records
 from ingest.markup import cut_blocks
 from ingest.reading import BROKEN, Reading, lines
 from ingest.sessions import Session
@@ -80,6 +80,8 @@ def take(source: records.Records, reading: Reading, name: str) -> None:
     tree = Tree(reading, name, _named(reading.path))
     fill(tree, source, reading)
     tree.finish()
+    if tree.elses:
+        reading.dismiss(tree.elses)
     for unit in list(reading.parts):
         if _pi_owner.is_others(name, reading.path, unit, tree.written_by):
             reading.dismiss(_pi_owner.OTHERS[name])
@@ -103,6 +105,8 @@ class Tree:
         self._recognised = False
         self.written_by: set[str] = set()
         """Who alone writes some of the entries: ``pi``, ``openclaw``."""
+        self.elses = ""
+        """Why the file is none of theirs, where that is told before its first entry."""
         self._last = ""
         self._line = 0
 
@@ -133,6 +137,7 @@ class Tree:
             self._unknown("record without type")
             return
         if not self._recognised and not _is_ours(kind, record):
+            self.elses = self.elses or others.whose(record)
             self._unknown(f"record {one_line(kind, 60)}")
             return
         self._recognised = True

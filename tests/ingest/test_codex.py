@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.document import Document, split
 from core.home import Home
-from ingest import codex
+from ingest import codex, others
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.transcripts import corpus
@@ -315,7 +315,7 @@ def test_other_tools_files_are_left_out_whatever_they_hold(home: Home, tmp_path:
     save(tmp_path / "claude.jsonl", {"type": "user", "sessionId": "x", "message": {"role": "user", "content": "Hi"}})
     save(tmp_path / "pi.jsonl", {"type": "session", "version": 3, "id": "x", "timestamp": "2026-01-01T00:00:00Z"})
     ledger = ingest(home, tmp_path)
-    assert ledger.skipped == {"not a Codex transcript": 2}
+    assert ledger.skipped == {"not a Codex transcript": 1, others.PI: 1}
     assert corpus(home) == {}
 
 
