@@ -30,7 +30,8 @@ def name(kind: str, record: dict[str, Any], message: dict[str, Any], typed: Call
         said = "\n\n".join(text for text in texts if text)
         what = (string(message.get("idempotencyKey")) or at, said) if said else ()
     elif role == "assistant":
-        what = (string(message.get("responseId")) or at, message.get("content"))
+        # Some services give every answer the same id.
+        what = (at or string(message.get("responseId")), message.get("content"), message.get("responseId"))
     elif role == "toolResult":
         what = (at, string(message.get("toolCallId")))
     elif role == "bashExecution":

@@ -101,7 +101,8 @@ def test_rows_of_a_database_say_each_thing_once(home: Home, tmp_path: Path) -> N
 def test_what_is_said_again_at_another_time_stands_twice(home: Home, tmp_path: Path) -> None:
     tree = Channel("s-1")
     for at in (0, 100):
-        tree.message(at, "user", text("continue")).message(at + 1, "assistant", text("Done."))
+        tree.message(at, "user", text("continue"))
+        tree.message(at + 1, "assistant", text("Done."), responseId="chatcmpl-0")
     tree.save(place(tmp_path))
     ingest(home, tmp_path)
     assert (body(home).count("\ncontinue"), body(home).count("Done.")) == (2, 2)
