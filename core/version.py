@@ -6,7 +6,7 @@ secret, ``core.redaction``) reads every source again and goes through the corpus
 """
 
 VERSION = "0.1.0"
-PARSER = 6
+PARSER = 7
 DOCUMENT = 1
 INDEX = 2
 REDACTION = 11
