@@ -162,5 +162,8 @@ INJECTED = (
     "An MCP app initiated this message.",
     "Warning: The maximum number of unified exec processes",
     "Warning: apply_patch was requested via",
+    "Warning: Your account was flagged for potentially high-risk cyber activity",
+    "<exec-command-completed ",
+    "<monitor-command-ended ",
     "Another language model started to solve this problem and produced a summary",
 )

@@ -116,6 +116,17 @@ def test_what_the_harness_wrote_is_nobodys_prompt(home: Home, tmp_path: Path, in
     assert injected.split("\n")[0] not in body
 
 
+@pytest.mark.parametrize("injected", [
+    "Warning: Your account was flagged for potentially high-risk cyber activity and this request was routed elsewhere.",
+    '<exec-command-completed call-id="c" exit-code="0">\n<command>make</command>\n</exec-command-completed>',
+])  # fmt: skip
+def test_what_the_harness_wrote_is_known_where_no_event_tells_it(home: Home, tmp_path: Path, injected: str) -> None:
+    make = Rollout()
+    save(tmp_path / NAME, make.meta(), make.user("Why?"), make.user(injected))
+    ingest(home, tmp_path)
+    assert document(home)[1].endswith("\n\nWhy?\n")
+
+
 def test_the_editors_surroundings_are_cut_from_what_was_typed(home: Home, tmp_path: Path) -> None:
     make = Rollout()
     around = "# Context from my IDE setup:\n\n## Open tabs:\n- .env: .env\n\n## My request for Codex:\nFix the race.\n"
