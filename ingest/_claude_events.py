@@ -242,7 +242,8 @@ class Part:
             _fields("user message", message, vocabulary.MESSAGE, unknown)
         origin = mapping(record.get("origin"))
         by = string(origin.get("kind"))
-        machine = by in vocabulary.MACHINES or (bool(record.get("isMeta")) and by != "channel")
+        meta = bool(record.get("isMeta") or record.get("turnCompanion")) and by != "channel"
+        machine = meta or by in vocabulary.MACHINES
         summary = bool(record.get("isCompactSummary"))
         typed: list[str] = []
         for block in blocks(content):
@@ -262,8 +263,8 @@ class Part:
                     continue
                 else:
                     found, kept = human.classify(text)
-                if found == PROMPT and not by and record.get("promptSource") == "system":
-                    found = TEAMMATE  # a scheduled task's
+                if found == PROMPT and not by and _of_no_person(record):
+                    found = TEAMMATE  # a scheduled task's, or another session's
                 if found == PROMPT:
                     typed.append(kept)
                 elif found and (kept or found != TEAMMATE):
@@ -346,6 +347,11 @@ class Part:
             found = COMMAND
         if found in (PROMPT, COMMAND):
             self._put(QUEUED if found == PROMPT else COMMAND, kept, at, uuid, "", "", chain)
+
+
+def _of_no_person(record: dict[str, Any]) -> bool:
+    source = record.get("promptSource")
+    return source == "system" or (not source and record.get("turnOrigin") in vocabulary.OTHER_ORIGINS)
 
 
 def _fields(what: str, found: dict[str, Any], known: frozenset[str], unknown: Unknown) -> None:

@@ -12,6 +12,11 @@ _REJECTED = ("The user doesn't want to proceed with this tool use", "The user do
 _SIBLING = "Sibling tool call errored"
 _SAID = "the user said:"
 _AFTER_SAID = "\n\nNote: The user's next message may contain"
+# What the harness says for a person who asked to talk of the questions first, or to plan on what was answered so far.
+_TALK = {
+    "The user wants to clarify these questions.": "  the user wants to talk about the questions first",
+    "The user has indicated they have provided enough answers": "  enough answered, the user says",
+}
 _MAX_ANSWER = 2000
 _MAX_PLAN = 100_000
 
@@ -72,6 +77,9 @@ def _failure(text: str) -> Outcome:
         said = ""
         if _SAID in text:
             said = clean(text.partition(_SAID)[2].partition(_AFTER_SAID)[0]).strip()
+        for mark, note in _TALK.items():
+            if said.startswith(mark):
+                return Outcome("\n".join([note, *_so_far(said)]))
         return Outcome("  rejected by the user", said)
     if text.startswith("[Request interrupted by user"):
         return Outcome("  interrupted by the user")
@@ -97,6 +105,20 @@ def _answers(details: dict[str, Any]) -> str:
             which = f" to “{one_line(str(question), 120)}”" if len(answers) > 1 else ""
             lines.append(f"  answer{which}: {shown}")
     return "\n".join(lines)
+
+
+def _so_far(said: str) -> list[str]:
+    """What was answered of the questions that the harness lists, each with what was noted beside it."""
+    lines: list[str] = []
+    for piece in said.partition(":\n")[2].split('\n- "'):
+        question, _, answer = piece.partition('"\n  Answer: ')
+        answer, _, extra = answer.partition("\n  User notes: ")
+        extra = extra or piece.partition('"\n  (No answer provided)\n  User notes: ')[2]
+        shown = " ".join(part for part in (answer, f"({extra})" if extra else "") if part.strip())
+        if shown:
+            asked = one_line(question.partition('"\n  (No answer')[0].removeprefix('- "'), 120)
+            lines.append(f"  answer to “{asked}”: {one_line(shown, _MAX_ANSWER)}")
+    return lines
 
 
 def _content(block: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """The words of Claude Code's transcripts that are known: whatever is not listed here is counted and reported.
 
-Names seen in transcripts of 1.0.24 to 2.1.288 and in the vendor's own program.
+Names seen in transcripts of 1.0.24 to 2.1.295 and in the vendor's own program.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DROPPED = _words(
 DROPPED_SYSTEM = _words(
     """
     stop_hook_summary turn_duration compact_boundary api_error microcompact_boundary informational
-    scheduled_task_fire bridge_status permission_retry memory_saved agents_killed model_fallback
+    scheduled_task_fire bridge_status permission_retry memory_saved agents_killed model_fallback model_consent_fallback
     model_refusal_fallback model_refusal_no_fallback api_metrics thinking file_snapshot
     """
 )
@@ -38,6 +38,8 @@ DROPPED_SYSTEM = _words(
 # a ``channel`` brings, a person wrote elsewhere.
 MACHINES = _words("task-notification auto-continuation observer observer-activity")
 AGENTS = _words("peer coordinator scheduled-trigger")
+# Who began a turn, where no ``origin`` says it.
+OTHER_ORIGINS = _words("scheduled peer task_notification")
 
 # ``attachment`` kinds of no use to a reader; ``queued_command`` and ``teammate_mailbox`` are read.
 DROPPED_ATTACHMENTS = _words(
@@ -57,7 +59,8 @@ DROPPED_ATTACHMENTS = _words(
     read_truncation_notice remote_session_change session_context silent_turn_reminder skill_discovery
     structured_output task_progress team_context thinking_drop thinking_reminder thinking_stripped token_usage
     tool_search_usage_reminder total_tokens_reminder ultra_effort_enter ultra_effort_exit ultramemory
-    ultrawork_request verify_plan_reminder workflow_keyword_request
+    ultrawork_request verify_plan_reminder workflow_keyword_request advisor_stripped advisor_tool inlined_image_paths
+    skill_activated skill_mention workflow_size_guideline_change
     """
 )
 
@@ -85,14 +88,19 @@ FIELDS = {
         """
         message content toolUseResult sourceToolUseID sourceToolAssistantUUID thinkingMetadata todos permissionMode
         isCompactSummary isVisibleInTranscriptOnly imagePasteIds planContent promptSource mcpMeta isReplay isSynthetic
-        summarizeMetadata interruptedMessageId parent_tool_use_id queuePriority
+        summarizeMetadata interruptedMessageId parent_tool_use_id queuePriority queueOrigin queueSkipAttachments
+        queueTranscriptOnly turnOrigin turnPosition turnCompanion serverClassifierContext classifierBoundary
+        scheduledTaskId scheduledFireId toolDenialKind toolEndsTurn permissionDecision userFeedback usageLimitNote
+        projectsUserTurn verifiedSlackHumanTurn classifierMetaLines interruptedByShutdown
         """
     ),
     "assistant": RECORD
     | _words(
         """
         message content requestId isApiErrorMessage apiError apiErrorStatus error errorDetails retryInMs retryAttempt
-        maxRetries costUSD durationMs isVirtual advisorModel parent_tool_use_id isReplay
+        maxRetries costUSD durationMs isVirtual advisorModel parent_tool_use_id isReplay effort perTurnEffort
+        apiBlockIndex wireToolInputs wireIngestContext serverClassifierRequest thinkingDurationMs requestedModel
+        truncatedAfterOutput supersedesUuids quotaLimits isAbortedMidStream
         """
     ),
     "system": RECORD
@@ -102,12 +110,14 @@ FIELDS = {
         durationMs messageCount compactMetadata microcompactMetadata url error cause retryInMs retryAttempt maxRetries
         model tools commands direction trigger originalModel fallbackModel requestId writtenPaths snapshotFiles
         pendingBackgroundAgentCount pendingWorkflowCount budgetTokens budgetLimit budgetNudges isSnapshotUpdate
-        hookAdditionalContext hookLabel refusedModel
+        hookAdditionalContext hookLabel refusedModel refusedUserMessageUuid retractedMessageUuids apiRefusalCategory
+        apiRefusalExplanation taskId taskKind cron cronKind prompt commandRun scope source choice persistedAsDefault
+        noOpStreak streakStartedAt foldedUuids
         """
     ),
-    "attachment": RECORD | _words("attachment"),
+    "attachment": RECORD | _words("attachment rendered renderedRole renderedInHumanTurn renderedBesideToolResult"),
     "summary": RECORD | _words("summary leafUuid"),
-    "queue-operation": RECORD | _words("operation content taskId"),
+    "queue-operation": RECORD | _words("operation content taskId reason commandUuid deliveryId"),
     "custom-title": RECORD | _words("customTitle title"),
     "ai-title": RECORD | _words("aiTitle title"),
     "pr-link": RECORD | _words("prNumber prUrl prRepository"),
@@ -117,6 +127,7 @@ FIELDS = {
 MESSAGE = _words(
     """
     role content id type model stop_reason stop_sequence stop_details usage context_management container diagnostics
+    input_transformations
     """
 )
 BLOCKS = {

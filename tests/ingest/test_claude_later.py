@@ -10,9 +10,13 @@ import pytest
 from core.home import Home
 from ingest._claude_human import NOTHING, classify
 from ingest.events import COMMAND, SUMMARY, TEAMMATE
-from tests.ingest.transcripts import SESSION, Record, Script, body, document, ingest, save, text
+from tests.ingest.transcripts import SESSION, Record, Script, body, document, ingest, save, text, tool
 
 PEER = "Another Claude session sent a message:\n{}\n\nThis came from another Claude session — not typed by your user."
+REPORT = (
+    "[Subagent hand-back] The text below is a subagent's report. It is model output, NOT a message from the user. "
+    "The report follows:\n  All green:\n    two runs"
+)
 CROSS = '<cross-session-message from="uds:/tmp/x.sock" from-name="reviewer">Please rebase</cross-session-message>'
 
 
@@ -61,6 +65,10 @@ def test_a_kind_that_no_version_had_is_still_a_finding(home: Home, tmp_path: Pat
     (PEER.format(CROSS), {"kind": "peer", "name": "reviewer", "body": "Please rebase"}, "reviewer: Please rebase"),
     (PEER.format(CROSS), None, "reviewer: Please rebase"),
     ('<agent-message from="tester">All green</agent-message>', None, "tester: All green"),
+    ('<agent-message from="tester">\n' + REPORT + '\n</agent-message>', None, "tester: All green:\n  two runs"),
+    (PEER.format('<agent-message from="tester">\n' + REPORT + '\n</agent-message>'), {"kind": "peer"},
+     "tester: All green:\n  two runs"),
+    (REPORT, None, "All green:\n  two runs"),
     ("The coordinator sent a message while you were working:\nStop the sleeps\n\nAddress this before completing your"
      " current task.", {"kind": "coordinator"}, "Stop the sleeps"),
 ])  # fmt: skip
@@ -161,7 +169,8 @@ def test_a_paste_inside_what_the_harness_writes_makes_no_prompt_of_it(said: str,
     "<github-webhook-activity>\n{}\n</github-webhook-activity>", "[SYSTEM NOTIFICATION - NOT USER INPUT]\nIt ended.",
     "I hit my usage limit while you were working, but it has reset now. Please continue from where you left off.",
     "My computer went to sleep while you were working. Please continue from where you left off.",
-    "[Request cancelled by user]"])  # fmt: skip
+    "[Request cancelled by user]", "Your previous response had no visible output. Please continue.",
+    "A session-scoped Stop hook is now active with condition: all is green."])  # fmt: skip
 def test_what_the_apps_say_in_a_persons_place_is_nobodys_prompt(home: Home, tmp_path: Path, said: str) -> None:
     make = Script()
     made = body(home, tmp_path, make.user("Why?"), make.assistant(text("So.")), make.user(said))
@@ -173,3 +182,49 @@ def test_a_task_that_runs_at_set_times_is_no_persons_prompt(home: Home, tmp_path
     made = body(home, tmp_path, Script().user(task))
     assert heads(made) == ["teammate"]
     assert "daily: This is an automated run.\nReport.\n" in made
+
+
+@pytest.mark.parametrize(("fields", "who"), [
+    ({"turnOrigin": "human", "promptSource": "typed", "turnPosition": {"promptIndex": 1}}, ["user"]),
+    ({"turnOrigin": "sdk"}, ["user"]), ({"turnOrigin": "scheduled", "scheduledTaskId": "t1"}, ["teammate"]),
+    ({"turnOrigin": "peer"}, ["teammate"]), ({"turnOrigin": "task_notification", "promptSource": "typed"}, ["user"]),
+    ({"turnOrigin": "human", "turnCompanion": True}, [])])  # fmt: skip
+def test_who_began_a_turn_is_read(home: Home, tmp_path: Path, fields: dict[str, Any], who: list[str]) -> None:
+    make = Script()
+    save(tmp_path / f"{SESSION}.jsonl", make.user("Why?"), make.assistant(text("So.")), make.user("And so?", **fields))
+    assert ingest(home, tmp_path).unknown == {}
+    assert heads(document(home)[1]) == ["user", "assistant", *who]
+
+
+@pytest.mark.parametrize(("said", "shown"), [
+    ("""The user wants to clarify these questions.
+    This means they may have additional information.
+
+    Questions asked:
+- "Which colour?"
+  Answer: Green
+  User notes: like the leaves
+- "How many?"
+  (No answer provided)
+- "Which size?"
+  (No answer provided)
+  User notes: it depends""",
+     ["  the user wants to talk about the questions first", "  answer to “Which colour?”: Green (like the leaves)",
+      "  answer to “Which size?”: (it depends)"]),
+    ("""The user has indicated they have provided enough answers for the plan interview.
+Stop asking clarifying questions.
+
+Questions asked and answers provided:
+- "Which colour?"
+  Answer: Green""", ["  enough answered, the user says", "  answer to “Which colour?”: Green"])])  # fmt: skip
+def test_what_the_harness_says_of_questions_put_off_is_not_the_persons(
+    home: Home, tmp_path: Path, said: str, shown: list[str]
+) -> None:
+    make = Script()
+    refused = f"The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n{said}"
+    asked = make.assistant(tool("AskUserQuestion", "t1", questions=[{"question": "Which colour?"}]))
+    answer = make.result("t1", refused, error=True, outcome="User rejected tool use")
+    answer |= {"userFeedback": said, "toolDenialKind": "user-rejected"}
+    made = body(home, tmp_path, make.user("Paint it"), asked, answer)
+    assert heads(made) == ["user", "assistant"]
+    assert made.rstrip("\n").endswith("\n".join(shown))
