@@ -2,8 +2,9 @@
 
 Seen on 0.0.3xx to 1.0.77 and in the vendor's published schema (copilot-sdk, session-events). Of what subagents did the
 calls stand in the session, where they were made; an event that is a subagent's has ``agentId``, before that
-``parentToolCallId``. What ``copilot -p --output-format json`` prints is such a journal without its opening; it ends
-with ``{type: result, timestamp, sessionId, exitCode, usage}`` (github/copilot-cli issue 4107).
+``parentToolCallId``. (``parentAgentTaskId`` is the vendor's telemetry, and stands at what a person typed.) What
+``copilot -p --output-format json`` prints is such a journal without its opening; it ends with ``{type: result,
+timestamp, sessionId, exitCode, usage}`` (github/copilot-cli issue 4107).
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class _Events:
                 return
             session.uuids.add(event)
         if kind in vocabulary.READ:
-            agents = bool(record.get("agentId") or data.get("parentToolCallId") or data.get("parentAgentTaskId"))
+            agents = bool(record.get("agentId") or data.get("parentToolCallId"))
             self._event(kind, data, event, moment(record.get("timestamp")), agents)
 
     def _event(self, kind: str, data: dict[str, Any], event: str, at: str, agents: bool) -> None:

@@ -75,7 +75,7 @@ DATA = {
     "user.message": _words(
         """
         content transformedContent attachments delivery interactionId parentAgentTaskId source agentMode
-        supportedNativeDocumentMimeTypes nativeDocumentPathFallbackPaths isAutopilotContinuation turnId
+        supportedNativeDocumentMimeTypes nativeDocumentPathFallbackPaths isAutopilotContinuation turnId messageId
         """
     ),
     "assistant.message": _words(

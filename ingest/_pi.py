@@ -60,11 +60,13 @@ ROLES = {
     "assistant": _words(
         """
         role content api provider model responseModel responseId turnId thinkingLevel diagnostics usage stopReason
-        errorMessage errorBody providerReplay timestamp metadata id idempotencyKey runId openclawAbort __openclaw
+        rawStopReason endTurn deferred errorMessage errorBody providerReplay timestamp metadata id idempotencyKey runId
+        openclawAbort __openclaw
         """
     ),
     "toolResult": _words(
-        "role toolCallId toolName content details isError timestamp usage nestedCalls metadata id idempotencyKey"
+        "role toolCallId toolName content details isError timestamp usage nestedCalls addedToolNames metadata id"
+        " idempotencyKey"
     ),
     "bashExecution": _words(
         "role command output exitCode cancelled truncated fullOutputPath excludeFromContext timestamp"

@@ -25,12 +25,13 @@ START: Record = {"sessionId": "s1", "version": 1, "producer": "copilot-agent", "
     "startTime": "2026-04-28T09:00:00.000Z", "context": {"cwd": "/home/me/api", "branch": "main"}}  # fmt: skip
 
 
-def events(path: Path, *pairs: tuple[str, Any]) -> Path:
+def events(path: Path, *pairs: tuple[str, Any] | tuple[str, Any, Record]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as stream:
-        for number, (kind, data) in enumerate((("session.start", START), *pairs)):
+        for number, (kind, data, *more) in enumerate((("session.start", START), *pairs)):
             record = {"type": kind, "data": data, "id": f"e{number}", "parentId": f"e{number - 1}" if number else None}
-            stream.write(json.dumps({**record, "timestamp": f"2026-04-28T09:00:{number:02}.000Z"}) + "\n")
+            extra = more[0] if more else {}
+            stream.write(json.dumps({**record, "timestamp": f"2026-04-28T09:00:{number:02}.000Z", **extra}) + "\n")
     return path
 
 
@@ -78,20 +79,23 @@ def test_refusals_failures_and_subagents_are_told_apart(home: Home, tmp_path: Pa
 
     events(
         tmp_path / "s1.jsonl",
-        ("user.message", {"content": "Go", "parentAgentTaskId": None}),
+        ("user.message", {"content": "Go", "parentAgentTaskId": "t", "messageId": "m1"}),
         call("a"),
         ended("a", error={"message": "The user said no", "code": "denied"}),
         call("b"),
         ended("b", error={"message": "no such file", "code": "failure"}),
         call("task"),
         ("subagent.started", {"toolCallId": "task", "agentName": "explore"}),
-        ("user.message", {"content": "A task", "parentAgentTaskId": "t"}),
+        ("user.message", {"content": "A task", "parentAgentTaskId": "t"}, {"agentId": "task"}),
+        ("user.message", {"content": "An older task", "parentToolCallId": "task"}),
     )
     ingest(home, tmp_path)
     body = document(home)[1]
     assert "- a: x=1\n  rejected by the user\n- b: x=1\n  ! no such file\n" in body
     assert "→ agent explore" in body
+    assert "user · 2026-04-28 09:00\n\nGo\n" in body
     assert "A task" not in body
+    assert "An older task" not in body
 
 
 def thread(path: Path, *messages: Record, **fields: Any) -> Path:

@@ -361,6 +361,8 @@ def test_what_a_compaction_retains_stands_where_it_was_said_and_only_there(home:
     tail = [{"role": "user", "content": "Why?"}]
     tree = Tree().user("Why?").said({"type": "text", "text": "So."})
     tree.entry("compaction", summary="They asked why.", tokensBefore=5, retainedTail=tail, usage={"output": 3})
+    tree.entry("message", message={"role": "assistant", "content": [], "rawStopReason": "completed", "endTurn": True})
+    tree.entry("message", message={"role": "toolResult", "toolCallId": "t9", "content": [], "addedToolNames": ["find"]})
     tree.entry("reasoning_change", reasoning="high").save(tmp_path / f"x_{SESSION}.jsonl")
     assert ingest(home, tmp_path).unknown == {}
     shown = corpus(home)[f"pi__{SESSION}.md"].decode().partition("\n---\n")[2]
