@@ -168,6 +168,22 @@ WITHIN: dict[str, str] = {
     "crypt": r"\$(?:2[abxy]|apr1|[156]|argon2[id]+)\$",
     "secret": r"(?:oat|apikey|_live|_prod)[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}",
 }
+# Beginnings that no word goes on with, behind a hyphen or an underscore either: `build-ghp_…`.
+DISTINCT: dict[str, str] = {
+    "aws": r"(?:AKIA|ASIA)[A-Z2-7]{8}",
+    "github": r"gh[pousr]_[A-Za-z0-9]{8}|github_pat_",
+    "gitlab": r"gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_-]{8}",
+    "slack": r"xox[abceoprs]-[0-9]|xapp-[0-9]-",
+    "anthropic": r"sk-ant-",
+    "openrouter": r"sk-or-v[0-9]-",
+    "openai": r"sk-(?:proj|svcacct)-",
+    "google": r"AIza[A-Za-z0-9_-]{8}|GOCSPX-",
+    "stripe": r"[sr]k_(?:live|test)_|whsec_[A-Za-z0-9]{8}",
+    "npm": r"npm_[A-Za-z0-9]{16}",
+    "pypi": r"pypi-AgE",
+    "huggingface": r"hf_[A-Za-z0-9]{16}",
+    "jwt": r"eyJ[A-Za-z0-9]{8,}\.eyJ",
+}
 # For the automaton: beginnings that say enough; what follows would only be states.
 BEGINNINGS: dict[str, str] = {
     "private-key": r"LS0tLS1CRUdJTi",

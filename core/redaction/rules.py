@@ -10,7 +10,7 @@ from core.redaction.commands import CALLS, CURL, PROGRAMS, SAID, TOLD, before, m
 from core.redaction.looks import HEX, WORDED, is_granted, is_id, is_pointed, is_worded
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
 from core.redaction.private import without_private
-from core.redaction.screen import ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
+from core.redaction.screen import COLOUR, ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
 from core.redaction.tokens import without_keys, without_tokens
 from core.redaction.values import (
     is_about,
@@ -80,6 +80,14 @@ def assigned(name: str, value: str) -> str:
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
+    if "\x1b[" in text:
+        found: dict[str, int] = {}
+        plain = compiled(COLOUR).sub(b"", text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        cleaned = plain if plain == text else _once(plain, found)
+        if found:  # without the colours, which documents do without as well
+            for kind, number in found.items():
+                counts[kind] = counts.get(kind, 0) + number
+            return cleaned
     if "\\\n" in text or "\\\r\n" in text:
         text = "\n".join(_joined(run, counts) if "\n" in run else run for run in _runs(text))
     if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from core.redaction.providers import BEGINNINGS, PROVIDERS, WITHIN
+from core.redaction.providers import BEGINNINGS, DISTINCT, PROVIDERS, WITHIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def _loose(pattern: str) -> str:
     return re.sub(r"\{(\d+)(?:,\d*)?\}", lambda match: f"{{{min(int(match[1]), 16)},}}", pattern)
 
 
-# What may stand before a word, where it is not JSON's escape of that.
-_BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|u[0-9A-Fa-f]{4}))"
+# What may stand before a word, where it is not JSON's escape of that: another escape, an address's, a colour.
+_BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}|\[[0-9;]*[mK])"
 # No token begins within a word: without that, each beginning would cost states at every place in the text.
 _BEGINNINGS = (
     *(BEGINNINGS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items() if kind not in WITHIN),
@@ -135,7 +135,10 @@ _OPENING: dict[str, tuple[str, ...]] = {
 }
 # Rule → what else it needs to be there: each beginning that can be shared by itself.
 _OWN: dict[str, tuple[str, ...]] = {
-    "token": tuple(each for pattern in WITHIN.values() for each in alternatives(pattern)),
+    "token": (
+        *(each for pattern in WITHIN.values() for each in alternatives(pattern)),
+        *(f"(?-i:[_-]{each})" for pattern in DISTINCT.values() for each in alternatives(pattern)),
+    ),
     "key": ("-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY", "Private-Lines: "),
     "private": (r"<\\*/?private(?:\\|\s|>)",),
     "url": (r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",),
@@ -271,6 +274,9 @@ _MUCH = 1 << 20
 
 # Where a command goes on in the next line: in text, and in JSON.
 _GOES_ON = r"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*"
+# What colours a terminal's text, which may part a name from its value.
+COLOUR = r"\x1b\[[0-9;]*[mK]"
+_COLOUR = rf"(?:{COLOUR}|\\u001[bB]\[[0-9;]*[mK])"
 
 _match: Callable[[bytes], list[int] | None] | None = None
 
@@ -280,11 +286,11 @@ def suspects(data: bytes) -> bool:
     global _match
     if _match is None:
         anything = "|".join((_parts(_OWN), ESCAPE, _ESCAPED))
-        _match = _set(anything, _GOES_ON)
+        _match = _set(anything, rf"{_GOES_ON}|{_COLOUR}")
     found = _match(data)
     if found == [1]:
-        # The rules take a command that goes on in the next line for one.
-        found = _match(re.sub(_GOES_ON.encode(), b" ", data))
+        # The rules take a command that goes on in the next line for one, and a text in colours for one without.
+        found = _match(re.sub(_COLOUR.encode(), b"", re.sub(_GOES_ON.encode(), b" ", data)))
     return bool(found) and found != [1]
 
 

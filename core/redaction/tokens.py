@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from core.redaction.commands import made
-from core.redaction.providers import PROVIDERS
+from core.redaction.providers import DISTINCT, PROVIDERS
 from core.redaction.screen import OVER, PARTS, PIECE, alternatives, compiled, whether
 from core.redaction.values import entropy, is_placeholder
 
@@ -44,6 +44,12 @@ _PUTTY = rf"(Private-Lines: \d{{1,3}}{_SPACE}{{1,8}})[A-Za-z0-9+/=]{{16,}}(?:{_S
 _ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
 _BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
+# What ends in a letter or a digit and is no part of the word behind it: escapes of JSON and of programs, of addresses,
+# and what colours a terminal's text.
+_WRITTEN = re.compile(
+    rb"(?:\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}"
+    rb"|(?:\x1b|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK])\Z"
+)
 _BLOB = 100
 
 
@@ -112,10 +118,7 @@ def _without_tokens(data: bytes, counts: dict[str, int]) -> bytes:
 def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
     """Whether ``data[start:end]`` is a token, and does not only look like one."""
     before = data[max(0, start - _BLOB) : start]
-    # JSON's escapes of white space may stand right before a token in text that holds JSON.
-    # The address of Telegram's API has it right behind `bot`.
-    free = (b"\\n", b"\\r", b"\\t", b"/bot") if kind == "telegram" else (b"\\n", b"\\r", b"\\t")
-    if before and before[-1] in _WORD_BYTES and not before.endswith(free):
+    if before and before[-1] in _WORD_BYTES and not _begins(kind, data, start, before):
         return False
     if end < len(data) and data[end] in _ALPHANUMERIC:
         return False
@@ -131,6 +134,19 @@ def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
         mixed = mixed and (digits > 2 or entropy(tail) >= 4)
         return mixed or (len(tail) >= 32 and entropy(tail) >= 3)
     return kind not in ("slack", "brave") or any(map(str.isdigit, found))
+
+
+def _begins(kind: str, data: bytes, start: int, before: bytes) -> bool:
+    """Whether a token may begin at ``start``, behind a letter, a digit, ``_`` or ``-``: the last of ``before``."""
+    if before[-1] not in _ALPHANUMERIC and kind in DISTINCT:
+        return _distinct(kind).match(data, start) is not None
+    # The address of Telegram's API has it right behind `bot`.
+    return (kind == "telegram" and before.endswith(b"/bot")) or _WRITTEN.search(before[-32:]) is not None
+
+
+@cache
+def _distinct(kind: str) -> re.Pattern[bytes]:
+    return re.compile(DISTINCT[kind].encode())
 
 
 def without_keys(text: str, counts: dict[str, int]) -> str:

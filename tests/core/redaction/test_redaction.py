@@ -447,3 +447,31 @@ def test_a_line_that_goes_on_in_the_next_is_looked_at_with_it() -> None:
     text = f"curl https://app.example.org/me \\\n  -b 'sessionid={cookie}'\npassword =\n  'Tangerine42!'\n"
     for before in range(900, 1100):
         assert redact("x" * before + "\n" + text)[1] == {"cookie": 1, "password": 1}
+
+
+@pytest.mark.parametrize(
+    "before", ["\\x27", "\\u003d", "\\033[32m", "x%3D", "%22", "\x1b[32m", "\x1b[01;31m\x1b[K", "build-", "r_"]
+)
+@pytest.mark.parametrize("kind", ["github", "anthropic", "aws", "slack", "google", "gitlab", "npm", "jwt"])
+def test_a_token_is_found_behind_whatever_is_no_part_of_its_word(before: str, kind: str) -> None:
+    token = next(case.secret for case in POSITIVES if redact(case.secret)[0] == f"[redacted:{kind}]")
+    text = f"see {before}{token} there"
+
+    assert token[-12:] not in redact(text)[0]
+    assert screen.suspects(json.dumps(text).encode())
+    assert may_hold(text)
+
+
+def test_a_word_goes_on_as_it_is_where_a_token_would_begin_within_it() -> None:
+    text = "the risk-ant-hill, my-AKIAS, a_hf_b, gh-pages-npm_config_cache and x-xoxo"
+    assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize("text", ["\x1b[33mDB_PASSWORD\x1b[0m=\x1b[32m{}\x1b[0m", "\x1b[1mpassword\x1b[0m: {}\x1b[K"])
+def test_colours_between_a_name_and_its_value_hide_neither(text: str) -> None:
+    text = f"$ docker compose config\n{text}\n"
+    secret = "Sup3rDuper9x"
+
+    assert secret not in redact(text.format(secret))[0]
+    assert screen.suspects(json.dumps(text.format(secret)).encode())
+    assert redact("\x1b[33mplain\x1b[0m words") == ("\x1b[33mplain\x1b[0m words", {})
