@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.text import clean, one_line
+from ingest import _opencode_human as human
 from ingest.reading import BROKEN, Reading
 from ingest.sessions import Session
 from ingest.values import blocks, mapping, moment, plain, string
@@ -109,22 +110,29 @@ class Talk:
 
     def _user(self, parts: list[Any], at: str) -> None:
         said: list[str] = []
-        first = ""
+        first, slash = "", ""
+        to_subagent = bool(self.session.parent)
         for entry in parts:
             part = mapping(entry)
             kind = part.get("type")
             if kind == "text":
                 self._check("part text", part)
                 # What the harness adds: files that were read, reminders, its own prompts.
-                if not part.get("synthetic") and not part.get("ignored"):
-                    said.append(clean(string(part.get("text"))).strip())
+                text = string(part.get("text"))
+                if not part.get("synthetic") and not part.get("ignored") and text.strip() not in slash:
+                    words, command = human.typed(text, to_subagent=to_subagent)
                     first = first or one_line(string(part.get("id")), 200)
+                    if command:
+                        slash = text
+                        self.session.command(command, at, f"{first} command")
+                    elif words:
+                        said.append(words)
             elif kind == "subtask":
                 given = {"agent": part.get("agent"), "description": part.get("description")}
                 self.session.call("task", {**given, "prompt": part.get("prompt")}, at, string(part.get("id")))
             elif kind not in _DROPPED_PARTS:
                 self._unknown(f"user part {one_line(str(kind), 60)}")
-        self.session.prompt("\n\n".join(text for text in said if text), at, first)
+        self.session.prompt("\n\n".join(said), at, first)
 
     def _part(self, part: dict[str, Any], at: str, *, summary: bool) -> None:
         kind, name = part.get("type"), one_line(string(part.get("id")), 200)
@@ -200,7 +208,9 @@ class Talk:
         session.uuids.add(name)
         session.seen(at)
         if kind == "user":
-            session.prompt(string(data.get("text")), at, name)
+            words, command = human.typed(string(data.get("text")), to_subagent=bool(session.parent))
+            session.command(command, at, name)
+            session.prompt(words, at, name)
         elif kind == "assistant":
             model = string(mapping(data.get("model")).get("id"))
             if model:
