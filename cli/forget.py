@@ -134,9 +134,8 @@ def _lines(found: Any) -> list[str]:
     ]
     if len(found.rows) > _SHOWN:
         lines.append(f"and {len(found.rows) - _SHOWN} more: --json lists all")
-    hidden = len(found.marks) - len({row.path for row in found.rows})
-    if hidden > 0:
-        lines.append(f"and {hidden} raw files of which there is no document")
+    if found.unseen:
+        lines.append(f"and {found.unseen} raw files of which there is no document")
     if found.shared:
         lines.append(f"{found.shared} other sessions lie in the same raw files; their documents stay")
     lines += [printable(f"not the brain's to delete: {each}") for each in found.outside]

@@ -15,8 +15,8 @@ COMMAND = Command(
     "put a backup into a home, and keep what was there",
     description=(
         "Check a backup whole, then put what it holds into the home. What was there goes to backups/replaced-… in it,\n"
-        "not away. Sessions and days forgotten since the backup was made stay forgotten; notes and articles come\n"
-        "back. Without --force a home that holds something is left as it is (71)."
+        "not away. What was forgotten in that home since the backup was made stays forgotten, whatever the backup\n"
+        "holds of it. Without --force a home that holds something is left as it is (71)."
     ),
     words="FILE",
     words_help="a file that `brain backup` made; without one, the newest in BRAIN_HOME/backups",

@@ -3,6 +3,9 @@
 An identity is a source and a unit of it: a session's id (its agents are meant too), ``<session>\\t<agent>`` for one
 agent, a day for a browser, the id of a note or an article; of any other document, whose source is ``document``, the
 SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
+
+A day of commits and an article have a second one, ``<unit>\\t<digest>,<digest>``: the commits' hashes, the SHA-256 of
+the article's file. A clone in another folder and a copy of the file are told by it.
 """
 
 from __future__ import annotations
@@ -21,6 +24,23 @@ if TYPE_CHECKING:
 FILE = "tombstones.json"
 
 Tombstone = tuple[str, str]
+_BY_CONTENT = ("article", "git")
+
+
+def by_content(source: str, unit: str, digests: Iterable[str]) -> Tombstone:
+    """The tombstone that tells a unit, wherever it lies, by digests of what it was made of."""
+    return source, f"{unit}\t{','.join(digests)}"
+
+
+def is_by_content(mark: Tombstone) -> bool:
+    """Whether a tombstone is the second one of its unit."""
+    return mark[0] in _BY_CONTENT and "\t" in mark[1]
+
+
+def digests(marks: Iterable[Tombstone], source: str) -> set[str]:
+    """What the tombstones of one source tell their units by, wherever these lie."""
+    units = [unit for held, unit in marks if held == source and is_by_content((held, unit))]
+    return {each for unit in units for each in unit.partition("\t")[2].split(",")}
 
 
 class Tombstones:

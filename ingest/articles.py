@@ -123,7 +123,7 @@ class Shelf:
         Raises Unreadable, and OSError where the document cannot be written.
         """
         path = abspath(path)
-        digest, mtime = _digest(path)
+        digest, mtime = sha256_of(path)
         url = addresses.clean(url) if url else ""
         name = called or basename(path)
         place = "" if called else of_file(path)
@@ -218,7 +218,7 @@ class Shelf:
         return next((session for session, known in self._by_id.items() if known == name), "")
 
 
-def _digest(path: str) -> tuple[str, int]:
+def sha256_of(path: str) -> tuple[str, int]:
     """(SHA-256, mtime in seconds) of a regular file of bearable size. Raises Unreadable."""
     try:
         status = os.stat(path)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.archive import Entry
 
+_CHROME = "chrome"
+
 
 class Held:
     """What is known of the units to forget: ``files``, raw paths; ``beside``, what the archive has of theirs alone
@@ -115,8 +117,13 @@ def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, 
     from ingest import sources
 
     collection = str(sources.module(source).COLLECTION)
-    if source in sources.ON_REQUEST:
+    if source == _CHROME:
         return collection, [f"{day}.md" for day in sorted(marks)]
+    if source in sources.ON_REQUEST:
+        return (
+            collection,
+            [],
+        )  # what they are called depends on more than their tombstones: they are told by what they say
     if not os.path.exists(join(home.state, FILE)):
         return collection, [f"{stem(mark)}.md" for mark in sorted(marks)]
     state = State(home)

@@ -7,6 +7,7 @@ since documents are days. Which repositories: those given; who runs it without a
 from __future__ import annotations
 
 import os
+import re
 from os.path import abspath, isdir, join
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from core.document import Document, Failure, Timestamp
 from core.errors import BadInput
 from core.redaction import clean as redact
 from core.text import clean, one_line
-from core.tombstones import Tombstones
+from core.tombstones import Tombstones, digests
 from core.version import DOCUMENT, REDACTION
 from ingest._git_log import Commit, NoLog, commits, tip
 from ingest.code import fingerprint, repository_name
@@ -41,8 +42,10 @@ COLLECTION = "git"
 FILE = "git.sqlite"
 # Bump when the same commits give other documents.
 VERSION = 1
+_DIGITS = 12
 _MESSAGE = 10_000
 _SUBJECT = 200
+_HASH = re.compile(rf"^`([0-9a-f]{{{_DIGITS}}})` · ", re.MULTILINE)
 
 _SCHEMA = """
 create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
@@ -160,9 +163,15 @@ def days(found: Iterable[Commit], repository: str, root: str, redacted: dict[str
         yield Document(f"{repository}/{day}.md", meta, "".join(parts))
 
 
+def commits_of(body: str) -> list[str]:
+    """The first digits of the hashes of a day's commits, as its document tells them."""
+    # Nothing else in a document begins a line so: messages are quoted, and names of files stand in a list.
+    return _HASH.findall(body)
+
+
 def _section(commit: Commit, subject: str, redacted: dict[str, int]) -> str:
     author = redact(one_line(commit.author, 100), redacted)
-    lines = [f"\n## {commit.at[11:16]} {subject}\n\n`{commit.hash[:12]}` · {author}\n"]
+    lines = [f"\n## {commit.at[11:16]} {subject}\n\n`{commit.hash[:_DIGITS]}` · {author}\n"]
     # A message is quoted, line by line: nothing in it is a heading, a fence or a list of ours.
     text = redact(clean(commit.message), redacted).partition("\n")[2].strip("\n")
     if text:
@@ -208,7 +217,8 @@ def _one(
             verify and any(corpus.digest(name) != digest for name, digest in held.items())
         )
         try:
-            forgotten = Tombstones(home).of(NAME)
+            held_back = Tombstones(home)
+            forgotten, commits_gone = held_back.of(NAME), digests(held_back.marks(), NAME)
             now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tip(root)}"
             before = connection.execute("select tip from tips where name = ?", (repository,)).get
             if now == before and whole and not rebuild:
@@ -224,6 +234,8 @@ def _one(
             day.name: corpus.put(day.name, day.render())
             for day in days(found, repository, root, ledger.redacted)
             if day.meta["session_id"] not in forgotten
+            # Whatever folder shows the same commits: a clone, or the same one under another name.
+            and (not commits_gone or commits_gone.isdisjoint(commits_of(day.body)))
         }
         corpus.flush()
         for name in held.keys() - made.keys():

@@ -19,7 +19,7 @@ from core.errors import BadInput, BrainError, Refused
 from core.files import read_or_none, sync_folder, write_atomic
 from core.home import Home, make_private
 from core.locks import FileLock
-from core.tombstones import Tombstones
+from core.tombstones import Tombstones, is_by_content
 from ops import backup, packing, questions, snapshot
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _stay_forgotten(home: Home, copy: Home) -> int:
     lacking = [mark for mark in Tombstones(home).marks() if not there.covers(*mark)]
     if lacking:
         obey(copy, lacking)
-    return len(lacking)
+    return sum(not is_by_content(mark) for mark in lacking)
 
 
 def _swap(home: Home, copy: Home) -> str:

@@ -12,12 +12,12 @@ import os
 from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
 
-from core.document import split
 from core.files import open_regular, read_or_none, write_atomic
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
 from ops import snapshot
 from ops.git import Blob, Repository, oid
+from runtime.own_documents import Meant
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 MACHINES = "machines"
 _META = ".brain/"
 _LARGEST = 32 << 20
-_HEAD = 64 << 10
 
 
 class Pulled:
@@ -75,11 +74,11 @@ def lay_down(
     gone = [path for path in files if path not in wanted]
     _remove(home, folders, other, gone, files, pulled)
     data = dict(repository.contents(wanted[path] for path in coming))
-    forgotten = Tombstones(home)
+    forgotten = Meant(Tombstones(home).marks())
     dropped = {(collection, path) for machine, collection, path in state.removed if machine == other}
     for path, digest in coming.items():
         collection, _, relative = path.partition("/")
-        if (collection, relative) in dropped or _is_forgotten(forgotten, data[digest], relative):
+        if (collection, relative) in dropped or forgotten.covers(data[digest], relative):
             pulled.skip("forgotten here")
             continue
         own = read_or_none(join(folders[collection], relative))
@@ -197,31 +196,15 @@ def _named(state: State, folders: dict[str, str], machine: str, collection: str,
 def _copies(folders: dict[str, str], marks: set[tuple[str, str]]) -> list[tuple[str, str]]:
     """(collection, path) of other machines' documents that ``marks`` cover."""
     found = []
+    meant = Meant(marks)
     for collection, folder in folders.items():
         for place, _, names in os.walk(join(folder, MACHINES)):
             for name in names:
                 path = join(place, name)
                 with contextlib.suppress(OSError), open_regular(path) as stream:
-                    if _unit(stream.read(_HEAD), name) & marks:
+                    if meant.covers(stream.read(), name):
                         found.append((collection, os.path.relpath(path, folder)))
     return found
-
-
-def _is_forgotten(held: Tombstones, data: bytes, relative: str) -> bool:
-    from runtime.own_documents import mark_of
-
-    return held.covers(*mark_of(data)) or any(held.covers(*unit) for unit in _unit(data[:_HEAD], relative))
-
-
-def _unit(head: bytes, name: str) -> set[tuple[str, str]]:
-    """What tombstones may cover this document: its session, its parent, its agent; the day of a browser."""
-    meta, _ = split(head.decode("utf-8", "replace"))
-    source = str(meta.get("source") or "")
-    parent, agent = meta.get("parent"), meta.get("agent_id")
-    units = {meta.get("session_id"), parent, f"{parent}\t{agent}" if parent and agent else None}
-    if source == "chrome":
-        units.add(os.path.basename(name).removesuffix(".md"))
-    return {(source, str(unit)) for unit in units if unit}
 
 
 def _meta(repository: Repository, tree: dict[str, Blob], name: str, key: str) -> list[Any]:

@@ -9,7 +9,7 @@ import apsw
 
 from core.errors import BadInput
 from ingest._article_read import Unreadable
-from ingest.articles import MAX_BYTES, NAME, Added, Shelf, files, of_file
+from ingest.articles import MAX_BYTES, NAME, Added, Shelf, files, of_file, sha256_of
 from qmd.store import open_index, translate
 from qmd.update import register
 from qmd.writer import put
@@ -51,7 +51,7 @@ def add(
     folder = _folder(home, config, collection)
     skipped: dict[str, int] = {}
     chosen = list(_chosen(places, skipped))
-    forgotten = _forgotten(home)
+    forgotten, of_bytes = _forgotten(home)
     if (title or url) and len(chosen) != 1:
         raise BadInput("--title and --url are of one file", "add that file alone")
     home.make()
@@ -65,7 +65,7 @@ def add(
         register(connection, config.collections.values())
         with Shelf(folder) as shelf:
             for number, (place, given) in enumerate(chosen, 1):
-                if place != given and of_file(place) in forgotten:
+                if place != given and (of_file(place) in forgotten or _is_copy(place, of_bytes)):
                     counts["forgotten"] += 1
                     failed[given] = False
                     continue
@@ -128,10 +128,22 @@ def _chosen(places: Sequence[str], skipped: dict[str, int]) -> Iterator[tuple[st
             yield place, place
 
 
-def _forgotten(home: Home) -> set[str]:
-    from core.tombstones import Tombstones
+def _forgotten(home: Home) -> tuple[set[str], set[str]]:
+    """Identities, and SHA-256 of files, of the articles that were forgotten."""
+    from core.tombstones import Tombstones, digests
 
-    return Tombstones(home).of(NAME)
+    held = Tombstones(home)
+    return held.of(NAME), digests(held.marks(), NAME)
+
+
+def _is_copy(path: str, of_bytes: set[str]) -> bool:
+    """Whether a file has the same bytes as one that was forgotten."""
+    if not of_bytes:
+        return False
+    try:
+        return sha256_of(path)[0] in of_bytes
+    except Unreadable:
+        return False
 
 
 def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: str) -> Added:
@@ -149,12 +161,12 @@ def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: s
 def _lift(home: Home, done: Added) -> None:
     """What somebody adds is no longer forgotten."""
     from core.tombstones import Tombstones
-    from runtime.own_documents import marks_of
+    from runtime.own_documents import Meant
 
     held = Tombstones(home)
     if len(held):
         with open(done.path, "rb") as stream:
-            held.lift(marks_of(stream.read()))
+            held.lift(Meant(held.marks()).keeping_away(stream.read()))
 
 
 def _index(connection: apsw.Connection, collection: str, folder: str, done: Added) -> None:

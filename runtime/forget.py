@@ -18,11 +18,12 @@ import apsw
 from core.errors import BadInput
 from core.files import read_or_none, sync_folder, write_atomic
 from core.locks import FileLock
-from core.tombstones import Tombstones
-from ingest import forgetting, sources
+from core.tombstones import Tombstones, is_by_content
+from ingest import forgetting, git, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
 from runtime import export, hits, leftovers, own_documents
+from runtime.relatives import body_of, is_distilled, is_session, with_relatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,12 +46,13 @@ class Plan:
 
     ``rows``: documents, those derived from others among them; ``outside``: uris of documents whose files are not the
     brain's to delete; ``marks``: (source, unit) of the tombstones; ``originals``: raw files that still lie where their
-    tools put them; ``shared``: how many other sessions lie in the same raw files.
+    tools put them; ``shared``: how many other sessions lie in the same raw files; ``unseen``: how many tombstones
+    are of what has no document.
     ``probes``: texts that must not be found afterwards, lower case; ``questions``: the file of the user's own
     questions, below the home, where it goes along, as it is of use as a whole only.
     """
 
-    __slots__ = ("marks", "originals", "outside", "probes", "questions", "rows", "shared")
+    __slots__ = ("marks", "originals", "outside", "probes", "questions", "rows", "shared", "unseen")
 
     def __init__(self) -> None:
         self.rows: list[hits.Row] = []
@@ -58,6 +60,7 @@ class Plan:
         self.marks: list[tuple[str, str]] = []
         self.originals: list[str] = []
         self.shared = 0
+        self.unseen = 0
         self.probes: list[bytes] = []
         self.questions: str | None = None
 
@@ -67,7 +70,7 @@ def growing(found: Plan) -> list[tuple[str, str]]:
 
     Histories without times, for which something comes with every command, are first.
     """
-    marks = {mark for mark in found.marks if mark[0] in (*sources.ON_REQUEST, _SHELL)}
+    marks = {mark for mark in found.marks if mark[0] in (*sources.ON_REQUEST, _SHELL) and not is_by_content(mark)}
     return sorted(marks, key=lambda mark: (not mark[1].startswith(_UNDATED), mark))
 
 
@@ -97,7 +100,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
             found.probes = leftovers.spellings(match)
         else:
             picked = _selected(connection, config, chosen, everything)
-        rows = _with_relatives(picked, list(everything.values()))
+        rows = with_relatives(picked, list(everything.values()))
         for row in rows:
             if row.file is None or not _is_ours(home, row.file):
                 found.outside.append(hits.uri(row.collection, row.path))
@@ -113,7 +116,9 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
     if match:
         unseen = _marks_in_archive(home, found.probes) - marks.keys()
         _add(home, config, found, unseen)
-        marks |= dict.fromkeys(sorted(unseen)) | _marks(home, found.rows)
+        told = _marks(home, found.rows)
+        found.unseen = len(unseen - told.keys())
+        marks |= dict.fromkeys(sorted(unseen)) | told
     found.marks = list(marks)
     for source in {source for source, _ in found.marks if source in sources.names() and source != _CHROME}:
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
@@ -242,7 +247,7 @@ def sweep(home: Home, match: str) -> list[str]:
 
 def forgotten(home: Home) -> list[tuple[str, str]]:
     """(source, unit) of everything that is forgotten, sorted."""
-    return Tombstones(home).marks()
+    return [mark for mark in Tombstones(home).marks() if not is_by_content(mark)]
 
 
 def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
@@ -254,22 +259,25 @@ def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
     lifted: list[tuple[str, str]] = []
     with _alone(home):
         held = Tombstones(home)
-        there = forgotten(home)
+        there = held.marks()
         for reference in references:
             name = basename(reference.removeprefix("#")).removesuffix(".md")
-            marks = [mark for mark in there if name in _names(mark)]
+            day = reference.removeprefix(f"qmd://{git.COLLECTION}/").removesuffix(".md").replace("/", ":")
+            marks = [mark for mark in there if name in _names(mark) or (mark[0] == git.NAME and day in _names(mark))]
             if not marks:
                 raise BadInput(f"{reference!r} is not forgotten", "brain forget --unforget lists what is")
             lifted += marks
         held.lift(lifted)
         forgetting.read_again(home, {source for source, _ in lifted})
-    return lifted
+    return [mark for mark in lifted if not is_by_content(mark)]
 
 
 def _names(mark: tuple[str, str]) -> tuple[str, ...]:
     """What a tombstone can be called by: its unit, an agent's own id, and what the document was called."""
     source, unit = mark
     prefix = str(getattr(sources.module(source), "PREFIX", "")) if source in sources.names() else ""
+    if is_by_content(mark):
+        return (unit.partition("\t")[0],)
     return unit, stem(unit), unit.partition("\t")[2], prefix + stem(unit)
 
 
@@ -301,36 +309,10 @@ def _matching(home: Home, connection: apsw.Connection, rows: Iterable[hits.Row],
     return picked
 
 
-def _with_relatives(picked: list[hits.Row], everything: list[hits.Row]) -> list[hits.Row]:
-    """With each session its agents, with each document what was distilled from it, and with that its origin."""
-    chosen = {row.id: row for row in picked}
-    for row in everything:
-        parent = row.fields.get("parent")
-        if parent and any(
-            parent == each.fields.get("session_id") and row.fields.get("source") == each.fields.get("source")
-            for each in picked
-        ):
-            chosen[row.id] = row
-    # A distillate has the name of what it was made from: docs/documents.md.
-    made = {row.path for row in chosen.values() if _is_session(row) or _is_distilled(row)}
-    for row in everything:
-        if row.path in made and (_is_distilled(row) or _is_session(row)):
-            chosen[row.id] = row
-    return sorted(chosen.values(), key=lambda row: (row.collection, row.path))
-
-
-def _is_distilled(row: hits.Row) -> bool:
-    return row.collection == "distilled"
-
-
-def _is_session(row: hits.Row) -> bool:
-    return row.fields.get("source") in sources.names() and not _is_distilled(row)
-
-
 def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
     """The tombstone of a document; None for one that is made of others."""
     source = str(row.fields.get("source") or "")
-    if _is_distilled(row):
+    if is_distilled(row):
         return None
     if source not in sources.names():
         return own_documents.mark(row.fields, row.hash)
@@ -345,7 +327,11 @@ def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
 
 def _marks(home: Home, rows: Collection[hits.Row]) -> dict[tuple[str, str], None]:
     found = dict.fromkeys(mark for row in rows if (mark := _mark(home, row)) is not None)
-    return found | dict.fromkeys(mark for row in rows for mark in own_documents.places(row.fields))
+    return found | dict.fromkeys(mark for row in rows if not is_distilled(row) for mark in _others(row))
+
+
+def _others(row: hits.Row) -> list[tuple[str, str]]:
+    return own_documents.others(row.fields, body_of(row) if row.fields.get("source") == git.NAME else "")
 
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:
@@ -363,8 +349,8 @@ def _add(home: Home, config: Config, found: Plan, unseen: set[tuple[str, str]]) 
     finally:
         connection.close()
     there = {row.id for row in found.rows}
-    picked = [row for row in everything if _is_session(row) and _mark(home, row) in unseen]
-    for row in _with_relatives(picked, everything):
+    picked = [row for row in everything if is_session(row) and _mark(home, row) in unseen]
+    for row in with_relatives(picked, everything):
         if row.id not in there and row.file is not None and _is_ours(home, row.file):
             found.rows.append(row)
 

@@ -30,6 +30,7 @@ from runtime.export import Selection
 from runtime.indexing import index
 from tests.ingest.history import MORNING, History
 from tests.ingest.test_chrome import configure, days
+from tests.ingest.test_git import Repository
 from tests.ingest.transcripts import Script, save, text
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -387,6 +388,26 @@ def test_notes_and_files_of_ones_own_do_not_come_back_either(filled: Home, tmp_p
     assert report["forgotten_again"] == 2
     assert b"pelican" not in b"".join(corpus(filled).values())
     assert sorted(each.name for each in page.parent.iterdir()) == ["fish.md"]
+    index(filled, config.load(filled))
+    assert not any("pelican" in hit[3] for hit in ask(filled, ["pelican"])[0])
+
+
+def test_days_of_commits_and_symbols_of_code_do_not_come_back_either(filled: Home, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "project")
+    repository.commit("The pelican landed", name="bird.py")
+    (repository.root / "bird.py").write_text("def pelican():\n    return 1\n\n\ndef otter():\n    return 2\n")
+    repository.commit("Nothing of note", at="2026-04-29T09:00:00+00:00", name="fish.py")
+    for source in ("git", "code"):
+        index(filled, config.load(filled), source=source, roots=[str(repository.root)])
+    path = make(filled)["path"]
+    away = tmp_path / "away.tar.zst"
+    shutil.move(path, away)
+    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(), "pelican"))
+    report = restore.restore(str(away), filled, force=True)
+    assert report["forgotten_again"] == 3, "a note, a day and a symbol"
+    held = [path.read_bytes() for name in ("git", "code") for path in Path(filled.path(name)).rglob("*.md")]
+    assert len(held) == 2
+    assert b"pelican" not in b"".join(held).lower()
     index(filled, config.load(filled))
     assert not any("pelican" in hit[3] for hit in ask(filled, ["pelican"])[0])
 
