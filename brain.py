@@ -8,6 +8,10 @@ import os
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _START = time.perf_counter()
 # Set for the interpreter of the checkout's environment by the one that starts it.
 _STARTED = "_BRAIN_STARTED"
@@ -130,19 +134,29 @@ def _report(error: BaseException, argv: list[str]) -> int:
         return failure.code
     from core.text import printable
 
-    fix = f"fix: {failure.fix}\n" if failure.fix else ""
+    fix = f"fix: {_shown(failure.fix)}\n" if failure.fix else ""
     try:
-        sys.stderr.write(printable("brain: " + failure.message.replace("\n", " ") + "\n" + fix))
+        sys.stderr.write(printable("brain: " + _shown(failure.message).replace("\n", " ") + "\n" + fix))
     except OSError:
         return failure.code  # nobody can be told; the exit code still tells
     return failure.code
+
+
+def _shown(value: Any) -> Any:
+    """What a failure says, which may name documents and what was typed, without secrets."""
+    try:
+        from core.redaction import shown_value
+
+        return shown_value(value)
+    except ImportError:
+        return value  # an environment without the libraries that this takes has read no document either
 
 
 def _is_told(envelope: dict[str, object]) -> bool:
     """Whether stdout took it; where the disk that it leads to is full, stderr may lead elsewhere."""
     import json
 
-    line = json.dumps(envelope, ensure_ascii=False, separators=(",", ":")) + "\n"
+    line = json.dumps(_shown(envelope), ensure_ascii=False, separators=(",", ":")) + "\n"
     try:
         sys.stdout.write(line.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode())
         sys.stdout.flush()
@@ -180,7 +194,7 @@ def _internal(error: Exception, context: object) -> BaseException:
             os.makedirs(home.logs, 0o700, exist_ok=True)
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write("".join(traceback.format_exception(error)) + "\n")
+                stream.write(_shown("".join(traceback.format_exception(error))) + "\n")
             fix = f"the trace is in {log}"
         except OSError as failure:
             fix = f"the trace could not be kept ({failure.strerror})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.errors import OK, BadInput
@@ -66,6 +66,7 @@ def run(args: Args, context: Context) -> int:
         return OK if failure is None else failure.code
     from core.text import printable
 
+    report = shown(report)
     lines = [f"{one['status']}: {printable(one['title'])}\n  {printable(one['path'])}" for one in report["documents"]]
     lines += [f"failed: {printable(one['path'])}: {printable(one['reason'])}" for one in report["failures"]]
     lines += [f"skipped: {count} × {reason}" for reason, count in report["skipped"].items()]

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from cli.context import Context, warn
+from cli.context import Context, shown, warn
 from cli.spec import Args, Command, Option, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
@@ -111,7 +111,7 @@ def run(args: Args, context: Context) -> int:
     else:
         from cli.ask_output import render
 
-        render(envelope, context, _within(args))
+        render(shown(envelope), context, _within(args))
     if share and settings.section("ask").get("serve") == "on-demand" and not context.fields.get("warm"):
         from runtime.resident.control import on_demand
 
@@ -149,8 +149,6 @@ def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, ob
     if "rerank" in envelope:
         row["reranked"] = envelope["rerank"]["applied"]
     if settings.section("telemetry").get("query_text") is True:
-        from core.redaction import shown
-
         row["query"] = shown(question)
     return row
 

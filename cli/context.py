@@ -10,6 +10,7 @@ from core.home import Home, resolve
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 SURFACES = ("terminal", "claude-code", "mcp", "hook", "launchd")
 
@@ -28,14 +29,24 @@ class Context:
 
     def emit(self, value: object) -> None:
         """Print ``value`` as one line of JSON."""
-        from core import jsonio, redaction
+        from core import jsonio
 
-        write(jsonio.dumps(redaction.shown_value(value)) + "\n")
+        write(jsonio.dumps(shown(value)) + "\n")
 
     @property
     def rich(self) -> bool:
         """Whether stdout is a terminal that wants colour (https://no-color.org)."""
         return sys.stdout.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+
+
+def shown(value: Any) -> Any:
+    """``value`` (JSON-like) as it may be printed, in JSON or as text, for people and agents: secrets are replaced.
+
+    The values are gone through before lines are made of them: what stands beside one in a line is not its name.
+    """
+    from core import redaction
+
+    return redaction.shown_value(value)
 
 
 def write(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+from cli.context import Context, shown, write
 from cli.spec import Args, Command, Option
 from core.errors import OK
 
@@ -45,7 +45,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(found)
     else:
-        write("\n".join(printable(line) for line in _lines(found)) + "\n")
+        write("\n".join(printable(line) for line in _lines(shown(found))) + "\n")
     return OK if found["healthy"] else _FINDINGS
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+from cli.context import Context, shown, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.counting import counted
@@ -79,7 +79,7 @@ def run(args: Args, context: Context) -> int:
     else:
         from core.text import printable
 
-        write("\n".join(map(printable, _lines(report))) + "\n")
+        write("\n".join(map(printable, _lines(shown(report)))) + "\n")
     return OK
 
 

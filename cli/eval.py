@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, whole
 from core.counting import counted
 from core.errors import OK, BadInput
@@ -225,5 +225,5 @@ def _compare(args: Args, context: Context) -> int:
     else:
         from cli.eval_output import changes
 
-        write("\n".join(changes(found, args.limit or 10)) + "\n")
+        write("\n".join(changes(shown(found), args.limit or 10)) + "\n")
     return OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli.context import Context, write
+from cli.context import Context, shown, write
 from cli.spec import Args, Command, Option
 from cli.table import table
 from core.counting import counted
@@ -57,7 +57,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(found)
     else:
-        write("\n".join(printable(line).rstrip() for line in _lines(found)) + "\n")
+        write("\n".join(printable(line).rstrip() for line in _lines(shown(found))) + "\n")
     return 0
 
 
@@ -75,7 +75,7 @@ def _hit(args: Args, context: Context) -> int:
     else:
         from cli.explain_hit import lines
 
-        write("\n".join(printable(line).rstrip() for line in lines(found)) + "\n")
+        write("\n".join(printable(line).rstrip() for line in lines(shown(found))) + "\n")
     return 0
 
 

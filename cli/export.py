@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from os.path import expanduser
 
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core import clock, config, redaction
 from core.errors import NO_RESULTS, OK, BadInput
@@ -99,7 +99,7 @@ def _destination(args: Args) -> tuple[str, str]:
 
 def _report(args: Args, context: Context, outcome: export.Outcome, where: str, form: str) -> None:
     for uri, reason in outcome.refused:
-        warn(f"brain: refused {uri}: {reason}")
+        warn(f"brain: refused {shown(uri)}: {reason}")
     if args.json:
         envelope: dict[str, object] = {
             "schema": 1,

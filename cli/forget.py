@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core import clock, config
 from core.counting import counted
@@ -129,7 +129,7 @@ def _lines(found: Any) -> list[str]:
     from runtime.hits import uri
 
     lines = [
-        printable(f"{uri(row.collection, row.path)}  {clock.iso(row.date)[:10]}  {row.title}")
+        printable(f"{shown(uri(row.collection, row.path))}  {clock.iso(row.date)[:10]}  {shown(row.title)}")
         for row in found.rows[:_SHOWN]
     ]
     if len(found.rows) > _SHOWN:
@@ -138,7 +138,7 @@ def _lines(found: Any) -> list[str]:
         lines.append(f"and {found.unseen} raw files of which there is no document")
     if found.shared:
         lines.append(f"{found.shared} other sessions lie in the same raw files; their documents stay")
-    lines += [printable(f"not the brain's to delete: {each}") for each in found.outside]
+    lines += [printable(f"not the brain's to delete: {each}") for each in shown(found.outside)]
     if found.questions:
         lines.append(f"{found.questions}, whole: {_QUESTIONS}")
     return lines + _growing(found)
@@ -152,7 +152,7 @@ def _growing(found: Any) -> list[str]:
     marks = growing(found)
     lines = [
         printable(f"left out from now on as well: what comes later of {source} {unit}; to let it in: {_lifting(unit)}")
-        for source, unit in marks[:_GROWING]
+        for source, unit in shown(marks[:_GROWING])
     ]
     if len(marks) > _GROWING:
         lines.append(f"and so of {len(marks) - _GROWING} more: brain forget --unforget lists them")
@@ -204,11 +204,11 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
     if found.questions:
         write(f"{found.questions} went along: {_QUESTIONS}\n")
     write("".join(f"{line}\n" for line in _growing(found)))
-    for each in found.outside:
+    for each in shown(found.outside):
         warn(f"brain: not the brain's to delete: {each}")
-    for each in outcome.left:
+    for each in shown(outcome.left):
         warn(f"brain: still holds some of it: {each}")
-    for each in outcome.beyond:
+    for each in shown(outcome.beyond):
         write(f"- {each}\n")
 
 
@@ -220,7 +220,7 @@ def _unforget(args: Args, context: Context) -> int:
         if args.json:
             context.emit({"schema": 1, "ok": True, "forgotten": [{"source": s, "unit": u} for s, u in held]})
         else:
-            write("".join(f"{source}  {unit.replace(chr(9), ' ')}\n" for source, unit in held))
+            write("".join(f"{source}  {unit.replace(chr(9), ' ')}\n" for source, unit in shown(held)))
         return OK
     lifted = forget.unforget(context.home, args.words)
     if args.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, whole
 from core.errors import BadInput
 from core.text import printable
@@ -130,7 +130,7 @@ def _note(args: Args, context: Context, supersedes: str = "") -> int:
         context.emit(result)
         return 0
     instead = f", in place of {entry.supersedes}" if entry.supersedes else ""
-    write(printable(f"{entry.type} kept: {entry.title}{instead}  ({path})") + "\n")
+    write(printable(f"{entry.type} kept: {shown(entry.title)}{instead}  ({shown(path)})") + "\n")
     for warning in warnings:
         warn(printable(f"warning: {warning}"))
     return 0

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from core.errors import NO_RESULTS, OK, BadInput, Refused
 from core.text import printable
 
@@ -44,7 +44,7 @@ def _list(args: Args, context: Context) -> int:
     if args.words:
         raise BadInput("`brain inbox list` takes no arguments", 'brain ask "…" -c inbox searches the entries')
     chosen = (stored for stored in entries.entries(context.home) if not args.type or stored.type == args.type)
-    items = [_item(stored) for stored in islice(chosen, args.limit)]
+    items: list[dict[str, Any]] = shown([_item(stored) for stored in islice(chosen, args.limit)])
     if args.json:
         context.emit({"schema": 1, "ok": True, **({} if items else {"error": "no_results"}), "entries": items})
     elif not items:
@@ -60,10 +60,10 @@ def _show(args: Args, context: Context, stored: Stored) -> int:
         grounds = {name: stored.meta.get(name) for name in ("why", "alternatives")}
         context.emit({"schema": 1, "ok": True, **_item(stored), **grounds, "body": stored.body})
     else:
-        write(printable(stored.body.rstrip()) + "\n")
+        write(printable(shown(stored.body).rstrip()) + "\n")
         for name in ("supersedes", "superseded_by"):
             if stored.field(name):
-                write(printable(f"{name.replace('_', ' ')}: {stored.field(name)}") + "\n")
+                write(printable(f"{name.replace('_', ' ')}: {shown(stored.field(name))}") + "\n")
     return OK
 
 
@@ -107,7 +107,7 @@ def _remove(args: Args, context: Context, stored: Stored) -> int:
     if not args.yes:
         if args.json or not sys.stdin.isatty():
             raise BadInput("an entry is removed only when asked to", f"brain inbox rm {stored.entry_id} --yes")
-        sys.stderr.write(printable(f"remove {stored.type} {stored.title!r}? [y/N] "))
+        sys.stderr.write(printable(f"remove {stored.type} {shown(stored.title)!r}? [y/N] "))
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Refused("nothing was removed", f"brain inbox rm {stored.entry_id} --yes")
@@ -116,7 +116,7 @@ def _remove(args: Args, context: Context, stored: Stored) -> int:
         report = {"schema": 1, "ok": True, "entry_id": stored.entry_id, "removed": True}
         context.emit({**report, "warning": warning} if warning else report)
     else:
-        write(printable(f"removed: {stored.title}") + "\n")
+        write(printable(f"removed: {shown(stored.title)}") + "\n")
         if warning:
             warn(printable(f"warning: {warning}"))
     return OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.counting import counted
@@ -86,7 +86,7 @@ def run(args: Args, context: Context) -> int:
     else:
         from core.text import printable
 
-        write("\n".join(_lines(report, printable)) + "\n")
+        write("\n".join(_lines(shown(report), printable)) + "\n")
         _say_nothing_found(report, roots)
     return _told(failure, args)
 
@@ -152,7 +152,7 @@ def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
         kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
         # What failed is told as that: something was found.
         if not (ledger["ingested"] or ledger["unchanged"] or ledger["failed_files"] or kept_out):
-            places = printable(", ".join(roots))
+            places = printable(", ".join(shown(roots)))
             warn(f"brain: found nothing of {name} to read at {places}; --source names what lies there")
 
 
@@ -177,7 +177,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     from core.text import printable
 
     lines: list[str] = []
-    for name, ledger in report["sources"].items():
+    for name, ledger in shown(report["sources"]).items():
         would = ledger["would"]
         lines.append(
             f"{name}: {counted(ledger['seen'], 'file')} seen, {would['read']} would be read"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+from cli.context import Context, shown, write
 from cli.spec import Args, Command, Option, whole
 from core import config
 from core.errors import OK, BadInput
@@ -75,7 +75,7 @@ def run(args: Args, context: Context) -> int:
     else:
         from core.text import printable
 
-        write("".join(printable(line) + "\n" for line in _lines(verb, envelope)))
+        write("".join(printable(line) + "\n" for line in _lines(verb, shown(envelope))))
     return OK
 
 

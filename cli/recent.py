@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cli import render
-from cli.context import Context
+from cli.context import Context, shown
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
 from core.counting import counted
@@ -56,7 +56,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope)
     else:
-        render.show(context, list(lines(envelope, args.since)), cut=True)
+        render.show(context, list(lines(shown(envelope), args.since)), cut=True)
     return OK if envelope["items"] else NO_RESULTS
 
 
@@ -95,9 +95,9 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
 def left_out(envelope: dict[str, Any]) -> str:
     """What matched and is not listed, in one line; empty where all is."""
     parts: list[str] = []
-    shown = len(envelope["items"])
-    if envelope["total"] > shown:
-        parts.append(f"{shown} of {counted(envelope['total'], 'document')}")
+    listed = len(envelope["items"])
+    if envelope["total"] > listed:
+        parts.append(f"{listed} of {counted(envelope['total'], 'document')}")
     if envelope["held_back"]:
         held = ", ".join(f"{count} of {name}" for name, count in envelope["held_back"].items())
         parts.append(f"held back by quota: {held}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli import render
-from cli.context import Context
+from cli.context import Context, shown
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
 from core.errors import OK, BadInput
-from core.redaction import shown
 from qmd.store import open_index
 from runtime import hits, show
 from runtime.withhold import AGENTS
@@ -83,7 +82,7 @@ def run(args: Args, context: Context) -> int:
     else:
         # A person sees the file as it is; an agent, which runs this as one does, what it may.
         if agent:
-            envelope["text"] = shown(envelope["text"])
+            envelope = shown(envelope)
         render.show(context, lines(envelope))
     return OK
 

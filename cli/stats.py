@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, write
+from cli.context import Context, shown, write
 from cli.spec import Args, Command, Option
 from core import clock
 from core.errors import OK, BadInput
@@ -53,12 +53,12 @@ def run(args: Args, context: Context) -> int:
         path = os.path.abspath(os.path.expanduser(args.svg))
         if not os.path.isdir(os.path.dirname(path)):
             raise BadInput(f"{os.path.dirname(path)} is no folder", "name a folder that is there")
-        draw(found, path)
+        draw(shown(found), path)
         found["chart"] = path
     if args.json:
         context.emit(found)
         return OK
-    _print(found, context)
+    _print(shown(found), context)
     return OK
 
 

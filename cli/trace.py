@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+from cli.context import Context, shown, write
 from cli.spec import Args, Command
 from core import clock, config
 from core.errors import OK, BadInput
@@ -40,5 +40,5 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(found)
     else:
-        write("\n".join(printable(line) for line in lines(found)) + "\n")
+        write("\n".join(printable(line) for line in lines(shown(found))) + "\n")
     return OK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+from cli.context import Context, shown, write
 from cli.spec import Args, Command, Option, whole
 from core import config
 from core.errors import NO_RESULTS, OK
@@ -41,7 +41,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope)
     else:
-        write("\n".join(printable(line).rstrip() for line in _lines(envelope)) + "\n")
+        write("\n".join(printable(line).rstrip() for line in _lines(shown(envelope))) + "\n")
     return NO_RESULTS if "error" in envelope else OK
 
 

@@ -6,6 +6,7 @@ chosen folder, whatever a path or a symlink in the folder says.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os.path import join
@@ -126,7 +127,7 @@ def to_folder(
         raise BadInput(f"{folder} is not a folder", "--out DIR")
     targets: list[tuple[hits.Row, str]] = []
     for row in rows:
-        target = _target(root, row)
+        target = _target(root, row, redact)
         if target is None:
             outcome.refused.append((hits.uri(row.collection, row.path), "its path leads out of the folder"))
         else:
@@ -158,9 +159,9 @@ def lines(connection: apsw.Connection, rows: Iterable[hits.Row], redact: Redact 
             {
                 "schema": 1,
                 "docid": hits.docid(row.hash),
-                "uri": hits.uri(row.collection, row.path),
+                "uri": redact(hits.uri(row.collection, row.path)),
                 "collection": row.collection,
-                "path": row.path,
+                "path": redact(row.path),
                 "title": redact(row.title),
                 "date": clock.iso(row.date),
                 "ended": clock.iso(row.ended),
@@ -195,11 +196,18 @@ def to_file(
     return outcome
 
 
-def _target(root: str, row: hits.Row) -> str | None:
+def _target(root: str, row: hits.Row, redact: Redact) -> str | None:
     """Where a document goes, None where its stored path would lead elsewhere."""
     parts = [row.collection, *row.path.split("/")]
     if any(part in ("", ".", "..") or "\0" in part or os.sep in part for part in parts):
         return None
+    named = [redact(part) for part in parts]
+    if named != parts:
+        # Two names may be one without what was replaced. No name of a file may hold a slash.
+        stem, dot, ending = named[-1].replace("/", "-").rpartition(".")
+        own = f"-{hashlib.sha256(row.path.encode('utf-8', 'replace')).hexdigest()[:6]}"
+        named[-1] = f"{stem}{own}.{ending}" if dot and stem else f"{ending}{own}"
+        parts = [part.replace("/", "-") for part in named]
     target = join(root, *parts)
     if os.path.realpath(os.path.dirname(target)) != os.path.dirname(target):
         return None  # a symlink inside the folder leads elsewhere

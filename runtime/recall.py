@@ -66,7 +66,7 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
         uri = item["uri"]
         if uri in seen.uris or _is_own(item, session):
             continue
-        text = _item(item)
+        text = _item(redaction.shown_value(item))
         if len(text) + 1 > room:
             continue
         room -= len(text) + 1
