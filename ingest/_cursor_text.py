@@ -46,12 +46,17 @@ _ASIDES = (
     "code_selection",
     "terminal_files_information",
     "linter_errors",
+    *("dynamic_tools", "dynamic_tool_namespaces", "available_subagent_types", "available_subagent_models"),
+    *("ask_question_guidance", "hooks_context"),
 )
 # What the editor asks in a person's place when a task in the background has ended.
 _FOLLOW_UPS = (
     "Briefly inform the user about the task result and perform any follow-up actions (if needed).",
     "The beginning of the above subagent result is already visible to the user. Perform any follow-up actions",
+    "Perform any necessary follow-up actions in response to the subagent completion above.",
 )
+# How its lists of tools begin, which it writes anew once a conversation was compacted.
+_LISTS = ("You have access to tools through dynamic namespaces", "<dynamic_tools>", "<hooks_context ")
 _SUMMARY = "[Previous conversation summary]:"
 # The last two as tenequm/pond issue 207 has them.
 _DROPPED = (
@@ -71,7 +76,14 @@ def typed(text: str) -> str:
             found.append(inner.strip())
         return "\n\n".join(piece for piece in found if piece and not piece.startswith(_FOLLOW_UPS))
     text = cut_blocks(text, _ASIDES).strip()
-    return "" if text.startswith(_FOLLOW_UPS) else text
+    return "" if text.startswith((*_FOLLOW_UPS, *_LISTS)) else text
+
+
+def sent(content: Any) -> tuple[str, str, bool]:
+    """(what a person typed, when as the editor notes it, whether the editor alone wrote it) of a user's message."""
+    text = "\n".join(string(block.get("text")) for block in blocks(content) if block.get("type") == "text")
+    words = typed(text)
+    return words, between(text, "timestamp").strip(), bool(text.strip() and not words and "<user_query>" not in text)
 
 
 def summary(content: Any, options: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from core.document import Failure
 from core.text import one_line
 from ingest import others, places, records
-from ingest._cursor_text import message, typed
+from ingest._cursor_text import message, sent, summary, typed
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, string
@@ -52,6 +52,7 @@ def _stem(path: str) -> str:
 def _records(source: records.Records, reading: Reading) -> None:
     session = _session(reading.path)
     recognised, elses = False, ""
+    again = _Again()
     # Where transcripts lie nothing else does.
     is_given = "project_slug" not in session.extra
     for item in source:
@@ -68,6 +69,8 @@ def _records(source: records.Records, reading: Reading) -> None:
             record = {**record, "role": role}
         if type(role) is not str:
             kind = record.get("type")
+            if kind == "turn_ended":
+                again = _Again()
             if type(kind) is not str or kind not in _DROPPED:
                 reading.count(f"record {one_line(kind, 60)}" if type(kind) is str else "record without role", line)
             continue
@@ -77,6 +80,9 @@ def _records(source: records.Records, reading: Reading) -> None:
         session.records += 1
         try:
             content = mapping(inner).get("content") if type(inner) is dict else inner or record.get("content")
+            if role == "user" and again.stands(content):
+                session.repeated += 1
+                continue
             message(session, reading, record, line, content=content)
         except BROKEN as error:
             reading.broken(error, line)
@@ -84,6 +90,24 @@ def _records(source: records.Records, reading: Reading) -> None:
         reading.dismiss(elses)
     elif recognised:
         _done(session, reading)
+
+
+class _Again:
+    """Whether a turn's prompt stands again: compacting in the midst of a turn, Cursor writes its lists and it anew."""
+
+    def __init__(self) -> None:
+        self._words = self._stamp = ""
+        self._listed = False
+
+    def stands(self, content: Any) -> bool:
+        words, stamp, is_list = sent(content)
+        if not words or summary(content, {}):
+            self._listed = self._listed or is_list or bool(words)
+            return False
+        if words == self._words and (self._listed or stamp == self._stamp != ""):
+            return True
+        self._words, self._stamp, self._listed = words, stamp, False
+        return False
 
 
 def _done(session: Session, reading: Reading) -> None:

@@ -171,6 +171,8 @@ def test_what_the_editor_asks_after_a_task_is_nobodys_words(home: Home, tmp_path
         "<user_query>\nWhy?\n</user_query>",
         f"{note}<user_query>{FOLLOW_UP} If there's no follow-ups needed, don't explicitly say that.</user_query>",
         f"{note}<user_query>{later} (if needed).</user_query>",
+        f"{note}<user_query>Perform any necessary follow-up actions in response to the subagent completion above. If"
+        " no follow-up work is needed, no further action is required.</user_query>",
         FOLLOW_UP,
     ]
     lines: list[Record] = [{"role": "user", "message": {"content": [{"type": "text", "text": text}]}} for text in texts]
@@ -180,6 +182,42 @@ def test_what_the_editor_asks_after_a_task_is_nobodys_words(home: Home, tmp_path
     meta, body = document(home)
     assert (meta["turns"], meta["title"]) == (2, "Why?")
     assert body == "# Why?\n\n## [1] user\n\nWhy?\n\n## [2] assistant · 2026-04-28 09:14\n\nSo.\n"
+
+
+LISTS = "<available_subagent_types>\n- one\n</available_subagent_types>\n<dynamic_tools>\nlook\n</dynamic_tools>"
+HOOKS = '<hooks_context description="x">\nTracked.\n</hooks_context>'
+NOTED = "<timestamp>Tuesday, Apr 28, 2026, 9:14 AM (UTC)</timestamp>\n<user_query>\nPaint it\n</user_query>"
+ENDED: Record = {"type": "turn_ended", "status": "success"}
+
+
+@pytest.mark.parametrize(("lines", "prompts"), [
+    ([NOTED, None, NOTED, LISTS, NOTED, None], 1),
+    (["<user_query>Paint it</user_query>", None, HOOKS, "Paint it", None], 1),
+    (["Paint it", None, "<summary>\nThey paint.\n</summary>", "Paint it"], 1),
+    (["<user_query>Paint it</user_query>", None, "<user_query>Paint it</user_query>"], 2),
+    ([NOTED, None, ENDED, NOTED, None, ENDED], 2),
+    ([NOTED, None, LISTS, NOTED.replace("Paint it", "Stop")], 2)])  # fmt: skip
+def test_a_prompt_that_compacting_wrote_anew_stands_once(
+    home: Home, tmp_path: Path, lines: list[Any], prompts: int
+) -> None:
+    said: list[Record] = [
+        line
+        if isinstance(line, dict)
+        else {
+            "role": "user" if line else "assistant",
+            "message": {"content": [{"type": "text", "text": line or "So."}]},
+        }
+        for line in lines
+    ]
+    path = tmp_path / "projects/p/agent-transcripts/a1/a1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in said))
+    assert run(home, "cursor", [str(tmp_path)], trust_stat=False).unknown == {}
+    meta, body = document(home)
+    assert body.count("] user") == prompts
+    assert meta["title"] == "Paint it"
+    assert "dynamic_tools" not in body
+    assert "hooks_context" not in body
 
 
 def test_what_an_editor_asks_of_the_agent_lies_in_a_folder_of_its_own(home: Home) -> None:
