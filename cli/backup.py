@@ -9,6 +9,14 @@ from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.counting import counted
+from core.errors import OK, EngineMissing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Of objects that cannot be read, so many are shown; --json has all.
+_SHOWN = 5
 
 COMMAND = Command(
     "backup",
@@ -16,7 +24,8 @@ COMMAND = Command(
     description=(
         "Write documents, archive, state, logs and index into one private file (tar, zstd, a SHA-256 of each member),\n"
         "while everything else goes on. It is then restored into a scratch home and asked questions drawn from the\n"
-        "corpus; a file whose answers differ is removed, with exit code 99. `brain forget` reaches into backups too."
+        "corpus; a file whose answers differ is removed, with exit code 99. Exit code 65 means: it is made, but\n"
+        "something of the archive is missing or damaged, which is named. `brain forget` reaches into backups too."
     ),
     options=(
         Option("--to", metavar="DIR", help="the folder to write to (BRAIN_HOME/backups)"),
@@ -48,17 +57,37 @@ def run(args: Args, context: Context) -> int:
             progress=bar,
         )
     context.fields.update(n_documents=report["documents"], bytes=report["bytes"])
+    broken = _broken(report)
+    code = leftover.code(left) or (OK if broken is None else broken.code)
     if args.json:
-        context.emit(leftover.told(report, left))
-        return leftover.code(left)
+        whole = report if broken is None else {**report, **broken.envelope()}
+        context.emit(leftover.told(whole, left))
+        return code
     write(printable(f"{report['path']}\n"))
     documents, files = counted(report["documents"], "document"), counted(report["files"], "file")
     write(f"{documents}, {files}, {report['bytes'] / 1e6:.1f} MB\n")
     if report["verified"]:
         asked = f"; {report['alike']} of {report['questions']} questions answered alike" if report["questions"] else ""
-        write(f"restored for a trial: every file is whole{asked}\n")
+        state = "every file is whole" if broken is None else "it holds what is here"
+        write(f"restored for a trial: {state}{asked}\n")
     for place in left:
         warn(printable(f"brain: still holds what was forgotten: {place}"))
     for folder in report["outside"]:
         write(printable(f"not in it, as it is yours to keep: {folder}\n"))
-    return leftover.code(left)
+    if broken is not None:
+        warn(f"brain: {broken.message}")
+        for each in report["broken"][:_SHOWN]:
+            warn(printable(f"  {each['reason']}: {each['object']} of {each['of']}"))
+        warn(f"fix: {broken.fix}")
+    return code
+
+
+def _broken(report: dict[str, Any]) -> EngineMissing | None:
+    """What a backup says of an archive that is not whole: it is made, and not of all that was kept."""
+    names = {each["object"] for each in report["broken"]}
+    if not names:
+        return None
+    return EngineMissing(
+        f"{counted(len(names), 'object')} of the archive cannot be read, here or in the backup",
+        "brain doctor --deep --fix; brain backup",
+    )

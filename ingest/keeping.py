@@ -61,6 +61,7 @@ class Keeping:
     __slots__ = (
         "_archive",
         "_back",
+        "_checks",
         "_entries",
         "_folders",
         "_forgotten",
@@ -76,8 +77,9 @@ class Keeping:
         "transcripts",
     )
 
-    def __init__(self, home: Home, source: str, *, from_archive: bool = False) -> None:
+    def __init__(self, home: Home, source: str, *, from_archive: bool = False, checks: bool = False) -> None:
         self._home = home
+        self._checks = checks
         self._source = source
         self._policy = Policy(home)
         self._archive: Archive | None = None
@@ -182,7 +184,7 @@ class Keeping:
         if self._archive is None:
             from ingest.recording import Archive
 
-            self._archive = Archive(self._home, self._source, keeps_raw=not self._policy.redact)
+            self._archive = Archive(self._home, self._source, keeps_raw=not self._policy.redact, checks=self._checks)
         return self._archive
 
     def missing(self) -> set[str]:
@@ -194,6 +196,21 @@ class Keeping:
             beside = {entry.path for entry in held if entry.version == archive.BESIDE}
             self._missing = {path for path in beside if not os.path.exists(path)}
         return self._missing
+
+    def lacking(self, files: list[SourceFile]) -> list[SourceFile]:
+        """Those of the files that lie on disk of whose archived form something is missing, or with ``checks`` damaged.
+
+        Where that is of a file that is read beside others, it is all of them.
+        """
+        if self.from_archive or not self._policy.enabled:
+            return []
+        from ingest import archive, soundness
+
+        lost = soundness.broken(self._home, (self._source,), contents=self._checks)
+        if any(each.version == archive.BESIDE for each in lost):
+            return files
+        paths = {each.path for each in lost}
+        return [file for file in files if file.path in paths]
 
     def as_archived(self) -> Keeping:
         """One that reads back what was archived before this run."""

@@ -35,13 +35,16 @@ class Packing:
     def __init__(self) -> None:
         self._syncs = Syncs()
         self._folders: set[str] = set()
+        self._anew: set[str] = set()
         self._first: tuple[str, bytes] | None = None
         self._waiting: queue.Queue[tuple[str, bytes] | None]
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
-    def add(self, target: str, data: bytes) -> None:
-        """Have ``data`` stored as ``target`` soon, unless that is there."""
+    def add(self, target: str, data: bytes, *, anew: bool = False) -> None:
+        """Have ``data`` stored as ``target`` soon, unless that is there, or in its place (``anew``)."""
+        if anew:
+            self._anew.add(target)
         if self._thread is None:
             if self._first is None and len(data) < _LARGE:
                 self._first = target, data
@@ -103,8 +106,9 @@ class Packing:
             self._failure = error
 
     def _store(self, target: str, data: bytes) -> None:
-        if os.path.exists(target):
+        if target not in self._anew and os.path.exists(target):
             return
+        self._anew.discard(target)
         folder = dirname(target)
         make_private(folder)
         packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)

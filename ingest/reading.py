@@ -280,7 +280,10 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes,
     recorder = None if before is None else keeping.recorder(path, version=1)
     if before is None or recorder is None:
         return
-    was = b"".join(rawfiles.held(recorder.folder, before))
+    try:
+        was = b"".join(rawfiles.held(recorder.folder, before))
+    except OSError:
+        return  # the archive has lost it
     if now.startswith(was):
         return
     held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))

@@ -25,6 +25,7 @@ from ingest.archive import (
     write_rows,
 )
 from ingest.packing import Packing
+from ingest.soundness import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,13 +38,19 @@ LARGE = 8 * 1024 * 1024
 class Archive:
     """One source's part of the archive, open. Raises OSError and apsw.Error where it cannot be read or written.
 
-    ``keeps_raw``: lines are stored as they were found, not redacted.
+    ``keeps_raw``: lines are stored as they were found, not redacted. ``checks``: what a file that is taken in has there
+    already is read, so that objects that are damaged are noticed; those that are missing always are. Either are stored
+    anew where the file still says what they did.
     """
 
-    def __init__(self, home: Home, source: str, *, keeps_raw: bool = False) -> None:
+    def __init__(self, home: Home, source: str, *, keeps_raw: bool = False, checks: bool = False) -> None:
         self.folder = home.path(FOLDER)
         self.source = source
         self.keeps_raw = keeps_raw
+        self._checks = checks
+        # Object → whether it is to be stored anew, of those that were looked at.
+        self._lacking: dict[str, bool] = {}
+        self._is_mended = False
         make_private(self.folder)
         self._packing = Packing()
         self._connection = open_catalogue(join(self.folder, CATALOGUE))
@@ -84,9 +91,20 @@ class Archive:
 
     def put(self, data: bytes) -> Segment:
         """Store an object, unless it is there: what ``settle`` waits for."""
-        name = hashlib.sha256(data).hexdigest()
-        self._packing.add(object_path(self.folder, name), data)
-        return name, len(data)
+        segment = hashlib.sha256(data).hexdigest(), len(data)
+        anew = self.lacks(segment)
+        if anew:
+            self._lacking[segment[0]] = False
+            self._is_mended = True
+        self._packing.add(object_path(self.folder, segment[0]), data, anew=anew)
+        return segment
+
+    def lacks(self, segment: Segment) -> bool:
+        """Whether an object is to be stored anew: it is missing, or, where that is looked at, damaged."""
+        name = segment[0]
+        if name not in self._lacking:
+            self._lacking[name] = bool(fault(self.folder, segment, contents=self._checks))
+        return self._lacking[name]
 
     def settle(self) -> None:
         """Wait until what was put can be read. Raises OSError."""
@@ -122,9 +140,10 @@ class Archive:
 
     def commit(self) -> None:
         """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
-        if not (self._changed or self._superseded or self._dropped or self._left):
+        if not (self._changed or self._superseded or self._dropped or self._left or self._is_mended):
             return
         self.sync()
+        self._is_mended = False
         with self._connection:
             self._connection.executemany(
                 "delete from files where source = ? and path = ? and version = ?",
@@ -162,6 +181,7 @@ class Recorder:
         "_grows",
         "_hash",
         "_held",
+        "_lost",
         "_path",
         "_pieces",
         "_segments",
@@ -179,6 +199,8 @@ class Recorder:
         entry = archive.entry(path, self._version)
         self._entry = entry
         self._grows = not anew and entry is not None and self._is_alike(entry) and bool(entry.segments)
+        # Of what the archive has of it and cannot read: where it begins and ends, and what the file says there.
+        self._lost = [] if entry is None or not self._grows else _lost(archive, entry)
         self._hash = hashlib.sha256()
         self._buffer: list[bytes] = []
         self._held = 0
@@ -202,6 +224,9 @@ class Recorder:
         self._hash.update(line)
         entry = self._entry
         if self._grows and entry is not None:
+            for start, end, held in self._lost:
+                before = self.length - len(line)
+                held += line[max(0, start - before) : max(0, end - before)]
             if self.length < entry.length:
                 return
             if self.length > entry.length or self._hash.hexdigest() != entry.sha:
@@ -209,6 +234,10 @@ class Recorder:
                 return
             self._grows = False
             self._segments = list(entry.segments)
+            for _, _, held in self._lost:
+                self._archive.put(bytes(held))
+            if self._lost:
+                self._archive.settle()
             return
         self._buffer.append(line)
         self._held += len(line)
@@ -254,6 +283,8 @@ class Recorder:
             self.again = True  # it is shorter now: whether it says the same is not known yet
             return
         self._cut()
+        if self.again:
+            return
         sha = self._hash.hexdigest()
         known = self._entry
         policy = RAW if self.keeps_raw else REDACTION
@@ -291,7 +322,10 @@ class Recorder:
         if not self._anew or known.records < 2:
             return self.records < known.records
         there = set(lines(self.folder, self._segments))
-        return any(line not in there for line in lines(self.folder, known.segments))
+        try:
+            return any(line not in there for line in lines(self.folder, known.segments))
+        except OSError:
+            return self.records < known.records  # what cannot be read any more is of use only if it comes back
 
     def _is_alike(self, known: Entry) -> bool:
         """Whether its lines can be compared with these: they went through the same redaction, or through none."""
@@ -304,5 +338,19 @@ class Recorder:
         self._buffer.clear()
         self._held = 0
         if self._segments and self._segments[-1][1] < SMALL:
-            data = content(self.folder, self._segments.pop()) + data
+            try:
+                data = content(self.folder, self._segments.pop()) + data
+            except OSError:
+                self.again = True  # damaged: the file is stored anew
+                return
         self._segments.append(self._archive.put(data))
+
+
+def _lost(archive: Archive, entry: Entry) -> list[tuple[int, int, bytearray]]:
+    found: list[tuple[int, int, bytearray]] = []
+    start = 0
+    for segment in entry.segments:
+        if archive.lacks(segment):
+            found.append((start, start + segment[1], bytearray()))
+        start += segment[1]
+    return found

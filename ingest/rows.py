@@ -41,6 +41,8 @@ _string = json.encoder.encode_basestring_ascii
 # Bytes of rows that are looked at together, and rows where something may be in these.
 _TOGETHER = 4096
 _FEW = 8
+# What is counted of the archive's.
+LOST = "archived sessions that cannot be read any more"
 # Characters of a text that may come again, and how many of those are remembered.
 _SHORT, _MANY = 256, 10_000
 # Columns whose text is JSON.
@@ -219,7 +221,12 @@ class Shelf:
             self._recorder = recorder = keeping.recorder(self._reading.path)
             if recorder is not None and recorder.before is not None:
                 for segment in recorder.before.segments:
-                    held = archive.content(recorder.folder, segment)
+                    try:
+                        held = archive.content(recorder.folder, segment)
+                    except OSError:
+                        # Of a session that the database still holds it is stored anew; what others had is not there.
+                        self._reading.recovered[LOST] = self._reading.recovered.get(LOST, 0) + 1
+                        continue
                     head = json.loads(held[: held.index(b"\n")])
                     self._before.setdefault(unit_of(held), []).append((segment, head["records"]))
         return self._recorder

@@ -42,6 +42,7 @@ def run(
     trust_stat: bool,
     rebuild: bool = False,
     from_archive: bool = False,
+    check_archive: bool = False,
     progress: Progress | None = None,
     on_written: OnWritten | None = None,
 ) -> Ledger:
@@ -50,7 +51,9 @@ def run(
     ``roots``: folders to look below, None for the source's own (where it keeps its files on this machine, and those
     configured). ``trust_stat``: a file whose size, mtime and inode are as before counts as unchanged; otherwise its
     bytes, and those of its document, are verified. ``rebuild``: read everything again. ``from_archive``: read what the
-    archive holds, not what lies on disk. ``progress(done, total,
+    archive holds, not what lies on disk. Without ``trust_stat``, what the archive has lost of a file that lies here is
+    stored anew; with ``check_archive`` also what is damaged there, for which all that it has of the source is read, and
+    with ``rebuild`` all that it has of those files. ``progress(done, total,
     what)`` is called for each file read; ``on_written(collection, name, data, status)`` for each document that
     landed, in this thread, with no database transaction open.
 
@@ -69,7 +72,7 @@ def run(
     places = [abspath(root) for root in roots] if roots else own_places
     started_ns = time.time_ns()
     ledger = Ledger(source_name, ARCHIVE if from_archive else GIVEN if roots else OWN)
-    keeping = Keeping(home, source_name, from_archive=from_archive)
+    keeping = Keeping(home, source_name, from_archive=from_archive, checks=check_archive or rebuild)
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
@@ -78,6 +81,8 @@ def run(
             known = state.files(source_name)
             readable = [file for file in files if not file.skip]
             new = readable if rebuild or from_archive else source.pending(files, known, trust_stat=trust_stat)
+            if not (rebuild or from_archive) and (check_archive or not trust_stat):
+                new = _with(new, keeping.lacking(readable))
             account_for_the_rest(files, new, known, ledger)
             rows = [] if from_archive else vanished(files, known, places, ledger)
             if rows:
@@ -143,6 +148,12 @@ def standing(source: ModuleType, home: Home) -> list[str]:
     except BrainError:
         roots = source.default_roots()  # an invalid configuration is reported by those who need it
     return roots
+
+
+def _with(files: list[SourceFile], more: list[SourceFile]) -> list[SourceFile]:
+    """Both, by path, each file once."""
+    found = {file.path: file for file in (*files, *more)}
+    return [found[path] for path in sorted(found)] if more else files
 
 
 def _same(file: SourceFile, known: FileRow | None) -> bool:

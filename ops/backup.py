@@ -28,6 +28,7 @@ from ops import packing, questions, snapshot
 
 if TYPE_CHECKING:
     from core.config import Config
+    from ingest.soundness import Broken
 
 FOLDER = "backups"
 KIND = "brain-backup"
@@ -53,6 +54,7 @@ def make(
     """Back the home up into the folder ``to`` (default ``backups/``); returns the envelope of ``brain backup --json``.
 
     ``verify`` restores the new file into a home of its own and asks it; the file goes again where that fails.
+    ``broken`` in it is what of the archive is missing, or, as ``verify`` finds, damaged: it is made all the same.
     Raises LockContention where another backup runs, Internal where it did not stand the test, OSError, apsw.Error.
     """
     started = time.perf_counter()
@@ -84,7 +86,9 @@ def make(
         manifest = packing.pack(taken.home.root, untried, about, progress)
         try:
             shutil.rmtree(taken.home.root)
-            alike = _try_out(untried, join(work, "verify"), asked, expected, progress) if verify else 0
+            alike, broken = 0, taken.missing
+            if verify:
+                alike, broken = _try_out(untried, join(work, "verify"), asked, expected, progress)
             os.rename(untried, target)
         except BaseException:
             remove_temporary(untried)
@@ -106,6 +110,15 @@ def make(
         "questions": len(asked),
         "alike": alike,
         "outside": taken.outside,
+        "broken": [
+            {
+                "object": f"raw/{each.name[:2]}/{each.name}.zst",
+                "reason": each.reason,
+                "source": each.source,
+                "of": each.path,
+            }
+            for each in broken
+        ],
         "took_ms": round((time.perf_counter() - started) * 1000, 1),
     }
 
@@ -287,13 +300,20 @@ def _name(folder: str, now: int) -> str:
     return target
 
 
-def _try_out(path: str, place: str, asked: list[str], expected: list[Any], progress: packing.Progress | None) -> int:
-    """Restore the file into ``place`` and ask; returns how many answers were the same. Raises Internal."""
+def _try_out(
+    path: str, place: str, asked: list[str], expected: list[Any], progress: packing.Progress | None
+) -> tuple[int, list[Broken]]:
+    """Restore the file into ``place`` and ask; returns how many answers were the same, and what of the archive is
+    missing or damaged. Raises Internal.
+    """
+    from ingest.soundness import broken
+
     make_private(place)
     manifest = packing.unpack(path, place, progress)
-    if not asked:
-        return 0
     copy = Home(place)
+    lost = broken(copy, contents=True)
+    if not asked:
+        return 0, lost
     found = questions.answers(copy, load(copy), asked) if manifest["index"] else _indexed_answers(copy, asked)
     alike = questions.same(expected, found)
     if alike != len(asked):
@@ -301,7 +321,7 @@ def _try_out(path: str, place: str, asked: list[str], expected: list[Any], progr
             f"the backup, restored for a trial, answered {len(asked) - alike} of {len(asked)} questions otherwise",
             "brain rebuild, then make it again",
         )
-    return alike
+    return alike, lost
 
 
 def _indexed_answers(copy: Home, asked: list[str]) -> list[Any]:

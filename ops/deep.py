@@ -20,7 +20,7 @@ def archive_makes_the_corpus(patient: Patient) -> Iterator[Finding]:
     """A sample of documents, made again from the archive, has the same bytes."""
     from ops.deep_sample import remade
 
-    for name, path, reason in remade(patient.home, _SAMPLE, patient.now):
+    for name, path, reason in remade(patient.home, _SAMPLE, patient.now, {each.path for each in patient.broken}):
         yield Finding(
             f"archive:{name}",
             "warning",

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def remade(home: Home, count: int, now: float) -> Iterator[tuple[str, str, str]]:
+def remade(home: Home, count: int, now: float, broken: set[str]) -> Iterator[tuple[str, str, str]]:
     """(source, document, what differs) of sampled documents that the archive does not make again as they are.
 
-    Sampled are, for each source, up to ``count`` documents of which every raw file is archived; which ones changes with
-    the day, so that in time all of them are looked at.
+    Sampled are, for each source, up to ``count`` documents of which every raw file is archived and not ``broken``;
+    which ones changes with the day, so that in time all of them are looked at.
     """
     for name in archive.sources(home):
         module = sources.module(name)
-        sample = _sample(home, name, count, random.Random(int(now // 86_400)))  # noqa: S311  # nothing secret is drawn
+        sample = _sample(home, name, broken, count, random.Random(int(now // 86_400)))  # noqa: S311  # nothing secret is drawn
         if not sample:
             continue
         with tempfile.TemporaryDirectory(prefix="brain-deep-") as folder:
@@ -45,9 +45,9 @@ def remade(home: Home, count: int, now: float) -> Iterator[tuple[str, str, str]]
                     yield name, document, f"{len(there)} bytes here, {len(again)} from the archive"
 
 
-def _sample(home: Home, source: str, count: int, draw: random.Random) -> dict[str, set[str]]:
+def _sample(home: Home, source: str, broken: set[str], count: int, draw: random.Random) -> dict[str, set[str]]:
     """Document → its raw files, of some whose files are all in the archive as they were last read."""
-    archived = set(archive.read(home, source))
+    archived = set(archive.read(home, source)) - broken
     state = known.State(home)
     try:
         rows = {row.name: row.unit for row in state.units(source).values()}

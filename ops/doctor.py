@@ -14,7 +14,7 @@ from core.errors import BrainError
 from core.files import read_or_none, write_atomic
 from core.text import one_line
 from ops import notify
-from ops.checks import acceptance, documents, engine, index, machine, recovery, sources, surfaces
+from ops.checks import acceptance, archive, documents, engine, index, machine, recovery, sources, surfaces
 from ops.checks import telemetry as ledger
 from ops.finding import SEVERITIES, Finding, Patient
 
@@ -31,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     *ledger.CHECKS,
     *index.CHECKS,
     *sources.CHECKS,
+    *archive.CHECKS,
     *surfaces.CHECKS,
     *documents.CHECKS,
     *acceptance.CHECKS,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
+    from ingest.soundness import Broken
 
 SEVERITIES = ("error", "warning", "notice")
 
@@ -69,6 +70,13 @@ class Patient:
         from qmd.store import open_index
 
         return open_index(self.home.index)
+
+    @cached_property
+    def broken(self) -> list[Broken]:
+        """What of the archive is missing, or with ``deep`` damaged. Raises apsw.Error."""
+        from ingest.soundness import broken
+
+        return broken(self.home, contents=self.deep)
 
     @property
     def has_index(self) -> bool:

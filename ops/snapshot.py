@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from core.config import Config
+    from ingest.soundness import Broken
 
 RAW = "raw"
 # Below raw/: the archive's catalogue, and the visits of browsers.
@@ -40,13 +41,17 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 class Snapshot:
-    """``home``: the copy; ``outside``: folders of collections that are not the brain's to keep, and are not in it."""
+    """``home``: the copy; ``outside``: folders of collections that are not the brain's to keep, and are not in it.
 
-    __slots__ = ("home", "outside")
+    ``missing``: what the archive's catalogue names and the home itself has no more.
+    """
 
-    def __init__(self, home: Home, outside: list[str]) -> None:
+    __slots__ = ("home", "missing", "outside")
+
+    def __init__(self, home: Home, outside: list[str], missing: list[Broken]) -> None:
         self.home = home
         self.outside = outside
+        self.missing = missing
 
 
 def parts(home: Home, config: Config) -> tuple[dict[str, str], list[str]]:
@@ -74,8 +79,9 @@ def take(home: Home, config: Config, folder: str) -> Snapshot:
     for _ in range(_TRIES):
         before = _forgotten(home)
         outside = _copy(home, config, folder)
-        if _forgotten(home) == before and _whole(folder):
-            return Snapshot(Home(folder), outside)
+        missing = _missing(home, folder)
+        if _forgotten(home) == before and missing is not None:
+            return Snapshot(Home(folder), outside, missing)
         shutil.rmtree(folder)
         make_private(folder)
     raise LockContention("documents were being forgotten all the while", "wait for that to end, then run it again")
@@ -156,15 +162,12 @@ def _forgotten(home: Home) -> tuple[bytes | None, bool]:
     return read_or_none(join(home.state, TOMBSTONES)), os.path.exists(join(home.state, FORGETTING))
 
 
-def _whole(folder: str) -> bool:
-    """Whether all that the archive's catalogue names is there."""
-    from ingest import archive
+def _missing(home: Home, folder: str) -> list[Broken] | None:
+    """What the copy's catalogue names and is not there; None where it went while it was copied."""
+    from ingest.soundness import broken
 
-    copy = Home(folder)
-    held = {os.path.basename(path).removesuffix(".zst") for path in archive.objects(copy.path(RAW))}
-    return all(
-        name in held
-        for source in archive.sources(copy)
-        for entry in archive.versions(copy, source)
-        for name, _ in entry.segments
-    )
+    missing = broken(Home(folder))
+    if not missing:
+        return []
+    lost = {each.name for each in broken(home)}
+    return missing if all(each.name in lost for each in missing) else None

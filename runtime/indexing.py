@@ -53,6 +53,7 @@ def index(
     trust_stat: bool = False,
     rebuild: bool = False,
     from_archive: bool = False,
+    check_archive: bool = False,
     markdown_only: bool = False,
     enqueue: bool = False,
     wait_s: float | None = None,
@@ -63,6 +64,7 @@ def index(
     ``roots`` replaces the source's own folders; ``trust_stat`` takes an unchanged stat for an unchanged file;
     ``rebuild`` makes documents and index anew, in one transaction, so that a reader sees the old or the new one.
     ``from_archive`` makes the corpus anew from what the archive holds, whether or not the originals are there;
+    ``check_archive`` reads what the archive has, to store anew what is damaged there (``ingest.run.run``);
     ``markdown_only`` reads no source at all, so that the index comes from the corpus as it lies on disk.
     ``wait_s`` is how long to wait for another run to end.
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
@@ -99,6 +101,7 @@ def index(
                 "trust_stat": trust_stat,
                 "rebuild": rebuild,
                 "from_archive": from_archive,
+                "check_archive": check_archive,
                 "progress": progress,
             }
             ledgers, queued, written = _ingest(home, connection, names, reading, enqueue)

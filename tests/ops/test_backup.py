@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import zstandard
 
+import brain
 from core import config
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
@@ -507,3 +508,39 @@ def test_what_goes_while_it_is_copied_makes_it_begin_again(filled: Home, monkeyp
     monkeypatch.setattr(snapshot, "_link", losing)
     assert make(filled)["documents"] == 23
     assert gone
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_what_the_archive_has_lost_is_named_and_the_rest_is_backed_up(
+    filled: Home, tmp_path: Path, verify: bool
+) -> None:
+    path = next(archive.objects(filled.path("raw")))
+    os.unlink(path)
+    before = corpus(filled)
+    report = make(filled, verify=verify)
+    (lost,) = report["broken"]
+    assert (lost["object"], lost["reason"], lost["source"]) == (os.path.relpath(path, filled.root), "missing", "claude")
+    other = Home(str(tmp_path / "other"))
+    restore.restore(report["path"], other)
+    assert corpus(other) == before
+
+
+def test_a_damaged_object_is_no_whole_backup_and_the_command_says_so(
+    filled: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(next(archive.objects(filled.path("raw"))))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert brain.main(["backup", "--json"]) == 65
+    said = json.loads(capsys.readouterr().out)
+    assert (said["ok"], said["exit_code"], said["broken"][0]["reason"]) == (False, 65, "damaged")
+    assert os.path.isfile(said["path"])
+    assert brain.main(["backup"]) == 65
+    told = capsys.readouterr()
+    assert "every file is whole" not in told.out
+    assert f"damaged: {os.path.relpath(path, filled.root)}" in told.err
+    assert "fix: brain doctor --deep --fix" in told.err
+    index(filled, config.load(filled), rebuild=True)
+    assert brain.main(["backup"]) == 0
+    assert "every file is whole" in capsys.readouterr().out

@@ -18,11 +18,13 @@ import pytest
 
 from core.config import load
 from core.home import Home
+from ingest import archive
 from ops import completions, doctor, hooks, installed, notify, program, skills, wedge
 from qmd import vectors
 from qmd.store import open_index
 from runtime import due, indexing
 from runtime.capture import capture
+from tests.ingest.transcripts import Script, save
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
@@ -116,6 +118,45 @@ def test_damage_inside_the_full_text_index_is_found_by_the_long_look(well: Home)
     assert any(identity.startswith(("fts-damaged", "index-damaged")) for identity in ids(found))
     indexing.index(well, load(well), rebuild=True)
     assert examine(well, deep=True)["healthy"]
+
+
+def _archived(home: Home, folder: Path, *sessions: str) -> list[str]:
+    """The objects of transcripts that lie in a folder which is none of the tool's own."""
+    folder.mkdir()
+    for session in sessions:
+        save(folder / f"{session}.jsonl", Script(session).user(f"the heron of {session}"))
+    indexing.index(home, load(home), source="claude", roots=[str(folder)])
+    return list(archive.objects(home.path("raw")))
+
+
+def test_what_the_archive_has_lost_is_noticed_at_once_and_stored_anew(well: Home, tmp_path: Path) -> None:
+    objects = _archived(well, tmp_path / "elsewhere", "s1", "s2")
+    before = {path: Path(path).read_bytes() for path in objects}
+    for path in objects:
+        os.unlink(path)
+    mends(well, "archive-broken:claude")
+    assert {path: Path(path).read_bytes() for path in objects} == before
+
+
+def test_what_is_damaged_in_the_archive_is_found_by_the_long_look_and_stored_anew(well: Home, tmp_path: Path) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    before = Path(path).read_bytes()
+    Path(path).write_bytes(before[:-9] + bytes(9))
+    assert examine(well)["healthy"]
+    found = examine(well, deep=True)
+    assert ids(found) == ["archive-broken:claude"]
+    assert found["findings"][0]["fix"] == "brain doctor --deep --fix"
+    assert examine(well, deep=True, fix=True)["healthy"]
+    assert Path(path).read_bytes() == before
+
+
+def test_what_the_archive_has_lost_for_good_is_named(well: Home, tmp_path: Path) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    os.unlink(path)
+    os.unlink(tmp_path / "elsewhere" / "s1.jsonl")
+    found = examine(well, fix=True)
+    assert ids(found) == ["archive-lost:claude"]
+    assert os.path.relpath(path, well.root) in found["findings"][0]["fix"]
 
 
 def test_a_corrupted_vector_table_is_found(well: Home) -> None:

@@ -1,0 +1,82 @@
+"""The archive has what its catalogue names; with ``--deep``, byte for byte."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from core.counting import counted
+from core.errors import Refused
+from core.text import one_line
+from ops.finding import Finding, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ingest.soundness import Broken
+
+
+def whole(patient: Patient) -> Iterator[Finding]:
+    """No object is missing, or, where that is looked at, damaged; what its file still says can be stored anew."""
+    broken = patient.broken
+    for source in dict.fromkeys(each.source for each in broken):
+        held = [each for each in broken if each.source == source]
+        there = {each.name for each in held if _is_there(patient, each)}
+        mendable = [each for each in held if each.name in there]
+        lost = [each for each in held if each.name not in there]
+        if mendable:
+            fix = "brain doctor --deep --fix" if patient.deep else "brain doctor --fix"
+            said = f"{_said(mendable)}; the files they were made of are still there"
+            yield Finding(f"archive-broken:{source}", "warning", said, fix, _mending(patient, source))
+        if lost:
+            name = lost[0].name
+            yield Finding(
+                f"archive-lost:{source}",
+                "warning",
+                f"{_said(lost)}; what they were made of is gone, or says something else by now",
+                f"take them out of a backup, if one has them: tar --zstd -xf FILE -C {patient.home.root}"
+                f" raw/{name[:2]}/{name}.zst",
+            )
+
+
+def _is_there(patient: Patient, each: Broken) -> bool:
+    from ingest.keeping import Policy
+
+    return each.version <= 0 and os.path.exists(each.path) and Policy(patient.home).enabled
+
+
+def _said(broken: list[Broken]) -> str:
+    names = {each.name: each.reason for each in broken}
+    reasons = " or ".join(sorted(set(names.values()), reverse=True))
+    first = broken[0]
+    return (
+        f"{counted(len(names), 'object')} of the archive {'is' if len(names) == 1 else 'are'} {reasons}, such as"
+        f" raw/{first.name[:2]}/{first.name}.zst of {one_line(first.path)}"
+    )
+
+
+def _mending(patient: Patient, source: str) -> Callable[[], str]:
+    return lambda: _mend(patient, source)
+
+
+def _mend(patient: Patient, source: str) -> str:
+    """Have a run read the files again: those in the tool's own folders, then those that lie elsewhere."""
+    from ingest import soundness
+    from runtime.indexing import index
+
+    def left() -> list[Broken]:
+        return [each for each in soundness.broken(patient.home, (source,), contents=patient.deep) if each.version <= 0]
+
+    before = {each.name for each in left()}
+    index(patient.home, patient.config, source=source, check_archive=patient.deep)
+    elsewhere = sorted({each.path for each in left() if os.path.exists(each.path)})
+    if elsewhere:
+        index(patient.home, patient.config, source=source, roots=elsewhere, check_archive=patient.deep)
+    after = {each.name for each in left()}
+    if after == before:
+        raise Refused("none of them could be stored anew: their files say something else by now")
+    more = f"; {len(after)} could not be" if after else ""
+    return f"stored {counted(len(before - after), 'object')} anew{more}"
+
+
+CHECKS = (whole,)
