@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from core.text import clean, one_line
+from ingest.events import TEAMMATE
 from ingest.markup import cut_blocks
 from ingest.reading import BROKEN, Reading, whole
 from ingest.sessions import Session
@@ -37,12 +38,14 @@ _MESSAGE = _words(
     """
     role messageId content state usage meta userState agentMode id dtwMessageID timestamp parentToolUseId
     parentToolUseID fileMentions discoveredGuidanceFiles turnElapsedMs readAt compactedHistoryMessageIndices
-    originalToolUseInput
+    originalToolUseInput createdAt updatedAt hidden
     """
 )
 _ASIDES = ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles")
 _DROPPED = _words("image redacted_thinking manual_bash_invocation_result summary_marker")
 _REFUSED = ("rejected-by-user", "cancelled", "cancelled:user")
+# Who else than the person may have sent a message (``meta``): another thread's agent, a rule, the manager of agents.
+_SENDERS = ("fromExecutorThreadID", "fromAutomation", "fromAggman")
 # A refusal with what the person said to it is recorded as an error (flitter, packages/agent-core).
 _FEEDBACK = "ejected by user with feedback:"
 
@@ -74,6 +77,7 @@ def _take(value: Any, reading: Reading) -> None:
     tree = mapping(trees[0]) if type(trees) is list and trees else {}
     uri = string(tree.get("uri"))
     session.cwd = unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else ""
+    session.cwd = session.cwd or string(initial.get("workingDirectory"))
     session.branch = string(mapping(tree.get("repository")).get("ref")).removeprefix("refs/heads/")
     for number, message in enumerate(messages):
         try:
@@ -99,6 +103,10 @@ def _origin(thread: dict[str, Any]) -> str:
         relation = mapping(entry)
         if relation.get("type") in ("fork", "handoff") and relation.get("role") in (None, "parent", "child"):
             return string(relation.get("threadID"))
+    for message in thread.get("messages") or ():
+        if mapping(message).get("role") == "user":  # the first: another thread's agent may have started this one
+            sender = string(mapping(mapping(message).get("meta")).get(_SENDERS[0]))
+            return string(thread.get("originThreadID")) or sender
     return string(thread.get("originThreadID"))
 
 
@@ -107,8 +115,9 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
     for field in sorted(message.keys() - _MESSAGE):
         reading.count(f"message: field {one_line(field, 60)}", 0, message[field])
     role, usage = message.get("role"), mapping(message.get("usage"))
-    at = moment(mapping(message.get("meta")).get("sentAt")) or moment(usage.get("timestamp"))
-    at = at or moment(message.get("timestamp"))
+    meta = mapping(message.get("meta"))
+    at = moment(meta.get("sentAt")) or moment(usage.get("timestamp"))
+    at = at or moment(message.get("timestamp")) or moment(message.get("createdAt"))
     session.seen(at)
     session.uuids.add(name)
     model, tokens = string(usage.get("model")), usage.get("outputTokens")
@@ -121,12 +130,13 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
     said: list[str] = []
     for block in blocks(message.get("content")):
         kind = string(block.get("type"))
-        if is_inner and kind in ("text", "thinking"):
-            continue  # a subagent's, or what it was told
+        if kind in ("text", "thinking") and (is_inner or block.get("hidden") is True):
+            continue  # a subagent's, or what it was told; what Amp adds for the model alone
         if kind == "text" and role == "user":
             said.append(_typed(string(block.get("text"))))
         elif kind == "text" and role != "info":
-            session.say(string(block.get("text")), at, name)
+            tell = session.comment if meta.get("openAIResponsePhase") == "commentary" else session.say
+            tell(string(block.get("text")), at, name)
         elif kind == "thinking":
             session.think(string(block.get("thinking")), at, name)
         elif kind in ("tool_use", "server_tool_use"):
@@ -142,7 +152,11 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
                 session.command(f"! {command}", at, name)
         elif kind not in _DROPPED and kind != "text":
             reading.count(f"block {one_line(kind, 60)}")
-    session.prompt("\n\n".join(text for text in said if text), at, name)
+    typed = "\n\n".join(text for text in said if text)
+    if not any(meta.get(sender) for sender in _SENDERS):
+        session.prompt(typed, at, name)
+    elif typed:
+        session.put(TEAMMATE, typed, at, name)
     if mapping(message.get("state")).get("type") == "cancelled":
         session.interrupted(at, f"{name} cancelled")
 
@@ -164,6 +178,8 @@ def _outcome(session: Session, block: dict[str, Any], at: str, name: str) -> Non
     elif type(mapping(result).get("exitCode")) is int and mapping(result)["exitCode"]:
         code = mapping(result)["exitCode"]
         session.failed(call, f"Exit code {code}\n{string(mapping(result).get('output'))}", at, name)
+    elif string(mapping(result).get("threadID")).startswith("T-"):
+        session.noted(call, f"→ amp__{one_line(mapping(result)['threadID'], 100)}", at, name)
 
 
 def _typed(text: str) -> str:

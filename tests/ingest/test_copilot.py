@@ -152,6 +152,37 @@ def test_a_subagents_words_in_a_thread_are_nobodys_and_what_waits_in_the_queue_i
     assert "Looking" not in body
 
 
+def test_what_another_thread_sent_is_not_the_persons(home: Home, tmp_path: Path) -> None:
+    def said(role: str, *texts: str | Record, **fields: Any) -> Record:
+        parts = [{"type": "text", "text": text} if isinstance(text, str) else text for text in texts]
+        return {"role": role, "content": parts, "createdAt": "2026-04-28T09:20:00Z", **fields}
+
+    made = {"type": "tool_use", "id": "c1", "name": "create_thread", "input": {"prompt": "Look"}}
+    done = {"type": "tool_result", "toolUseID": "c1", "run": {"status": "done", "result": {"threadID": "T-2"}}}
+    thread(
+        tmp_path / "T-1.json",
+        said("user", "Find it", meta={"fromExecutorThreadID": "T-0"}),
+        said("assistant", "I look.", made, meta={"openAIResponsePhase": "commentary"}),
+        said("user", done),
+        said(
+            "user",
+            {"type": "text", "text": "For the model", "hidden": True},
+            "It is here",
+            meta={"fromAutomation": True},
+        ),
+        said("assistant", "Found.", meta={"openAIResponsePhase": "final_answer"}),
+        said("user", "Thanks"),
+        title="",
+    )
+    assert ingest(home, tmp_path, "amp").unknown == {}
+    meta, body = document(home, "amp__T-1")
+    heads = [line.split(" · ")[0].partition("] ")[2] for line in body.split("\n") if line.startswith("## [")]
+    assert heads == ["teammate", "commentary", "teammate", "assistant", "user"]
+    assert (meta["title"], meta["forked_from"], meta["ended"]) == ("Thanks", "T-0", "2026-04-28T09:20:00Z")
+    assert "→ amp__T-2" in body
+    assert "For the model" not in body
+
+
 def test_what_a_person_said_to_a_call_of_a_thread_that_they_refused_is_theirs(home: Home, tmp_path: Path) -> None:
     error = {"message": "Tool execution rejected by user with feedback: Keep the file."}
     refused = {"type": "tool_result", "toolUseID": "c1", "run": {"status": "error", "error": error}}
