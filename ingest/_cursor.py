@@ -16,6 +16,7 @@ from ingest._cursor_agent import rows as agent_rows
 from ingest._cursor_composer import NAME, Composer, path_of
 from ingest._cursor_text import cell, workspace_name
 from ingest._cursor_transcripts import read as read_transcript
+from ingest.lineage import generations
 from ingest.reading import Reading
 from ingest.sessions import Session
 from ingest.values import mapping, string
@@ -31,6 +32,7 @@ _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 _PROMPTS = "aiService.prompts"
 _HEADS = "select key, value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;' order by key"
+_AGENTS = _HEADS.replace(" order by", " and instr(value, 'parentComposerId') > 0 order by")
 _HEADERS = "select composerId, value from composerHeaders order by composerId"
 _BUBBLES = "select key, value from cursorDiskKV where key >= ? and key < ? order by key"
 _OWN = (_CHATS, _COMPOSERS, _PROMPTS)
@@ -90,13 +92,31 @@ def _tables(there: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
 def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
     # Since 3.16 what a conversation is called, and where it was, stands in a table of its own.
     headers = dict(connection.execute(_HEADERS)) if "composerHeaders" in tables else {}
-    for head in connection.execute(_HEADS):
-        name = str(head[0]).partition(":")[2]
-        bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
-        rows: list[Row] = [("cursorDiskKV", row) for row in (head, *bubbles)]
-        if name in headers:
-            rows.append(("composerHeaders", (name, headers[name])))
-        yield one_line(name, 4000), rows
+    # An agent is excluded with its conversation, which is known by then.
+    parents = {name: found for name in headers if (found := _parent(headers[name]))}
+    parents |= {_name(key): found for key, value in connection.execute(_AGENTS) if (found := _parent(value))}
+    above = generations(parents)
+    for generation in sorted({0, *above.values()}):
+        for head in connection.execute(_HEADS):
+            if above.get(_name(head[0]), 0) == generation:
+                yield _conversation(connection, head, headers)
+
+
+def _conversation(connection: apsw.Connection, head: Row, headers: dict[Any, Any]) -> tuple[str, list[Row]]:
+    name = _name(head[0])
+    bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
+    rows: list[Row] = [("cursorDiskKV", row) for row in (head, *bubbles)]
+    if name in headers:
+        rows.append(("composerHeaders", (name, headers[name])))
+    return one_line(name, 4000), rows
+
+
+def _name(key: Any) -> str:
+    return str(key).partition(":")[2]
+
+
+def _parent(value: Any) -> str:
+    return string(mapping(mapping(_plain(value, "")).get("subagentInfo")).get("parentComposerId"))
 
 
 def _items(path: str, connection: apsw.Connection) -> Iterator[tuple[str, list[Row]]]:

@@ -15,6 +15,7 @@ from ingest import databases, names, sessions
 from ingest.corpus import Corpus
 from ingest.histories import is_history
 from ingest.ledger import Ledger
+from ingest.lineage import Lineage
 from ingest.state import FileRow, UnitRow
 from ingest.units import is_agent
 
@@ -120,6 +121,8 @@ class Normaliser:
 
     def go(self, new: list[SourceFile], readable: set[str], *, verify: bool) -> None:
         """Normalise ``new``; restore documents that are missing or, with ``verify``, not as they were written."""
+        if not self._keeping.from_archive:
+            self._keeping.lineage = Lineage(self._source, (file.path for file in new), self._units)
         with self._corpus:
             self._find_damaged(readable, verify)
             self._read(new)

@@ -20,6 +20,7 @@ from core.text import one_line
 from ingest import _opencode_tree as tree
 from ingest import databases, rawfiles, records
 from ingest._opencode_talk import Talk
+from ingest.lineage import generations
 from ingest.reading import Reading, lines, whole
 from ingest.rows import Json, decoded
 from ingest.sessions import Session
@@ -213,7 +214,14 @@ def _database(
 def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, list[Row]]]:
     heads = [name for name in _SESSIONS if name in tables]
     ids = " union ".join(f"select id from {name}" for name in heads)
-    for (identity,) in connection.execute(f"select id from ({ids}) order by id"):
+    # An agent is excluded with its session, which is known by then.
+    query = f"select id from ({ids}) order by id"
+    parents: dict[Any, Any] = dict.fromkeys(each for (each,) in connection.execute(query))
+    for name in heads:
+        if "parent_id" in tables[name]:
+            parents.update(connection.execute(f"select id, parent_id from {name} where parent_id is not null"))
+    above = generations(parents)
+    for identity in sorted(parents, key=above.__getitem__):
         rows: list[Row] = []
         for name, columns in tables.items():
             where, order = ("id is", "id") if name in heads else ("session_id =", _ROWS[name][1])

@@ -1,7 +1,8 @@
 """What is not to be remembered, and what no person wrote: by folder, by raw file, by a marker file.
 
 ``exclude:`` and ``synthetic:`` of collections.yml, and ``.brain-ignore`` in a project's folder or one above it. A
-session is judged by the folder that it was begun in.
+session is judged by the folder that it was begun in; a folder that is gone counts as marked where it was when it was
+last seen.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 from os.path import dirname, expanduser, join
 
 from core.errors import BrainError
+from ingest.withheld import Withheld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ _WINDOWS_TEMPORARY = "\\appdata\\local\\temp"
 class Rules:
     """The rules of one home, for one run."""
 
-    __slots__ = ("_marked", "_paths", "_projects", "_synthetic", "fingerprint")
+    __slots__ = ("_marked", "_paths", "_projects", "_synthetic", "fingerprint", "withheld")
 
     def __init__(self, home: Home) -> None:
         from core.config import load
@@ -56,7 +58,8 @@ class Rules:
         self._projects = _globs(exclude.get("projects"))
         self._paths = _globs(exclude.get("paths"))
         self._synthetic = _globs(synthetic.get("projects"))
-        self._marked: dict[str, bool] = {}
+        self._marked: dict[str, str] = {}
+        self.withheld = Withheld(home)
         # Changes when a run must look again at files that it passed over.
         self.fingerprint = "|".join([*self._projects, "", *self._paths, "", *self._synthetic])
 
@@ -66,9 +69,17 @@ class Rules:
             return EXCLUDED_PATH
         if project and _matches(project, self._projects):
             return EXCLUDED_PROJECT
-        if project and os.path.isabs(project) and self._is_marked(project.rstrip("/") or "/"):
-            return EXCLUDED_MARKER
-        return ""
+        return EXCLUDED_MARKER if self.marked_by(project) else ""
+
+    def marked_by(self, project: str) -> str:
+        """The folder whose marker excludes a project, "" where none does."""
+        return self._marking(project.rstrip("/") or "/") if project and os.path.isabs(project) else ""
+
+    def remembered(self, source: str, unit: str) -> str:
+        """Why a unit that was excluded still is, whatever can be told of it by now; "" where it is not."""
+        why, is_marked = self.withheld.unit(source, unit)
+        holds = {EXCLUDED_MARKER: is_marked, EXCLUDED_PROJECT: bool(self._projects), EXCLUDED_PATH: bool(self._paths)}
+        return why if holds.get(why, False) else ""
 
     def is_synthetic(self, project: str, body: str) -> bool:
         """Whether no person had this session: it ran in a temporary folder, was configured so, or says so itself."""
@@ -78,13 +89,24 @@ class Rules:
             return True
         return SYNTHETIC_PROMPT in body[:4096]
 
-    def _is_marked(self, folder: str) -> bool:
+    def _marking(self, folder: str) -> str:
         known = self._marked.get(folder)
         if known is None:
             above = dirname(folder)
-            known = os.path.lexists(join(folder, MARKER)) or (above != folder and self._is_marked(above))
+            known = folder if self._has_marker(folder) else "" if above == folder else self._marking(above)
             self._marked[folder] = known
         return known
+
+    def _has_marker(self, folder: str) -> bool:
+        if os.path.lexists(join(folder, MARKER)):
+            self.withheld.note_folder(folder, marked=True)
+            return True
+        if not self.withheld.has_folder(folder):
+            return False
+        if not os.path.lexists(folder):
+            return True
+        self.withheld.note_folder(folder, marked=False)
+        return False
 
 
 def _globs(given: object) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from core.tombstones import Tombstones
 from core.version import REDACTION
 from ingest.exclusions import Rules
 from ingest.histories import HISTORY
+from ingest.lineage import parent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ingest.archive import Entry
     from ingest.files import SourceFile
     from ingest.histories import Transcripts
+    from ingest.lineage import Lineage
     from ingest.reading import Reading
     from ingest.recording import Archive, Recorder
 
@@ -29,6 +31,8 @@ FORGOTTEN = "forgotten"
 DEFAULT_GB = 20.0
 _CATALOGUE = ("raw", "catalogue.sqlite")
 _OFF = "off"
+# Agents of agents: so far up a session's exclusion is looked for.
+_DEEP = 64
 # Sources with databases: what was read before the archive took in rows, one object a unit, is read once more.
 _DATABASES = frozenset(("cursor", "openclaw", "opencode", "shell"))
 
@@ -62,10 +66,12 @@ class Keeping:
         "_archive",
         "_back",
         "_checks",
+        "_depth",
         "_entries",
         "_folders",
         "_forgotten",
         "_home",
+        "_judged",
         "_missing",
         "_older",
         "_others",
@@ -73,6 +79,7 @@ class Keeping:
         "_policy",
         "_source",
         "from_archive",
+        "lineage",
         "rules",
         "transcripts",
     )
@@ -91,7 +98,11 @@ class Keeping:
         self._others: set[str] | None = None
         self._places: dict[str, tuple[list[str], list[str]]] = {}
         self._forgotten = Tombstones(home)
+        self._depth = 0
+        self._judged: dict[str, str] = {}
         self.rules = Rules(home)
+        self.lineage: Lineage | None = None
+        """Where a session may be looked up that has not been read yet, for a run to say."""
         self.from_archive = from_archive
         self.transcripts: Transcripts | None = None
         """What tells sessions of which histories have the prompts, for a run to say."""
@@ -291,18 +302,69 @@ class Keeping:
         is_partial = getattr(reading.parts[unit], "partial", False)
         if is_partial and self.transcripts is not None and self.transcripts.tells(unit):
             return HISTORY
-        project = getattr(reading.parts[unit], "cwd", "")
-        return self.rules.excluded(reading.path, project if isinstance(project, str) else "")
+        reason = self._excluded(unit, reading.parts[unit], reading)
+        if reason or not self._judged.get(unit):
+            self._judged[unit] = reason  # one of its copies is enough
+        return reason
+
+    def _excluded(self, unit: str, part: Any, reading: Reading) -> str:
+        """Why a unit is excluded, by itself or with the session that it worked for; what is found is remembered."""
+        withheld = self.rules.withheld
+        project = _folder_of(part)
+        reason = self.rules.excluded(reading.path, project)
+        if reason:
+            withheld.note_unit(self._source, unit, reason, self.rules.marked_by(project))
+            return reason
+        parent = parent_of(unit, part)
+        if parent and parent != unit:
+            reason = self._of_session(parent, reading)
+        if reason:
+            withheld.inherit(self._source, unit, parent)
+        elif getattr(part, "partial", False):
+            return self.rules.remembered(self._source, unit)
+        elif not self._judged.get(unit):
+            withheld.note_unit(self._source, unit, "")
+        return reason
+
+    def _of_session(self, unit: str, reading: Reading) -> str:
+        """Why a session is excluded that another unit worked for; it is looked up where nothing is known of it."""
+        if unit in self._judged:
+            return self._judged[unit]
+        if self._depth >= _DEEP:
+            return self.rules.remembered(self._source, unit)
+        self._depth += 1
+        try:
+            self._look_up(unit, reading)
+        finally:
+            self._depth -= 1
+        return self._judged.get(unit) or self.rules.remembered(self._source, unit)
+
+    def _look_up(self, unit: str, reading: Reading) -> None:
+        if unit in reading.parts:
+            self._judged[unit] = ""  # who says to have worked for each other is not looked up for ever
+            self._judged[unit] = self._excluded(unit, reading.parts[unit], reading)
+        elif not self.rules.remembered(self._source, unit) and self.lineage is not None:
+            self._judged[unit] = ""
+            for found in self.lineage.look_up(unit, reading.path):
+                if unit in found.parts and not self._judged[unit]:
+                    self._judged[unit] = self._excluded(unit, found.parts[unit], found)
 
     def commit(self) -> None:
-        """Make durable what was recorded. Raises OSError and apsw.Error."""
+        """Make durable what was recorded. Raises OSError, LockContention and apsw.Error."""
+        self.rules.withheld.save()
         if self._archive is not None:
             self._archive.commit()
 
     def close(self) -> None:
-        """Close the archive."""
+        """Close the archive; what was excluded stays known, also where nothing was written. Raises as ``commit``."""
+        self.rules.withheld.save()
         if self._archive is not None:
             self._archive.close()
+
+
+def _folder_of(part: Any) -> str:
+    folder = getattr(part, "cwd", "")
+    return folder if isinstance(folder, str) else ""
 
 
 def state(home: Home) -> dict[str, object]:

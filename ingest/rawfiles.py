@@ -39,7 +39,7 @@ class _Kept:
 
     __slots__ = ("_before", "_keeping")
 
-    def __init__(self, keeping: Keeping) -> None:
+    def __init__(self, keeping: Keeping | None) -> None:
         self._keeping = keeping
         self._before: Keeping | None = None
 
@@ -55,6 +55,11 @@ class _Kept:
 def kept_by(keeping: Keeping) -> _Kept:
     """Have every file that is read recorded by, or read back from, the archive. A context."""
     return _Kept(keeping)
+
+
+def kept_by_nobody() -> _Kept:
+    """Have files only read, as they lie there. A context."""
+    return _Kept(None)
 
 
 def keeping() -> Keeping | None:

@@ -13,6 +13,7 @@ from ingest import run, sessions, sources
 from ingest.histories import Transcripts, is_history
 from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, OWN, Ledger
+from ingest.lineage import Lineage
 from ingest.shadow import Shadow
 from ingest.state import FileRow, known, known_units
 
@@ -61,6 +62,7 @@ def rehearse(
     rows_read: list[tuple[FileRow, list[str]]] = []
     keeping = Keeping(home, source_name)  # of which nothing is asked but what it withholds
     keeping.transcripts = transcripts = Transcripts(source_name, files, rows)
+    keeping.lineage = Lineage(source, (file.path for file in new), units)
     members: dict[str, set[str]] = {}
     transcripts.units, transcripts.members = units, members
     new.sort(key=lambda file: is_history(source_name, file.path))

@@ -20,6 +20,7 @@ from core.files import read_or_none, sync_folder, write_atomic
 from core.home import Home, make_private
 from core.locks import FileLock
 from core.tombstones import Tombstones, is_by_content
+from ingest.withheld import Withheld
 from ops import backup, packing, questions, snapshot
 
 if TYPE_CHECKING:
@@ -132,9 +133,15 @@ def _state_last(names: Iterable[str]) -> list[str]:
 
 
 def _stay_forgotten(home: Home, copy: Home) -> int:
-    """Take out of the copy what was forgotten here since it was made; returns how many tombstones it lacked."""
+    """Take out of the copy what was forgotten here since it was made; returns how many tombstones it lacked.
+
+    What was excluded since stays known as well.
+    """
     from runtime.forget import obey
 
+    withheld = Withheld(copy)
+    withheld.add(Withheld(home))
+    withheld.save()
     there = Tombstones(copy)
     lacking = [mark for mark in Tombstones(home).marks() if not there.covers(*mark)]
     if lacking:

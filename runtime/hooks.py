@@ -7,6 +7,7 @@ goes when the index has the document.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -14,7 +15,7 @@ import time
 from os.path import abspath, dirname, expanduser, isabs, join
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, LockContention
+from core.errors import BadInput, BrainError, LockContention
 from core.locks import FileLock
 from runtime import due
 
@@ -301,4 +302,9 @@ def excluded(home: Home, path: str, cwd: str) -> str:
 
     if os.path.realpath(path).startswith(join(os.path.realpath(home.root), "")):
         return "the brain's own"
-    return Rules(home).excluded(path, cwd)
+    rules = Rules(home)
+    reason = rules.excluded(path, cwd)
+    with contextlib.suppress(OSError, BrainError):
+        # The folder may be gone before a run reads the transcript, and its marker with it.
+        rules.withheld.save(wait_s=_PATIENCE_S)
+    return reason

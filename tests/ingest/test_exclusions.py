@@ -5,11 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import apsw
 import pytest
 
 from core.home import Home
 from ingest import archive
 from ingest.exclusions import SYNTHETIC_PROMPT, Rules
+from ingest.run import run
+from ingest.withheld import Withheld
+from tests.ingest import test_codex as codex
+from tests.ingest.test_opencode import database
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, document, ingest, save
 
 
@@ -113,3 +118,140 @@ def test_a_rehearsal_knows_what_is_excluded(home: Home, folder: Path) -> None:
     would = rehearse(home, "claude", [str(folder)], trust_stat=False)["would"]
     assert would["units"] == [OTHER]
     assert not Path(home.path("raw")).exists()
+
+
+AGENT = "agent-a1b2c3"
+
+
+def agent_of(place: Path, session: str, cwd: str, said: str = "look into it") -> None:
+    script = Script(session, prefix="s", cwd=cwd, isSidechain=True, agentId="a1b2c3")
+    save(
+        place / session / "subagents" / f"{AGENT}.jsonl",
+        script.user(said),
+        script.assistant({"type": "text", "text": "found"}),
+    )
+
+
+@pytest.mark.parametrize("rule", ["exclude: {projects: [api]}", "exclude: {paths: ['*/work/5f0c*.jsonl']}", ""])
+def test_an_excluded_sessions_agents_go_with_it_wherever_they_worked(home: Home, folder: Path, rule: str) -> None:
+    configure(home, rule)
+    (folder.parent / "wt").mkdir()
+    if not rule:
+        shutil.rmtree(folder / "work")
+        (folder.parent / "api").mkdir()
+        (folder.parent / "api" / ".brain-ignore").touch()
+        save(folder / "work" / f"{SESSION}.jsonl", Script(cwd=str(folder.parent / "api")).user("about the api"))
+    agent_of(folder / "work", SESSION, str(folder.parent / "wt"), "the api's secret plan")
+    agent_of(folder / "play", OTHER, str(folder.parent / "wt"), "about the game")
+    ledger = ingest(home, folder)
+    assert len(corpus(home)) == 2
+    assert sum(ledger.skipped.values()) == 2
+    agent_of(folder / "work", SESSION, str(folder.parent / "wt"), "the api's secret plan goes on")  # alone, later
+    ingest(home, folder, trust_stat=True)
+    held = b"".join(path.read_bytes() for path in Path(home.root).rglob("*") if path.is_file())
+    assert b"secret plan" not in held
+    assert not any(SESSION in path for path in archive.read(home, "claude"))
+
+
+@pytest.mark.parametrize("again", ["grown", "rebuild", "lost state"])
+def test_what_a_marker_excluded_stays_out_when_its_folder_is_gone(home: Home, tmp_path: Path, again: str) -> None:
+    project = tmp_path / "client"
+    (project / "deep").mkdir(parents=True)
+    (project / ".brain-ignore").touch()
+    script = Script(cwd=str(project / "deep"))
+    records = [script.user("hidden words")]
+    place = tmp_path / ".claude" / "projects"
+    save(place / "p" / f"{SESSION}.jsonl", *records)
+    ingest(home, place)
+    shutil.rmtree(project)
+    save(place / "p" / f"{SESSION}.jsonl", *records, script.user("more hidden words"))
+    prompt = {"display": "hidden words", "timestamp": 1777367643000, "project": str(project), "sessionId": OTHER}
+    save(tmp_path / ".claude" / "history.jsonl", prompt)
+    if again == "lost state":
+        (Path(home.state) / "sources.sqlite").unlink()
+    ledger = ingest(home, tmp_path / ".claude", trust_stat=again == "grown", rebuild=again == "rebuild")
+    assert corpus(home) == {}
+    assert ledger.skipped == {"excluded: .brain-ignore": 2}
+    assert b"client" not in (Path(home.state) / "excluded.json").read_bytes()
+    project.mkdir()  # there again, and without a marker
+    ingest(home, tmp_path / ".claude", rebuild=True)
+    assert len(corpus(home)) == 2
+
+
+def test_a_rehearsal_remembers_nothing(home: Home, tmp_path: Path) -> None:
+    from ingest.rehearsal import rehearse
+
+    (tmp_path / "client").mkdir()
+    (tmp_path / "client" / ".brain-ignore").touch()
+    save(tmp_path / "t" / "a.jsonl", Script(cwd=str(tmp_path / "client")).user("hidden"))
+    assert rehearse(home, "claude", [str(tmp_path / "t")], trust_stat=False)["skipped"]
+    assert not (Path(home.state) / "excluded.json").exists()
+
+
+def test_agents_of_a_database_go_with_their_session_whatever_their_ids(home: Home, tmp_path: Path) -> None:
+    place = database(tmp_path / "opencode.db")
+    connection = apsw.Connection(str(place))
+    for session, parent in (("ses_0", "ses_1"), ("ses_00", "ses_0"), ("ses_9", "ses_00")):
+        row = (session, "/elsewhere", parent)
+        connection.execute("insert into session values(?,'slug',?,'A task','1.18.4',?,1)", row)
+        data = '{"role":"user","time":{"created":1777367643000}}'
+        connection.execute("insert into message values(?1||'m',?1,1777367643000,?2)", (session, data))
+        part = '{"type":"text","text":"a hidden task"}'
+        connection.execute("insert into part values(?1||'p',?1||'m',?1,1,?2)", (session, part))
+    connection.close()
+    ledger = run(home, "opencode", [str(place)], trust_stat=False)
+    assert len(corpus(home)) == 4
+    other = Home(str(tmp_path / "other"))
+    other.make()
+    configure(other, "exclude: {projects: [/home/me/api]}")
+    ledger = run(other, "opencode", [str(place)], trust_stat=False)
+    assert corpus(other) == {}
+    assert ledger.skipped == {"excluded: project": 1}
+    assert archive.read(other, "opencode") == {}
+
+
+def test_an_agent_that_is_read_before_its_session_goes_with_it(home: Home, tmp_path: Path) -> None:
+    def rollout(place: Path, session: str, cwd: str, spawn: object = None) -> None:
+        make = codex.Rollout()
+        source = {"source": {"subagent": {"thread_spawn": spawn}}} if spawn else {}
+        codex.save(
+            place / f"rollout-2026-04-28T09-00-00-{session}.jsonl",
+            make.meta(session, cwd=cwd, **source),
+            *make.asked("hidden"),
+        )
+
+    spawn = {"parent_thread_id": SESSION, "depth": 1, "agent_nickname": "Ada", "agent_role": "explorer"}
+    rollout(tmp_path / "archived_sessions", OTHER, "/elsewhere", spawn)
+    rollout(tmp_path / "sessions", SESSION, "/home/me/api")
+    configure(home, "exclude: {projects: [api]}")
+    ledger = run(home, "codex", [str(tmp_path)], trust_stat=False)
+    assert corpus(home) == {}
+    assert ledger.skipped == {"excluded: project": 2}
+    assert not list(archive.read(home, "codex"))
+
+
+def test_a_marker_that_only_a_hook_saw_is_remembered(home: Home, tmp_path: Path) -> None:
+    from runtime.hooks import excluded
+
+    (tmp_path / "client").mkdir()
+    (tmp_path / "client" / ".brain-ignore").touch()
+    path = save(tmp_path / "t" / "a.jsonl", Script(cwd=str(tmp_path / "client")).user("hidden"))
+    assert excluded(home, str(path), str(tmp_path / "client")) == "excluded: .brain-ignore"
+    shutil.rmtree(tmp_path / "client")
+    ingest(home, tmp_path / "t")
+    assert corpus(home) == {}
+
+
+def test_what_another_home_remembers_is_taken_over(home: Home, tmp_path: Path) -> None:
+    other = Home(str(tmp_path / "other"))
+    other.make()
+    for place, folder in ((home, "/a"), (other, "/b")):
+        withheld = Withheld(place)
+        withheld.note_folder(folder, marked=True)
+        withheld.note_unit("claude", folder, "excluded: .brain-ignore", folder)
+        withheld.save()
+    withheld = Withheld(home)
+    withheld.add(Withheld(other))
+    withheld.save()
+    assert all(Withheld(home).has_folder(folder) for folder in ("/a", "/b"))
+    assert Withheld(home).unit("claude", "/b") == ("excluded: .brain-ignore", True)

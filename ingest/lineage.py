@@ -1,0 +1,78 @@
+"""Whom a unit worked for, and where that session may be read before its turn comes."""
+
+from __future__ import annotations
+
+import os
+from os.path import basename, dirname, join
+
+from ingest.histories import is_history, is_named, names
+from ingest.units import split_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from types import ModuleType
+    from typing import Any
+
+    from ingest.reading import Reading
+
+# A subagent's transcript lies so many folders below its session's, at most.
+_ABOVE = 4
+# Agents of agents, at most; who is said to have worked for themselves comes last.
+_DEEP = 64
+
+
+def parent_of(unit: str, part: Any) -> str:
+    """The unit that a part's unit worked for, "" where it is nobody's agent."""
+    session, agent = split_key(unit)
+    parent = session if agent else getattr(part, "parent", "")
+    return parent if isinstance(parent, str) else ""
+
+
+def generations(units: Mapping[Any, Any]) -> dict[Any, int]:
+    """How many each unit of a mapping to whom it worked for has above it: a database is read in that order."""
+    above: dict[Any, int] = {}
+    for unit in units:
+        at, count = unit, 0
+        while count < _DEEP and (at := units.get(at)):
+            count += 1
+        above[unit] = count
+    return above
+
+
+class Lineage:
+    """Finds sessions by the names of their files: among those that a run is to read, and above their agents' own.
+
+    ``known``: units that have a document; they are not looked up.
+    """
+
+    def __init__(self, source: ModuleType, paths: Iterable[str], known: Collection[str]) -> None:
+        self._source = source
+        self._known = known
+        self._names: list[tuple[str, set[str]]] | None = None
+        self._paths = [path for path in paths if not is_history(source.NAME, path)]
+
+    def look_up(self, unit: str, child: str) -> Iterator[Reading]:
+        """Files that may hold a session, of which the file at ``child`` holds an agent. Nothing of them is archived."""
+        if unit in self._known or not unit:
+            return
+        from ingest.rawfiles import kept_by_nobody
+
+        for path in self._candidates(unit, child):
+            if path != child:
+                with kept_by_nobody():
+                    reading: Reading = self._source.read(path)
+                yield reading
+
+    def _candidates(self, unit: str, child: str) -> Iterator[str]:
+        if self._names is None:
+            self._names = [(path, names((path,)) | {basename(dirname(path))}) for path in self._paths]
+        found = [path for path, held in self._names if is_named(unit, held)]
+        if not found and os.sep not in unit and "\0" not in unit:
+            folder = dirname(child)
+            for _ in range(_ABOVE):
+                path = join(folder, f"{unit}.jsonl")
+                if os.path.isfile(path):
+                    yield path
+                folder = dirname(folder)
+        yield from found
