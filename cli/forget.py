@@ -223,8 +223,22 @@ def _unforget(args: Args, context: Context) -> int:
             write("".join(f"{source}  {unit.replace(chr(9), ' ')}\n" for source, unit in shown(held)))
         return OK
     lifted = forget.unforget(context.home, args.words)
+    again = list(dict.fromkeys(_again(source) for source, _ in sorted(lifted)))
     if args.json:
-        context.emit({"schema": 1, "ok": True, "lifted": [{"source": s, "unit": u} for s, u in lifted]})
+        context.emit(
+            {"schema": 1, "ok": True, "lifted": [{"source": s, "unit": u} for s, u in lifted], "read_by": again}
+        )
     else:
-        write(f"{len(lifted)} lifted; brain index reads what is still there\n")
+        write(f"{len(lifted)} lifted; {' and '.join(again)} to have what is still there\n")
     return OK
+
+
+def _again(source: str) -> str:
+    """What lets a document of this source in again once its tombstone is lifted, as a command."""
+    from ingest.sources import ON_REQUEST, PLACES
+
+    if source in PLACES:
+        return "brain index"
+    if source in ON_REQUEST:
+        return f"brain index --source {source}{' --from REPOSITORY' * (source == 'git')}"
+    return "brain add FILE" if source == "article" else "brain restore FILE"

@@ -297,14 +297,12 @@ def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
 
 
 def read_again(home: Home, names: Iterable[str]) -> None:
-    """Have the files of these sources that were passed over as forgotten read by the next run."""
+    """Have all files of these sources read by the next run: others' units may lie in the file of what was forgotten."""
     if not os.path.exists(join(home.state, FILE)):
         return
     connection = apsw.Connection(join(home.state, FILE))
     try:
         connection.set_busy_timeout(30_000)
-        connection.executemany(
-            "update files set size = -1 where source = ? and reason = ?", [(name, FORGOTTEN) for name in names]
-        )
+        connection.executemany("update files set size = -1 where source = ?", [(name,) for name in names])
     finally:
         connection.close()

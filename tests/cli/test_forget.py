@@ -13,6 +13,7 @@ import pytest
 
 from core.config import load
 from core.home import Home
+from core.tombstones import Tombstones
 from ops import backup, forgetting, packing, sync
 from tests.runtime.index_fixture import Shelf
 
@@ -65,6 +66,7 @@ def test_json_is_one_object(shelf: Shelf, brain: Brain) -> None:
     assert held["forgotten"] == [{"source": "claude", "unit": "s1"}]
     lifted = json.loads(brain("forget", "--unforget", "s1", "--json").stdout)
     assert lifted["lifted"] == [{"source": "claude", "unit": "s1"}]
+    assert lifted["read_by"] == ["brain index"]
 
 
 def test_what_comes_later_for_a_history_without_times_is_said_to_be_left_out_and_comes_back_as_told(
@@ -91,6 +93,23 @@ def test_what_comes_later_for_a_history_without_times_is_said_to_be_left_out_and
     done = brain("forget", "--match", "echo marigold", "--yes")
     assert told in done.stdout
     assert brain("forget", "--unforget", "qmd://brain/shell__undated-bash.md").stdout.startswith("1 lifted")
+
+
+@pytest.mark.parametrize(
+    ("mark", "command"),
+    [
+        (("chrome", "2026-05-01"), "brain index --source chrome"),
+        (("git", "project:2026-05-01"), "brain index --source git --from REPOSITORY"),
+        (("code", "code-0123"), "brain index --source code"),
+        (("article", "article-0123"), "brain add FILE"),
+        (("note", "2026-note"), "brain restore FILE"),
+    ],
+)
+def test_who_lifts_a_tombstone_is_told_what_lets_the_document_in(
+    home: Home, brain: Brain, mark: tuple[str, str], command: str
+) -> None:
+    Tombstones(home).add([mark])
+    assert brain("forget", "--unforget", mark[1]).stdout == f"1 lifted; {command} to have what is still there\n"
 
 
 def test_what_comes_later_is_no_matter_of_a_session(shelf: Shelf, brain: Brain) -> None:
