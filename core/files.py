@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+_LONGEST_PROCESS = 9
+
 
 def write_atomic(path: str, data: bytes, *, sync: bool = True) -> os.stat_result:
     """Replace ``path`` by ``data`` so that a reader, or a crash, sees the old bytes or the new ones.
@@ -103,7 +105,10 @@ def read_or_none(path: str) -> bytes | None:
 
 
 def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
-    """Remove what killed writers left in ``folder``; returns how many files went."""
+    """Remove what killed writers left in ``folder``; returns how many files went.
+
+    What ``write_temporary`` made of a process that is no more goes at once, all else when it is old.
+    """
     gone = 0
     try:
         entries = os.scandir(folder)
@@ -116,7 +121,21 @@ def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
                 import time
 
                 with contextlib.suppress(OSError):
-                    if time.time() - entry.stat().st_mtime > older_than_s:
+                    if is_left_over(entry.name) or time.time() - entry.stat().st_mtime > older_than_s:
                         os.unlink(entry.path)
                         gone += 1
     return gone
+
+
+def is_left_over(name: str) -> bool:
+    """Whether a file is a temporary one (``.<process>-<digits>.tmp``) of a process that is no more."""
+    process = name[1:].partition("-")[0]
+    if not (process.isascii() and process.isdigit() and 0 < len(process) < _LONGEST_PROCESS) or int(process) == 0:
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False  # another user's, so there it is
+    return False

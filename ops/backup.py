@@ -267,10 +267,11 @@ def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list
     """(marks, documents) of what an unpacked backup holds of a text, and the home, where it was chosen, no more."""
     from ingest import chrome
     from ingest.forgetting import archived_with
+    from runtime.leftovers import holds
     from runtime.own_documents import holding
 
     documents = holding(((name, folder.path) for name, folder in load(copy).collections.items()), probes)
-    marks = archived_with(copy, lambda data: any(probe in data.lower() for probe in probes))
+    marks = archived_with(copy, lambda data: holds(data.lower(), probes))
     marks |= {("chrome", path.removesuffix(".md")) for name, path in documents if name == chrome.COLLECTION}
     return sorted(marks), documents
 

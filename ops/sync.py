@@ -179,7 +179,9 @@ def holds(home: Home, environ: Mapping[str, str], probes: list[bytes]) -> bool:
     if not probes or not configured(home):
         return False
     repository = Repository(home.path(FOLDER), environ)
-    return any(probe in data.lower() for _, data in repository.contents(repository.blobs()) for probe in probes)
+    from runtime.leftovers import holds as found_in
+
+    return any(found_in(data.lower(), probes) for _, data in repository.contents(repository.blobs()))
 
 
 def valid(name: str) -> bool:

@@ -303,7 +303,7 @@ def _matching(home: Home, connection: apsw.Connection, rows: Iterable[hits.Row],
         held = wanted in leftovers.folded(str(text or "")) or wanted in leftovers.folded(f"{row.title}\n{row.path}")
         if not held and row.file is not None and _is_ours(home, row.file):
             with contextlib.suppress(OSError):
-                held = _holds((read_or_none(row.file) or b"").lower(), raw)
+                held = leftovers.holds((read_or_none(row.file) or b"").lower(), raw)
         if held:
             picked.append(row)
     return picked
@@ -336,7 +336,7 @@ def _others(row: hits.Row) -> list[tuple[str, str]]:
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:
     """The units whose raw files hold one of ``needles``, also where their documents leave that out."""
-    return forgetting.archived_with(home, lambda data: _holds(data.lower(), needles))
+    return forgetting.archived_with(home, lambda data: leftovers.holds(data.lower(), needles))
 
 
 def _add(home: Home, config: Config, found: Plan, unseen: set[tuple[str, str]]) -> None:
@@ -370,10 +370,6 @@ def _telling(connection: apsw.Connection, rows: list[hits.Row], everything: Iter
         text = str(connection.execute("select doc from content where hash = ?", (digest,)).get or "").lower()
         lines = {line: None for line in lines if line not in text}
     return [line.encode("utf-8", "replace") for line in lines]
-
-
-def _holds(data: bytes, needles: list[bytes]) -> bool:
-    return any(needle in data for needle in needles)
 
 
 def _is_ours(home: Home, path: str) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import subprocess
 from os.path import dirname, join, relpath
 from typing import TYPE_CHECKING, Any
 
+from core.files import sweep_temporaries
 from runtime import pending_queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import re
+    from collections.abc import Iterable, Iterator
 
     from core.home import Home
 
@@ -21,32 +24,66 @@ _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock
 _CHUNK = 8 * 1024 * 1024
 # An id that is shorter may stand anywhere.
 _SHORT = 7
-# Each place where a line may end is a text of its own to look for.
-_BREAKS = 24
+# Stands for white space in what is looked for: no byte of any text in UTF-8.
+_GAP = b"\xff"
+# How much of it is found where a file is read in pieces.
+_LONGEST_GAP = 1 << 16
+_CONFIGURATION = "config.cache"
 _KEPT = ("tombstones.json", "forgetting.json")
 # Below state/ nothing else can be made again: settings stay, and are reported where the text is in them.
-_CACHES = ("eval", "hooks", "copies", "scratch", "backup")
+_CACHES = ("eval", "hooks", "copies", "scratch", "backup", _CONFIGURATION)
 
 
 def spellings(text: str) -> list[bytes]:
-    """How ``text`` may stand in files, to be looked for in bytes whose ASCII letters are lower case.
+    """How ``text`` may stand in files, for ``holds``.
 
-    In lower, upper and folded case, with accents composed and apart, its words on one line or broken over two, with
-    markdown's escapes and without, each as it is and in JSON's two spellings.
+    In lower, upper and folded case, with accents composed and apart, with markdown's escapes and without, each as it is
+    and in JSON's two spellings; between its words white space of any kind and length, as it is or escaped.
     """
     import unicodedata
 
-    words = plain(text).split()
     found: dict[bytes, None] = {}
-    broken = [f"{' '.join(words[:at])}\n{' '.join(words[at:])}" for at in range(1, min(len(words), _BREAKS))]
-    for spaced in dict.fromkeys((text, " ".join(words), *broken)):
+    for spaced in dict.fromkeys((" ".join(text.split()), " ".join(plain(text).split()))):
         for cased in (spaced, spaced.lower(), spaced.upper(), spaced.title(), spaced.casefold()):
             for form in ("NFC", "NFD"):
                 written = unicodedata.normalize(form, cased)
                 for each in (written, _escaped(written, "_*"), _escaped(written, "_*`~=+<>[]&|")):
                     for said in (each, json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1]):
-                        found[said.encode("utf-8", "surrogatepass").lower()] = None
+                        found[said.encode("utf-8", "surrogatepass").lower().replace(b" ", _GAP)] = None
     return list(found)
+
+
+def holds(data: bytes, probes: Iterable[bytes]) -> bool:
+    """Whether ``data`` (ASCII letters lower case) holds one of ``probes``: those of ``spellings``, or any bytes."""
+    for probe in probes:
+        if _GAP not in probe:
+            if probe in data:
+                return True
+        elif all(word in data for word in probe.split(_GAP)) and _pattern(probe).search(data):
+            return True
+    return False
+
+
+@functools.cache
+def _white() -> bytes:
+    """An expression for what ``str.split`` takes for white space, in UTF-8 and in the escapes of JSON and shells.
+
+    A text in JSON that lies in JSON has its escapes escaped again.
+    """
+    import re
+
+    spaces = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+    plainly = b"|".join(re.escape(space.encode()) for space in spaces)
+    codes = [ord(space) for space in spaces]
+    numbers = "|".join([*(f"u{code:04x}" for code in codes), *(f"x{code:02x}" for code in codes if code < 256)])
+    return rb"(?:%b|\\+(?:[tnrfv]|%b))+" % (plainly, numbers.encode())
+
+
+@functools.lru_cache(maxsize=1024)
+def _pattern(probe: bytes) -> re.Pattern[bytes]:
+    import re
+
+    return re.compile(_white().join(re.escape(word) for word in probe.split(_GAP)))
 
 
 def folded(text: str) -> str:
@@ -71,11 +108,17 @@ def _escaped(text: str, punctuation: str) -> str:
 
 
 def find(home: Home, probes: list[bytes]) -> list[str]:
-    """Paths below the home, relative to it, that hold one of ``probes`` (lower case): raw bytes, archives unpacked."""
+    """Paths below the home, relative to it, that hold one of ``probes`` (lower case): raw bytes, archives unpacked.
+
+    The cache of the configuration does not count: what it holds is the shipped configuration's, or that of the home's
+    own file, which is named itself.
+    """
     if not probes:
         return []
     found: list[str] = []
     for path in _files(home):
+        if os.path.basename(path) == _CONFIGURATION:
+            continue
         with contextlib.suppress(OSError):
             if _contains(path, probes):
                 found.append(relpath(path, home.root))
@@ -83,7 +126,12 @@ def find(home: Home, probes: list[bytes]) -> list[str]:
 
 
 def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> None:
-    """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError."""
+    """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError.
+
+    What killed writers left of any document goes with them.
+    """
+    for place, _, _ in os.walk(home.root):
+        sweep_temporaries(place)
     uris = {f"qmd://{collection}/{path}" for collection, path in documents}
     names = {(collection, path) for collection, path in documents}
     telling = {is_json: _telling(documents, probes, units, is_json=is_json) for is_json in (False, True)}
@@ -150,7 +198,7 @@ def beyond(home: Home, originals: list[str]) -> list[str]:
 
 def _is_cache(name: str) -> bool:
     """Whether what lies at ``name`` in ``state/`` may go: caches, and what an editor was given."""
-    return name in _CACHES or name.startswith("edit-")
+    return name in _CACHES or name.startswith(("edit-", "piped-"))
 
 
 def _rows(path: str, uris: set[str], names: set[tuple[str, str]], probes: list[bytes]) -> None:
@@ -164,7 +212,7 @@ def _rows(path: str, uris: set[str], names: set[tuple[str, str]], probes: list[b
         before = stream.read()
         kept: list[bytes] = []
         for line in before.splitlines(keepends=True):
-            if probes and any(probe in line.lower() for probe in probes):
+            if holds(line.lower(), probes):
                 continue
             kept.append(_row(line, uris, names))
         after = b"".join(kept)
@@ -211,11 +259,11 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _contains(path: str, probes: list[bytes]) -> bool:
-    longest = max(map(len, probes))
+    longest = max(map(len, probes)) + _LONGEST_GAP
     tail = b""
     for block in _blocks(path):
         data = tail + block.lower()
-        if any(probe in data for probe in probes):
+        if holds(data, probes):
             return True
         tail = data[-longest:]
     return False

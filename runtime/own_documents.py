@@ -16,6 +16,7 @@ from core.document import split
 from core.files import open_regular
 from core.tombstones import by_content, digests, is_by_content
 from ingest import articles, git, sources
+from runtime.leftovers import holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -109,7 +110,7 @@ def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> li
 
 def holding(folders: Iterable[tuple[str, str]], probes: Collection[bytes]) -> list[tuple[str, str]]:
     """(collection, path) of the documents below ``folders`` that hold one of ``probes`` (lower case), whosever."""
-    return _where(folders, lambda data, _: any(probe in data.lower() for probe in probes))
+    return _where(folders, lambda data, _: holds(data.lower(), probes))
 
 
 def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes, str], bool]) -> list[tuple[str, str]]:

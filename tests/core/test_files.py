@@ -102,14 +102,18 @@ def test_reading_tells_a_missing_file_from_an_unreadable_one(folder: Path) -> No
         read_or_none(str(folder))
 
 
-def test_only_old_temporaries_of_ours_are_swept(folder: Path) -> None:
-    for name in (".1-ab.tmp", ".2-cd.tmp", "a.tmp", ".hidden", "a.md"):
+def test_only_temporaries_of_ours_that_are_old_or_of_a_dead_process_are_swept(folder: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        pass
+    mine, killed = f".{os.getpid()}-ab.tmp", f".{dead.pid}-cd.tmp"
+    kept = [mine, ".0-ef.tmp", ".brain-2026.tar.zst.tmp", f".{'9' * 40}-ab.tmp", ".hidden", "a.md", "a.tmp"]
+    for name in (killed, ".old-cd.tmp", *kept):
         (folder / name).write_text("x")
     hour_ago = time.time() - 7200
-    for name in (".1-ab.tmp", "a.tmp", ".hidden", "a.md"):
+    for name in (".old-cd.tmp", "a.tmp", ".hidden", "a.md"):
         os.utime(folder / name, (hour_ago, hour_ago))
-    assert sweep_temporaries(str(folder)) == 1
-    assert sorted(os.listdir(folder)) == [".2-cd.tmp", ".hidden", "a.md", "a.tmp"]
+    assert sweep_temporaries(str(folder)) == 2
+    assert sorted(os.listdir(folder)) == sorted(kept)
     assert sweep_temporaries(str(folder / "missing")) == 0
 
 

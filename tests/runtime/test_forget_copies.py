@@ -1,18 +1,26 @@
-"""What is forgotten stays away in every shape in which it lies elsewhere: a clone, a copy, another collection."""
+"""What is forgotten is found, and stays away, in every shape: a clone, a copy, other white space, half a file."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from core import config
 from core.home import Home
 from core.tombstones import Tombstones
-from runtime import articles, forget
+from ingest import archive
+from runtime import articles, forget, inbox, leftovers
 from runtime.export import Selection
 from runtime.indexing import index
 from tests.ingest.test_git import Repository
+from tests.ingest.transcripts import SESSION, Script, save, tool
 
 NEXT = "2026-04-29T09:00:00+00:00"
 
@@ -101,3 +109,67 @@ def test_lifting_an_articles_tombstone_lets_its_copies_in(home: Home, tmp_path: 
     forget.unforget(home, [unit])
     assert Tombstones(home).marks() == []
     assert added(home, first)["added"] == 1
+
+
+GAPS = ["   ", "\t", "\r\n   ", "\u00a0", " \u2003\n", r"\t", r"\n   ", r"\r\n", r"\u00a0", r"\\n", r"\\u00A0 "]
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_white_space_in_raw_files_is_any_white_space_as_it_is_or_escaped(
+    home: Home, claude_root: Path, gap: str
+) -> None:
+    script = Script()
+    save(
+        claude_root / "projects" / "-home-me-api" / f"{SESSION}.jsonl",
+        script.user("Run it."),
+        script.assistant(tool("Bash", "t9", command="cat notes")),
+        script.result("t9", f"x ZANZIBAR{gap}contract y"),
+    )
+    index(home, config.load(home))
+    assert b"zanzibar" not in b"".join(path.read_bytes().lower() for path in Path(home.path("brain")).glob("*.md"))
+    assert leftovers.find(home, leftovers.spellings("Zanzibar  contract")) != []
+    found = forget.plan(home, config.load(home), Selection(), "zanzibar contract")
+    assert found.marks == [("claude", SESSION)]
+    assert forget.carry_out(home, found).left == []
+    assert archive.read(home, "claude") == {}
+
+
+@pytest.mark.parametrize(
+    "words", ["zanzibar or contract", "zanzibarcontract", r"zanzibar\contract", "contract zanzibar"]
+)
+def test_other_words_between_them_are_not_white_space(home: Home, words: str) -> None:
+    home.make()
+    Path(home.path("notes.txt")).write_text(words, encoding="utf-8")
+    assert leftovers.find(home, leftovers.spellings("zanzibar contract")) == []
+
+
+def test_a_gap_between_two_pieces_of_a_large_file_is_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "_CHUNK", 32)
+    home.make()
+    Path(home.path("notes.txt")).write_text("-" * 20 + "zanzibar" + " " * 500 + "contract", encoding="utf-8")
+    assert leftovers.find(home, leftovers.spellings("zanzibar contract")) == ["notes.txt"]
+
+
+def test_words_of_the_configuration_are_no_leftover_of_a_document(home: Home) -> None:
+    inbox.write(home, "Pay by stripe, as ever.")
+    index(home, config.load(home))
+    assert b"stripe" in Path(home.state, "config.cache").read_bytes()
+    assert gone(home, match="stripe") == 1
+    config.load(home)
+    assert leftovers.find(home, leftovers.spellings("stripe")) == []
+    shutil.copy(config.load(home).path, home.path("collections.yml"))
+    assert leftovers.find(home, leftovers.spellings("stripe")) == ["collections.yml"]
+
+
+def test_what_a_killed_writer_left_is_forgotten_too(home: Home) -> None:
+    inbox.write(home, "The vermilion gate.")
+    index(home, config.load(home))
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        pass
+    folder = Path(home.path("git", "project"))
+    folder.mkdir(parents=True)
+    left, own = folder / f".{dead.pid}-0badcafe.tmp", folder / f".{os.getpid()}-0badcafe.tmp"
+    left.write_text("All of the vermilion gate.")
+    own.write_text("What this process is writing.")
+    assert gone(home, match="vermilion gate") == 1
+    assert (left.exists(), own.exists()) == (False, True)
