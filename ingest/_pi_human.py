@@ -18,7 +18,10 @@ from ingest.markup import cut_blocks
 from ingest.values import mapping, string
 
 # What extensions and skills put around what was typed.
-_ASIDES = ("skill", "file", "system-reminder", "relevant-memories", "active_memory_plugin")
+_ASIDES = (
+    *("skill", "file", "system-reminder", "relevant-memories", "active_memory_plugin"),
+    *("supermemory-context", "hindsight_memories", "memory-context"),
+)
 # What OpenClaw puts around a message from a channel, and before an answer to one.
 _CHANNELS = tuple(
     f"{name} "
