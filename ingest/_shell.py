@@ -22,7 +22,7 @@ from core.redaction.screen import OVER_LINES, ahead, suspected, suspects
 from core.text import one_line
 from ingest import _shell_atuin as atuin
 from ingest import _shell_formats as shell_formats
-from ingest import databases, markdown, toolcalls
+from ingest import databases, markdown, rawfiles, toolcalls
 from ingest._shell_formats import How
 from ingest._shell_redaction import MAX_COMMAND, Redaction, is_clean
 from ingest._shell_spans import without_spans
@@ -296,7 +296,8 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
         _add(reading.redacted, counts)
         return found
 
-    rows = [row for row in atuin.rows(connection, columns) if type(row.timestamp) is int]
+    held = [row for row in atuin.rows(connection, columns) if type(row.timestamp) is int]
+    rows, hidden = _left(held, reading)
     found = (
         (
             row.timestamp // 1_000_000_000,
@@ -308,12 +309,36 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
         if type(row.command) is str
     )
     _Taking(reading, "atuin").look(found)
+    for unit, count in hidden.items():
+        if unit in reading.parts:
+            reading.parts[unit].hidden = count
     if not reading.parts:
-        reading.skipped = EMPTY
+        reading.skipped = next(iter(reading.dropped), EMPTY)
     kept = atuin.kept(columns)
     shelf.tables = {atuin.TABLE: kept}
     shelf.keep(_by_day([row[: len(kept)] for row in rows]))
     yield
+
+
+def _left(rows: list[atuin.Row], reading: Reading) -> tuple[list[atuin.Row], Counter[str]]:
+    """The commands that ran in no excluded folder, and day → how many others there are, which are ``dropped``."""
+    hidden: Counter[str] = Counter()
+    keeping = rawfiles.keeping()
+    if keeping is None:
+        return rows, hidden
+    left: list[atuin.Row] = []
+    why: dict[str, str] = {}
+    for row in rows:
+        folder = row.folder
+        if folder not in why:
+            why[folder] = keeping.rules.excluded("", folder)
+        reason = why[folder]
+        if reason:
+            reading.dropped[reason] = reading.dropped.get(reason, 0) + 1
+            hidden[_unit(row.timestamp // 1_000_000_000, "atuin")] += 1
+        else:
+            left.append(row)
+    return left, hidden
 
 
 def _by_day(rows: list[tuple[Any, ...]]) -> Groups:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.document import Document, split
 from core.home import Home
-from ingest import archive, shell
+from ingest import archive, rawfiles, shell
 from tests.ingest.test_shell import AT, body, ingest
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
@@ -154,3 +154,50 @@ def test_no_value_of_a_column_stops_the_others(tmp_path_factory: pytest.TempPath
     atuin(path, rows=[{"command": "two", "author": "codex"}])
     documents = [found for found in shell.parse(str(path)) if isinstance(found, Document)]
     assert any("(codex) $ two" in found.body for found in documents)
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_commands_of_excluded_folders_are_left_out_and_counted(home: Home, tmp_path: Path, marked: bool) -> None:
+    client, api = tmp_path / "client", tmp_path / "api"
+    client.mkdir()
+    day = 86_400
+    rows: list[dict[str, Any]] = [
+        {"command": "make hidden", "cwd": str(client)},
+        {"command": "make it hidden", "cwd": str(client)},
+        {"command": "make hidden again", "cwd": str(client / "deep")},
+        {"command": "make shown", "cwd": str(api)},
+        {"command": "a hidden day", "cwd": str(client), "timestamp": AT + day},
+    ]
+    path = atuin(tmp_path / "there/history.db", rows=rows)
+    ingest(home, path.parent)  # before there is a rule
+    assert split(corpus(home)["shell__2026-04-28.md"].decode())[0]["project"] == str(client)
+    if marked:
+        (client / ".brain-ignore").touch()
+        rule = ""
+        atuin(path, rows=[{"id": "later", "command": "make more", "cwd": str(api), "timestamp": AT + 9}])
+    else:
+        rule = f"exclude: {{projects: ['{client}']}}\n"
+    Path(home.path("collections.yml")).write_text(f"collections: {{brain: {{path: brain}}}}\n{rule}")
+    ledger = ingest(home, path.parent)
+    meta, text = split(corpus(home)["shell__2026-04-28.md"].decode())
+    assert (meta["project"], meta["commands"]) == (str(api), 1 + marked)
+    assert "hidden" not in text
+    assert ledger.dropped == {"excluded: .brain-ignore" if marked else "excluded: project": 4}
+    other = Home(str(tmp_path / "other"))
+    other.make()
+    Path(other.path("collections.yml")).write_text(f"collections: {{brain: {{path: brain}}}}\n{rule}")
+    ingest(other, path.parent)
+    assert list(corpus(other)) == ["shell__2026-04-28.md"]
+    held = b"".join(rawfiles.held(other.path("raw"), archive.read(other, "shell")[str(path)]))
+    assert b"make shown" in held
+    assert b"hidden" not in held
+
+
+def test_a_history_of_excluded_folders_alone_says_so(home: Home, tmp_path: Path) -> None:
+    Path(home.path("collections.yml")).write_text(
+        "collections: {brain: {path: brain}}\nexclude: {projects: [/home/me/api]}\n"
+    )
+    atuin(tmp_path / "there/history.db", rows=[{"command": "make"}])
+    ledger = ingest(home, tmp_path / "there")
+    assert ledger.skipped == {"excluded: project": 1}
+    assert corpus(home) == {}
