@@ -87,6 +87,9 @@ class _Events:
         self._refusals: set[str] = set()
         # What a session of an older version said before it was taken over: later events may say it again.
         self._said: dict[str, int] = {}
+        # What subagents are to be told, by call, and what those that began are told: it may stand unmarked.
+        self._tasks: dict[str, str] = {}
+        self._told: list[str] = []
         self._line = 0
 
     def add(self, record: dict[str, Any], line: int) -> None:
@@ -144,7 +147,7 @@ class _Events:
             if data.get("isAutopilotContinuation") is True:
                 pass  # the harness goes on by itself
             elif source in ("", "user"):
-                if not agents and not self._is_repeated(said):
+                if not self._is_told(said) and not agents and not self._is_repeated(said):
                     session.prompt(said, at, event)
             elif not source.startswith(vocabulary.MACHINES):
                 self._unknown(f"user.message: source {one_line(source, 40)}")
@@ -160,6 +163,9 @@ class _Events:
             session.seen(at)
             self._outcome(data, event, at)
         elif kind in ("subagent.started", "custom_agent.started"):
+            task = self._tasks.pop(string(data.get("toolCallId")), "")
+            if task:
+                self._told.append(task)
             name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
             session.noted(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
         elif kind == "exit_plan_mode.completed":
@@ -195,6 +201,13 @@ class _Events:
             elif event.kind in (PROMPT, TEXT):
                 key = " ".join(event.text.split())
                 self._said[key] = self._said.get(key, 0) + 1
+
+    def _is_told(self, said: str) -> bool:
+        key = " ".join(said.split()) if self._told else ""
+        if key not in self._told:
+            return False
+        self._told.remove(key)
+        return True
 
     def _is_repeated(self, said: str) -> bool:
         key = " ".join(said.split()) if self._said else ""
@@ -236,6 +249,9 @@ class _Events:
         self._asked.add(call)
         if name in _QUESTIONS and call:
             self._questions.add(call)
+        task = " ".join(string(mapping(given).get("prompt")).split())
+        if name == "task" and call and task:
+            self._tasks[call] = task
         if name != "report_intent":
             self._session.call(name, given, at, event, call=call)
 

@@ -98,6 +98,26 @@ def test_refusals_failures_and_subagents_are_told_apart(home: Home, tmp_path: Pa
     assert "An older task" not in body
 
 
+def test_what_a_subagent_is_told_is_no_prompt_where_nothing_marks_it(home: Home, tmp_path: Path) -> None:
+    def task(name: str) -> tuple[str, Any]:
+        given = {"prompt": "Count the\nlines", "agent_type": "explore", "mode": "background"}
+        return ("tool.execution_start", {"toolCallId": name, "toolName": "task", "arguments": given})
+
+    events(
+        tmp_path / "s1.jsonl",
+        ("user.message", {"content": "Count the lines"}),
+        task("c1"),
+        ("subagent.started", {"toolCallId": "c1", "agentName": "explore"}),
+        ("user.message", {"content": "Count the\nlines", "parentAgentTaskId": "t"}),
+        ("user.message", {"content": "Meanwhile, why?", "parentAgentTaskId": "t"}),
+        ("user.message", {"content": "Count the lines"}),
+    )
+    ingest(home, tmp_path)
+    body = document(home)[1]
+    said = [part.partition("\n\n")[2].strip() for part in body.split("\n## [") if "] user" in part]
+    assert said == ["Count the lines", "Meanwhile, why?", "Count the lines"]
+
+
 def thread(path: Path, *messages: Record, **fields: Any) -> Path:
     tree = {"uri": "file:///home/me/my%20api", "repository": {"ref": "refs/heads/main"}}
     given: Record = {"v": 9, "id": "T-1", "created": 1_777_367_643_000, "title": "The race", "messages": list(messages)}
