@@ -4,8 +4,9 @@ An identity is a source and a unit of it: a session's id (its agents are meant t
 agent, a day for a browser, the id of a note or an article; of any other document, whose source is ``document``, the
 SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
 
-A day of commits and an article have a second one, ``<unit>\\t<digest>,<digest>``: the commits' hashes, the SHA-256 of
-the article's file. A clone in another folder and a copy of the file are told by it.
+A day of commits, a symbol of code and an article have a second one, ``<unit>\\t<digest>,<digest>``: the commits'
+hashes, the symbol's digest (``ingest.code.same``), the SHA-256 of the article's file. A clone in another folder and a
+copy of the file are told by it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 FILE = "tombstones.json"
 
 Tombstone = tuple[str, str]
-_BY_CONTENT = ("article", "git")
+_BY_CONTENT = ("article", "code", "git")
 
 
 def by_content(source: str, unit: str, digests: Iterable[str]) -> Tombstone:

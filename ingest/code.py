@@ -19,7 +19,7 @@ from core.errors import BadInput
 from core.grammars import MAX_TEXT, language_of
 from core.redaction import clean as redact
 from core.text import clean
-from core.tombstones import Tombstones
+from core.tombstones import Tombstones, digests
 from core.version import DOCUMENT, REDACTION
 from ingest._code_symbols import Symbol, Tangled, fence, symbols
 from ingest._code_walk import walk
@@ -173,7 +173,9 @@ class _Repository:
         self._on_written = on_written
         self._shadow = shadow
         self._name = repository_name(connection, root)
-        self._forgotten = Tombstones(home).of(NAME)
+        held = Tombstones(home)
+        self._forgotten = held.of(NAME)
+        self._same = digests(held.marks(), NAME)
         self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(self._forgotten)}"
         self._rows: list[tuple[str, tuple[Any, ...], dict[str, str]]] = []
 
@@ -259,6 +261,9 @@ class _Repository:
             for document in documents(found, self._name, path, ledger.redacted):
                 if document.meta["session_id"] in self._forgotten:
                     continue
+                # A clone is a repository of another name.
+                if self._same and same(str(document.meta["nodeId"]), document.body) in self._same:
+                    continue
                 made[document.name] = corpus.put(document.name, document.render())
             for name in mine.keys() - made.keys():
                 corpus.remove(name)
@@ -332,6 +337,13 @@ def _document(
     where = f"{symbol.label} in `{clean(path).replace('`', '')}`, lines {symbol.start}–{symbol.end}"
     body = f"# {title}\n\n{where}\n\n{ticks}{fence(language)}\n{text}\n{ticks}"
     return Document(f"{repository}/{file_name(node)}", meta, body)
+
+
+def same(node: str, body: str) -> str:
+    """A digest that a symbol of this name, place and text has in every folder, 32 hexadecimal digits."""
+    # Where in its file it stands depends on what else is there.
+    text = body[body.find("\n```") :].strip()
+    return hashlib.sha256(f"{node}\0{text}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def fingerprint(forgotten: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from core.errors import BadInput
 from core.files import read_or_none, sync_folder, write_atomic
 from core.locks import FileLock
 from core.tombstones import Tombstones, is_by_content
-from ingest import forgetting, git, sources
+from ingest import code, forgetting, git, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
 from runtime import export, hits, leftovers, own_documents
@@ -331,7 +331,7 @@ def _marks(home: Home, rows: Collection[hits.Row]) -> dict[tuple[str, str], None
 
 
 def _others(row: hits.Row) -> list[tuple[str, str]]:
-    return own_documents.others(row.fields, body_of(row) if row.fields.get("source") == git.NAME else "")
+    return own_documents.others(row.fields, body_of(row) if row.fields.get("source") in (code.NAME, git.NAME) else "")
 
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core.document import split
 from core.files import open_regular
 from core.tombstones import by_content, digests, is_by_content
-from ingest import articles, git, sources
+from ingest import articles, code, git, sources
 from runtime.leftovers import holds
 
 if TYPE_CHECKING:
@@ -46,13 +46,16 @@ def others(fields: Mapping[str, Any], body: str) -> list[Tombstone]:
     """The tombstones that a document has beside its first: of the place it came from, and of what it was made of."""
     source, session, place = (str(fields.get(name) or "") for name in ("source", "session_id", "place"))
     found = [(source, place)] if source in NAMED and place else []
-    made_of = _digests(source, fields, body)
+    made_of = digests_of(source, fields, body)
     return [*found, by_content(source, session, made_of)] if made_of and session else found
 
 
-def _digests(source: str, fields: Mapping[str, Any], body: str) -> list[str]:
+def digests_of(source: str, fields: Mapping[str, Any], body: str) -> list[str]:
+    """By what a document is told wherever it lies, [] where by nothing but its id."""
     if source == articles.NAME:
         return [str(fields["sha256"])] if fields.get("sha256") else []
+    if source == code.NAME:
+        return [code.same(str(fields.get("nodeId")), body)]
     return git.commits_of(body) if source == git.NAME else []
 
 
@@ -61,7 +64,7 @@ class Meant:
 
     def __init__(self, marks: Iterable[Tombstone]) -> None:
         self._marks = frozenset(marks)
-        self._digests = {name: digests(self._marks, name) for name in (articles.NAME, git.NAME)}
+        self._digests = {name: digests(self._marks, name) for name in (articles.NAME, code.NAME, git.NAME)}
 
     def covers(self, data: bytes, name: str) -> bool:
         """Whether they mean a document with these bytes that is called ``name``."""
@@ -72,7 +75,7 @@ class Meant:
         if not self._marks.isdisjoint(_units(source, meta, name)):
             return True
         wanted = self._digests.get(source)
-        return wanted is not None and not wanted.isdisjoint(_digests(source, meta, body))
+        return wanted is not None and not wanted.isdisjoint(digests_of(source, meta, body))
 
     def keeping_away(self, data: bytes) -> list[Tombstone]:
         """Those of them that would have to be lifted for a document with these bytes to be let in."""

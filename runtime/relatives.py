@@ -6,7 +6,8 @@ from os.path import basename
 from typing import TYPE_CHECKING
 
 from core.files import read_or_none
-from ingest import articles, git, sources
+from ingest import articles, code, git, sources
+from runtime import own_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,17 +37,27 @@ def with_relatives(picked: list[hits.Row], everything: list[hits.Row]) -> list[h
 
 
 def _alike(picked: list[hits.Row], everything: list[hits.Row]) -> Iterator[hits.Row]:
-    """What was made of the same: the same day of a clone, a copy of the same article."""
-    papers = {str(row.fields.get("sha256")) for row in picked if row.fields.get("source") == articles.NAME}
-    days = [row for row in picked if row.fields.get("source") == git.NAME]
-    commits = {each for row in days for each in git.commits_of(body_of(row))}
-    names = {basename(row.path) for row in days}
+    """What was made of the same: the same day or symbol of a clone, a copy of the same article."""
+    named = {name for row in picked if (name := _called(row))}
+    told = {each for row in picked for each in _digests(row)}
     for row in everything:
-        source = row.fields.get("source")
-        if (source == articles.NAME and str(row.fields.get("sha256")) in papers - {"None"}) or (
-            source == git.NAME and basename(row.path) in names and not commits.isdisjoint(git.commits_of(body_of(row)))
-        ):
+        if told and _called(row) in named and not told.isdisjoint(_digests(row)):
             yield row
+
+
+def _called(row: hits.Row) -> tuple[str, str] | None:
+    """What documents that were made of the same have in common, as their fields say; None where nothing tells it."""
+    source = str(row.fields.get("source") or "")
+    if source == git.NAME:
+        return source, basename(row.path)
+    field = {articles.NAME: "sha256", code.NAME: "nodeId"}.get(source)
+    return (source, str(row.fields[field])) if field and row.fields.get(field) else None
+
+
+def _digests(row: hits.Row) -> list[str]:
+    source = str(row.fields.get("source"))
+    body = body_of(row) if source in (code.NAME, git.NAME) else ""
+    return own_documents.digests_of(source, row.fields, body)
 
 
 def is_distilled(row: hits.Row) -> bool:

@@ -77,6 +77,25 @@ def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted
     assert len(days(home)) == 2
 
 
+def test_a_forgotten_symbol_stays_away_in_a_clone_wherever_in_its_file_it_stands(home: Home, tmp_path: Path) -> None:
+    def read(name: str, text: str) -> int:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "a.py").write_text(text, encoding="utf-8")
+        index(home, config.load(home), source="code", roots=[str(folder)])
+        return len(list(Path(home.path("code")).rglob("*.md")))
+
+    function, other = "def quick():\n    return 'silver'\n", "def slow():\n    return 'lead'\n"
+    assert read("project", f"{function}\n\n{other}") == 2
+    assert read("clone", f"{function}\n\n{other}") == 4
+    (symbol,) = Path(home.path("code", "project")).glob("*quick*.md")
+    assert gone(home, f"qmd://code/project/{symbol.name}") == 2
+    assert read("third", f"{other}\n\n{function}") == 3
+    assert read("fourth", "def quick():\n    return 'gold'\n") == 4, "another function of the same name"
+    forget.unforget(home, [unit for _, unit in forget.forgotten(home)])
+    assert read("third", f"{other}\n\n{function}") == 5
+
+
 def added(home: Home, place: Path, collection: str = "kb-raw") -> dict[str, Any]:
     return articles.add(home, config.load(home), [str(place)], collection=collection)
 
