@@ -11,11 +11,13 @@ https://github.com/getagentseal/codeburn/issues/1293.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
 from core.redaction import clean_record
+from core.redaction.leaves import spanned
 from core.text import one_line
 from ingest import _opencode_tree as tree
 from ingest import databases, rawfiles, records
@@ -159,18 +161,21 @@ def inside(path: str) -> list[str]:
 class _File:
     """One file of a tree; what cannot be read is a failure of its session's reading, and its ``value`` is None.
 
-    ``later``: see ``rawfiles.load``.
+    ``later``: what has the archive keep it.
     """
 
-    __slots__ = ("later", "path", "value")
+    __slots__ = ("_loaded", "later", "path", "value")
 
     def __init__(self, path: str, reading: Reading) -> None:
         self.path = path
         self.value: Any = None
         self.later: list[Callable[[], None]] = []
+        self._loaded: rawfiles.Loaded | None = None
         data = b""
         try:
-            data = rawfiles.load(path, later=self.later)
+            self._loaded = rawfiles.Loaded(path)
+            self.later.append(self._loaded.keep)
+            data = self._loaded.data
             self.value = records.value(data, reading.redacted)
         except OSError as error:
             reading.fail(Failure(path, records.UNREADABLE, error.strerror or str(error)))
@@ -179,6 +184,23 @@ class _File:
         except ValueError as error:
             if data:
                 reading.fail(Failure(path, records.MALFORMED, str(error)))
+
+    def found(self) -> Any:
+        """The value with its secrets, for what only several files tell; None where it is none."""
+        with suppress(ValueError, RecursionError):
+            return None if self._loaded is None else records.value(self._loaded.found, None)
+        return None
+
+    def become(self, value: Any, reading: Reading) -> None:
+        """Be ``value`` instead, whose secrets are replaced here, in the archive too."""
+        self.value = clean_record(json.dumps(value).encode(), value, reading.redacted)
+        if self._loaded is not None:
+            self._loaded.data = json.dumps(self.value, separators=(",", ":")).encode()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether secrets were replaced in it."""
+        return self._loaded is not None and self._loaded.data != self._loaded.found
 
 
 def _made_of(root: str, session: str, stem: str, reading: Reading) -> Iterator[tuple[_File, list[_File]]]:
@@ -189,7 +211,16 @@ def _made_of(root: str, session: str, stem: str, reading: Reading) -> Iterator[t
         name = string(mapping(message.value).get("id"))
         paths = tree.parts(root, session, name, basename(path).removesuffix(".json"))
         parts = [_File(part, reading) for part in paths]
-        yield message, parts + [part for part in flat if name and mapping(part.value).get("messageID") == name]
+        parts += [part for part in flat if name and mapping(part.value).get("messageID") == name]
+        if any(part.is_changed for part in parts):
+            for place, value in spanned([part.found() for part in parts], to_end=True).items():
+                parts[place].become(_named(parts[place].value) if value is None else value, reading)
+        yield message, parts
+
+
+def _named(part: Any) -> dict[str, Any]:
+    """What is left of a part of which nothing may be kept: whose it is."""
+    return {key: value for key, value in mapping(part).items() if key in ("id", "sessionID", "messageID", "type")}
 
 
 def _database(
@@ -205,7 +236,7 @@ def _database(
         if not rows:  # its name is damaged: nothing is found by what stands for it
             reading.fail(Failure(reading.path, NAMELESS, one_line(unit, 80)))
             continue
-        opened = shelf.open(rows)
+        opened = _closed(shelf.open(rows), shelf.tables, reading)
         _session(opened, shelf.tables, reading, first=first)
         shelf.put(unit, opened)
         yield
@@ -228,6 +259,31 @@ def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, 
             query = f"select {', '.join(columns)} from {name} where {where} ? order by {order}"
             rows += [(name, row) for row in connection.execute(query, (identity,))]
         yield one_line(str(identity), 4000), rows
+
+
+def _closed(rows: list[Opened], tables: Tables, reading: Reading) -> list[Opened]:
+    """The rows of a session without what private spans over several parts of one message cover: each part is a row."""
+    if "part" not in tables:
+        return rows
+    owner, data = (tables["part"].index(name) for name in ("message_id", "data"))
+    said = [row for row in rows if row.table == "part" and isinstance(row.cells[data], Json)]
+    tagged = {row.cells[owner] for row in said if not row.plain and row.cells[data].may_span}
+    held: dict[Any, list[tuple[Opened, Any]]] = {}
+    for row in said:
+        if row.cells[owner] in tagged:
+            with suppress(ValueError, RecursionError):  # told where it is read
+                held.setdefault(row.cells[owner], []).append((row, row.cells[data].found()))
+    gone: set[int] = set()
+    for parts in held.values():
+        found = spanned([value for _, value in parts], to_end=True)
+        for place, value in found.items():
+            row = parts[place][0]
+            if value is None:
+                gone.add(id(row))
+            else:
+                row.cells[data].become(value, reading.redacted)
+                row.plain = False
+    return [row for row in rows if id(row) not in gone]
 
 
 def _session(rows: list[Opened], tables: Tables, reading: Reading, *, first: bool) -> None:

@@ -88,26 +88,39 @@ def load(path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] |
     ``later`` takes what has the archive keep it, where only the others tell whether it may. Raises OSError, also past
     ``limit`` bytes.
     """
-    with RawFile(path) as raw:
-        if not stat.S_ISREG(raw.status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        found, digest = raw.whole(limit)
-        size, mtime_ns = raw.status.st_size, raw.status.st_mtime_ns
-    from ingest.records import without_tail
-
-    data = clean_document(without_tail(found), {})
-
-    def keep_it() -> None:
-        recorder = None if _keeping is None else _keeping.recorder(path, beside=True)
-        if recorder is not None:
-            recorder.whole(found if recorder.keeps_raw else data)
-            recorder.finish(size, mtime_ns, size, digest)
-
+    loaded = Loaded(path, limit)
     if later is None:
-        keep_it()
+        loaded.keep()
     else:
-        later.append(keep_it)
-    return data
+        later.append(loaded.keep)
+    return loaded.data
+
+
+class Loaded:
+    """A small file, read as ``load`` does, and kept by the archive once that is told to: ``data`` as it is by then.
+
+    ``found`` are its bytes with their secrets.
+    """
+
+    __slots__ = ("_digest", "_mtime_ns", "_path", "_size", "data", "found")
+
+    def __init__(self, path: str, limit: int = MAX_WHOLE) -> None:
+        with RawFile(path) as raw:
+            if not stat.S_ISREG(raw.status.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            self.found, self._digest = raw.whole(limit)
+            self._size, self._mtime_ns = raw.status.st_size, raw.status.st_mtime_ns
+        from ingest.records import without_tail
+
+        self._path = path
+        self.data = clean_document(without_tail(self.found), {})
+
+    def keep(self) -> None:
+        """Let the archive have it."""
+        recorder = None if _keeping is None else _keeping.recorder(self._path, beside=True)
+        if recorder is not None:
+            recorder.whole(self.found if recorder.keeps_raw else self.data)
+            recorder.finish(self._size, self._mtime_ns, self._size, self._digest)
 
 
 def held(folder: str, entry: Entry) -> Iterator[bytes]:

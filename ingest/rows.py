@@ -89,6 +89,24 @@ class Json:
                 self._text = None
         return self._value
 
+    @property
+    def may_span(self) -> bool:
+        """Whether a tag of a private span may be in it."""
+        text = self._text or ""
+        return not self._plain and (
+            b"private" in text.lower() if isinstance(text, bytes) else "private" in text.lower()
+        )
+
+    def found(self) -> Any:
+        """The value with its secrets, for what only several cells tell. Raises ValueError and RecursionError."""
+        return records.value(self._text or "", None)
+
+    def become(self, value: Any, redacted: dict[str, int]) -> None:
+        """Be ``value`` instead, whose secrets are replaced here; what is kept raw stays as it was found."""
+        self._value = clean_record(_encoded(value).encode(), value, redacted)
+        if not self._raw:
+            self._text = None
+
     def archived(self) -> Any:
         """The cell as it is archived."""
         with contextlib.suppress(ValueError, RecursionError):

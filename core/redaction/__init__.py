@@ -86,8 +86,7 @@ def shown_value(value: Any) -> Any:
     return value
 
 
-# Of what goes over several lines: tags (in small letters), the heads of keys.
-_TAGS = ("<private", "</private", "\\/private")
+# Of what goes over several lines: the heads of keys.
 _KEYS = ("PRIVATE KEY", "Private-Lines", '"kty')
 # How documents begin that this program made of something else, and of which it has taken all that out.
 _MADE, _NOTED, _HEAD = "---\nsession_id: ", "\nsource: note\n", 400
@@ -109,11 +108,9 @@ def may_span(document: str) -> bool:
     if any(mark in document for mark in _KEYS):
         return True
     folded = document.lower()
-    if "<" in document and any(mark in folded for mark in _TAGS):
-        return True
-    from core.redaction.hint import is_beside
+    from core.redaction.hint import is_beside, is_tagged
 
-    return is_beside(folded)
+    return is_tagged(folded) or is_beside(folded)
 
 
 def shown(text: str) -> str:

@@ -63,8 +63,6 @@ _ELSE = _grouped(
         "uth(",
         "uth=(",
         "uth = (",
-        "<private>",
-        "<PRIVATE>",
         "sshpass",
         "mysql",
         "identified by",
@@ -164,6 +162,14 @@ def may_hold(text: str) -> bool:
     return found
 
 
+def is_tagged(folded: str) -> bool:
+    """Whether a tag of a private span may stand in a text in small letters, with white space in it or for HTML."""
+    if "private" not in folded or ("<" not in folded and "&lt;" not in folded):
+        return False
+    tight = "".join(folded.split()).replace("\\", "").replace("&lt;", "<")
+    return "<private" in tight or "</private" in tight
+
+
 def _among(marks: list[tuple[str, list[str]]], text: str) -> list[str]:
     """Those that stand in ``text``."""
     return [mark for letter, group in marks if letter in text for mark in group if mark in text]
@@ -176,12 +182,7 @@ def _may_hold(text: str) -> bool:
     if "://" in text and ("@" in text or "hook/" in text or "hooks/" in text):
         return True
     folded = text.lower()
-    if (
-        ("login" in folded and "passw" in folded)
-        or "<private" in folded
-        or "/private" in folded
-        or "identified" in folded
-    ):
+    if ("login" in folded and "passw" in folded) or "/private" in folded or is_tagged(folded) or "identified" in folded:
         return True
     if ("-pass" in folded and "pass:" in folded) or _among(_GIVEN, folded):
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.redaction import clean
-from core.redaction.private import across
+from core.redaction.private import TAG, across
 from core.redaction.rules import assigned
 
 TYPE_CHECKING = False
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 _NAMES = ("name", "key", "Name", "Key", "ParameterKey")
 _MESSAGES = frozenset(("content", "parts"))
+# What the parts of a message that are no text hold, by their types, or by the keys of Gemini's.
+_MEDIA = ("image", "file", "document", "audio", "video", "media", "attachment")
+_MEDIA_KEYS = ("inlineData", "inline_data", "fileData", "file_data")
+# Where Codex's event of a message holds what stood between its texts, which it holds as one.
+_BESIDE = ("images", "local_images", "audio", "local_audio")
 _JWK_PARTS = frozenset(("d", "p", "q", "dp", "dq", "qi", "k"))
 _VALUES = frozenset(("value", "Value", "default", "ParameterValue"))
 
@@ -31,6 +36,8 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
     if type(value) is dict:
         found: dict[str, Any] = {}
         named = _named(value)
+        if type(value.get("message")) is str and TAG.search(value["message"]):
+            value = {key: [] if key in _BESIDE and type(item) is list else item for key, item in value.items()}
         if "kty" in value:
             value = {key: _part(key, item, counts) for key, item in value.items()}
         for key, item in value.items():
@@ -58,17 +65,40 @@ def _part(key: str, item: Any, counts: dict[str, int]) -> Any:
 
 
 def _closed(parts: list[Any], name: str) -> list[Any]:
-    """The parts of a message, ``{"text": …}``, without a private span that goes over several of them.
+    """The parts of a message, ``{"text": …}`` and others, without a private span that goes over several of them.
 
     ``name``: what they stand under; other lists of texts may be of many messages.
     """
+    found = spanned(parts, to_end=name in _MESSAGES)
+    return [found.get(place, part) for place, part in enumerate(parts) if found.get(place, part) is not None]
+
+
+def spanned(parts: list[Any], *, to_end: bool) -> dict[int, dict[str, Any] | None]:
+    """What becomes of the parts of a message that a private span over several of them reaches: place → the part.
+
+    None where it goes: images and files that lie in the span. ``to_end``: as in ``across``. What else there is in the
+    parts is left to ``clean_leaves``.
+    """
     places = [place for place, part in enumerate(parts) if type(part) is dict and type(part.get("text")) is str]
-    if len(places) < 2:
-        return parts
-    cut = across([parts[place]["text"] for place in places], to_end=name in _MESSAGES)
+    if not places or len(parts) < 2:
+        return {}
+    texts = [parts[place]["text"] for place in places]
+    # An image may follow the text in which a span begins that nothing ends.
+    cut = across([*texts, ""], to_end=to_end)
     if cut is None:
-        return parts
-    closed = list(parts)
-    for place, text in zip(places, cut, strict=True):
-        closed[place] = {**parts[place], "text": text}
-    return closed
+        return {}
+    found: dict[int, dict[str, Any] | None] = {}
+    for place, text, kept in zip(places, texts, cut[0], strict=False):
+        if kept != text:
+            found[place] = {**parts[place], "text": kept}
+    for start, end in cut[1]:
+        last = places[end] if end < len(places) else len(parts)
+        found |= {place: None for place in range(places[start] + 1, last) if _is_medium(parts[place])}
+    return found
+
+
+def _is_medium(part: Any) -> bool:
+    if type(part) is not dict:
+        return False
+    kind = str(part.get("type", "")).lower()
+    return any(word in kind for word in _MEDIA) or any(key in part for key in _MEDIA_KEYS)

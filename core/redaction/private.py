@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import re
 
-# Spaces, attributes and a markdown escape before the end of a tag hide nothing; `<private key>` is no such tag.
-OPEN = r"<private(?:\s+[\w-]+=[^<>]{0,200})?\s{0,3}\\*>"
-CLOSE = r"<\\*/private\s{0,3}\\*>"
+# Spaces, attributes and a markdown escape hide nothing, nor that a page or a prompt was written for HTML;
+# `<private key>` is no such tag.
+_ATTRIBUTES = r"(?:\s+[\w-]+=[^<>]{0,200}?)?"
+OPEN = rf"(?:<|&lt;)\s{{0,3}}private{_ATTRIBUTES}\s{{0,3}}\\*(?:>|&gt;)"
+CLOSE = r"(?:<|&lt;)\s{0,3}\\*/\s{0,3}private\s{0,3}\\*(?:>|&gt;)"
 TAG = re.compile(rf"(?P<open>{OPEN})|{CLOSE}", re.IGNORECASE)
 
 
 def without_private(text: str) -> tuple[str, int]:
     """(``text`` without private spans, how many there were).
 
-    A span within a span belongs to it. One that has fewer ends than beginnings goes to its last end; without any,
-    to the end of the text. One that ends before any begins began in a message before: it goes from the text's start.
-    Of another end of nothing the tag goes.
+    A span within a span belongs to it. One that has fewer ends than beginnings goes to the end of the text. One that
+    ends before any begins began in a message before: it goes from the text's start. Of another end of nothing the tag
+    goes.
     """
     pieces: list[str] = []
     tags = list(TAG.finditer(text))
+    ends = _ends([bool(tag["open"]) for tag in tags])
     number = _leading(tags)
     at = tags[number - 1].end() if number else 0
     spans = 1 if number else 0
     while number < len(tags):
-        tag = tags[number]
+        tag, last = tags[number], ends[number]
         number += 1
-        if not tag["open"]:
-            pieces.append(text[at : tag.start()])
-            at = tag.end()
-            continue
-        last = _last(tags, number)
         pieces.append(text[at : tag.start()])
+        at = tag.end()
+        if not tag["open"]:
+            continue
         at = len(text) if last < 0 else tags[last].end()
         number = len(tags) if last < 0 else last + 1
         spans += 1
@@ -42,40 +43,46 @@ def _leading(tags: list[re.Match[str]]) -> int:
     return next((number for number, tag in enumerate(tags) if tag["open"]), len(tags))
 
 
-def _last(tags: list[re.Match[str]], start: int) -> int:
-    """Where among ``tags`` the span ends that began right before ``start``; -1 where nothing ends it."""
-    depth, last = 1, -1
-    for number in range(start, len(tags)):
-        if tags[number]["open"]:
-            depth += 1
-            continue
-        depth, last = depth - 1, number
-        if not depth:
-            break
-    return last
+def _ends(opens: list[bool]) -> list[int]:
+    """Of each tag (whether it begins a span), which one ends that span; -1 where nothing does, and of an end."""
+    ends = [-1] * len(opens)
+    begun: list[int] = []
+    for number, begins in enumerate(opens):
+        if begins:
+            begun.append(number)
+        elif begun:
+            ends[begun.pop()] = number
+    return ends
 
 
-def across(texts: list[str], *, to_end: bool = False) -> list[str] | None:
-    """The parts of one message without a span that goes over several of them; None where there is none.
+def across(texts: list[str], *, to_end: bool = False) -> tuple[list[str], list[tuple[int, int]]] | None:
+    """The parts of one message without spans that go over several of them, and which parts lie between; or None.
 
-    Of each part what the span covers goes; spans within one part are left to ``without_private``. ``to_end``: the parts
-    are all of a message, and one that nothing ends goes to its end.
+    Of each part what such a span covers goes; spans within one part are left to ``without_private``. ``to_end``: the
+    parts are all of a message, and a span that nothing ends goes to its end. What lies between is a list of (part in
+    which a span begins, part in which it ends, or how many there are).
     """
-    open_at = -1
+    tags = [(number, tag) for number, text in enumerate(texts) for tag in TAG.finditer(text)]
+    ends = _ends([bool(tag["open"]) for _, tag in tags])
+    starts = [0] * len(texts)
     kept = list(texts)
-    for number, text in enumerate(texts):
-        tags = list(TAG.finditer(text))
-        if open_at >= 0:
-            if not tags:
-                continue
-            if not tags[0]["open"]:
-                kept[open_at] += "</private>"
-                kept[open_at + 1 : number] = [""] * (number - open_at - 1)
-                kept[number] = text = text[tags[0].end() :]
-                tags = list(TAG.finditer(text))
-            open_at = -1
-        if tags and tags[-1]["open"]:
-            open_at = number
-    if to_end and open_at >= 0:
-        kept[open_at + 1 :] = [""] * (len(kept) - open_at - 1)
-    return kept if kept != texts else None
+    between: list[tuple[int, int]] = []
+    number = 0
+    while number < len(tags):
+        (part, tag), last = tags[number], ends[number]
+        number += 1
+        if not tag["open"] or (last < 0 and not to_end):
+            continue
+        end = len(texts) if last < 0 else tags[last][0]
+        if end > part + (last < 0):
+            # Another's beginning before it in this part, which nothing ends, still goes to the end of the part.
+            kept[part] = f"{texts[part][starts[part] : tag.start()]}<private>{'</private>' if last >= 0 else ''}"
+            kept[part + 1 : end] = [""] * (end - part - 1)
+            between.append((part, end))
+            if last >= 0:
+                starts[end] = tags[last][1].end()
+                kept[end] = texts[end][starts[end] :]
+        if last < 0:
+            break
+        number = last + 1
+    return (kept, between) if between else None

@@ -140,7 +140,7 @@ _OWN: dict[str, tuple[str, ...]] = {
         *(f"(?-i:[_-]{each})" for pattern in DISTINCT.values() for each in alternatives(pattern)),
     ),
     "key": ("-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY", "Private-Lines: "),
-    "private": (r"<\\*/?private(?:\\|\s|>)",),
+    "private": (r"(?:<|&lt;)[\s\\/nrt]*private(?:\\|\s|>|&gt;)",),
     "url": (r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",),
     "header": (
         *_each("basic|bearer", r"(?:\s+|\\*[\"'],\s*\\*[\"'])[A-Za-z0-9._~+/=-]{16}"),

@@ -19,13 +19,18 @@ from core.redaction import clean_record, may_span, private, redact
         ("Up to <PRIVATE>here\nand all that follows", "Up to "),
         ("<private>a</private>b<private>c</private>", "b"),
         ("x <private>a <private>b</private> c</private> y", "x  y"),
-        ("x <private>a <private>b</private> y", "x  y"),
+        ("x <private>a <private>b</private> y", "x "),
         ("x <private>a</private> y </private> z", "x  y  z"),
         ("begun before</private> y", " y"),
         ("a</private> b</private> y <private>c", " y "),
         ("x <private >a</private > y <private reason='z'>b</PRIVATE>", "x  y "),
         ("x <private>a<\\/private> y", "x  y"),
+        ("x < private >a</ private > y", "x  y"),
+        ("x <\nPrivate\n>a<\n/private> y", "x  y"),
+        ("x &lt;private&gt;a&lt;/private&gt; y", "x  y"),
+        ("x &lt;private why=b&gt;a&lt;/private&gt; y&lt;/p&gt;", "x  y&lt;/p&gt;"),
         ("a <private key> and <privateer>", "a <private key> and <privateer>"),
+        ("a < private key > and &lt;private key&gt;", "a < private key > and &lt;private key&gt;"),
     ],
 )
 def test_private_spans_are_taken_out(text: str, kept: str) -> None:
@@ -68,33 +73,74 @@ def test_a_span_without_an_end_hides_the_rest_of_its_message_and_no_other_messag
     }
 
 
-def _across_slowly(texts: list[str], *, to_end: bool) -> list[str]:
-    """What ``private.across`` does, each beginning compared with all that follows it."""
-    kept = list(texts)
-    for start in range(len(kept)):
-        tags = list(private.TAG.finditer(kept[start]))
-        if not tags or not tags[-1]["open"]:
+_PIECES = st.lists(st.sampled_from(["<private>", "</private>", "a", "&LT;PRIVATE >", "< \\/private>"]), max_size=4)
+
+
+def _hidden(parts: list[list[str]], *, to_end: bool) -> list[bool]:
+    """Of each letter, whether a span that begins before it ends behind it; told by walking on from each beginning."""
+    flat = [(number, piece) for number, part in enumerate(parts) for piece in part]
+    hidden = [False] * len(flat)
+    for start, (part, piece) in enumerate(flat):
+        if not ("/" not in piece and "rivate" in piece.lower()):
             continue
-        rest = [list(private.TAG.finditer(text)) for text in texts]
-        end = next((number for number in range(start + 1, len(texts)) if rest[number]), None)
-        if end is None:
-            if to_end:
-                kept[start + 1 :] = [""] * (len(kept) - start - 1)
-        elif not rest[end][0]["open"]:
-            kept[start] += "</private>"
-            kept[start + 1 : end] = [""] * (end - start - 1)
-            kept[end] = texts[end][rest[end][0].end() :]
-    return kept
+        depth, end = 0, -1
+        for place in range(start, len(flat)):
+            if "rivate" in flat[place][1].lower():
+                depth += -1 if "/" in flat[place][1] else 1
+            if not depth:
+                end = place
+                break
+        if end < 0:
+            end = len(flat) if to_end else max(at for at, (number, _) in enumerate(flat) if number == part) + 1
+        hidden[start:end] = [True] * (end - start)
+    return [hides for hides, (_, piece) in zip(hidden, flat, strict=True) if piece == "a"]
 
 
-_TAGGED = st.lists(st.sampled_from(["<private>", "</private>", "a", " <PRIVATE >b", "c<\\/private>"]), max_size=4).map(
-    "".join
-)
+@given(st.lists(_PIECES, max_size=6), st.booleans())
+def test_what_lies_in_a_span_over_parts_is_hidden_and_what_lies_in_none_is_not(
+    parts: list[list[str]], to_end: bool
+) -> None:
+    letters = iter("bcdefghjklmnoqsuwxyzBCDEFGHJKLMNOQSUWXYZ")
+    lettered = [[next(letters) if piece == "a" else piece for piece in part] for part in parts]
+    texts = ["".join(part) for part in lettered]
+    cut = private.across(texts, to_end=to_end)
+    left = "".join(private.without_private(text)[0] for text in (cut[0] if cut else texts))
+    inside = _hidden(parts, to_end=to_end)
+    said = [piece for part in lettered for piece in part if len(piece) == 1]
+    # An end of what begins in no part hides its own part up to it.
+    stray = any("/" in piece for part in parts for piece in part)
+    for letter, hides in zip(said, inside, strict=True):
+        assert letter not in left if hides else (stray or letter in left)
 
 
-@given(st.lists(_TAGGED, max_size=8), st.booleans())
-def test_spans_over_parts_are_those_of_a_comparison_of_all_with_all(texts: list[str], to_end: bool) -> None:
-    assert (private.across(texts, to_end=to_end) or texts) == _across_slowly(texts, to_end=to_end)
+def test_an_image_or_a_file_in_a_span_goes_with_it() -> None:
+    image = {"type": "image", "source": {"data": "aGk="}}
+    inline = {"inlineData": {"data": "aGk="}}
+    call = {"type": "tool_use", "name": "Bash"}
+    parts = [image, {"text": "x <private>a"}, image, inline, call, {"text": "b</private> y"}, image]
+    value = {"content": parts}
+    cleaned = clean_record(json.dumps(value).encode(), value, {})
+    assert cleaned["content"] == [image, {"text": "x "}, call, {"text": " y"}, image]
+    open_end = {"content": [{"type": "text", "text": "x <private>see"}, {"type": "input_image", "image_url": "data:"}]}
+    assert clean_record(json.dumps(open_end).encode(), open_end, {})["content"] == [{"type": "text", "text": "x "}]
+
+
+def test_of_a_message_with_a_span_no_image_is_kept_that_stands_beside_its_text() -> None:
+    value = {
+        "type": "user_message",
+        "message": "x <private>a b</private> y",
+        "images": ["data:"],
+        "local_images": ["/p"],
+    }
+    cleaned = clean_record(json.dumps(value).encode(), value, {})
+    assert cleaned == {"type": "user_message", "message": "x  y", "images": [], "local_images": []}
+    other = {"type": "user_message", "message": "a password: hunter2Tr0ub", "images": ["data:"]}
+    assert clean_record(json.dumps(other).encode(), other, {})["images"] == ["data:"]
+
+
+def test_a_span_whose_inner_one_alone_ends_goes_over_the_parts_to_the_end() -> None:
+    value = {"content": [{"text": "x <private>a <private>b</private>"}, {"text": "c"}]}
+    assert clean_record(json.dumps(value).encode(), value, {}) == {"content": [{"text": "x "}, {"text": ""}]}
 
 
 @pytest.mark.parametrize("part", ["<private>", "</private>", "a", "<private>a</private><private>"])
