@@ -10,6 +10,7 @@ while it was made; SQLite then rolls back, or replays, what the application had 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import stat
@@ -90,15 +91,16 @@ def is_database(path: str) -> bool:
 def copied(path: str, scratch: str) -> Iterator[Copy]:
     """A connection to a consistent copy of the database at ``path``, in a private folder below ``scratch``.
 
-    The copy is gone when the ``with`` ends; one that a killed process left is removed after an hour. The original is
-    opened for reading only and never locked. The connection refuses to write, and trusts nothing in the schema.
+    The copy is gone when the ``with`` ends; one that a killed process left goes with the next (``sweep``). The original
+    is opened for reading only and never locked. The connection refuses to write, and trusts nothing in the schema.
 
     Raises OSError where the original cannot be read or the copy not written, Unsettled where it never held still,
     apsw.Error where it is no database or is damaged.
     """
     make_private(scratch)
-    _sweep(scratch)
-    folder = tempfile.mkdtemp(prefix=_PREFIX, dir=scratch)
+    sweep(scratch)
+    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=scratch)
+    held = _hold(folder)
     try:
         target = join(folder, "database")
         state = _copy(path, target)
@@ -109,6 +111,7 @@ def copied(path: str, scratch: str) -> Iterator[Copy]:
             connection.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
 
 
 def _copy(path: str, target: str) -> tuple[Part, ...]:
@@ -167,18 +170,69 @@ def _open(path: str) -> apsw.Connection:
 def apart() -> Iterator[str]:
     """A private folder for copies outside of every home, gone when the ``with`` ends.
 
-    One that a killed process left is removed by the next to want one, after an hour. Raises OSError.
+    One that a killed process left is removed by the next to want one. Raises OSError.
     """
-    _sweep(tempfile.gettempdir(), _APART)
-    with tempfile.TemporaryDirectory(prefix=_APART) as folder:
-        yield folder
+    sweep(tempfile.gettempdir(), _APART)
+    with tempfile.TemporaryDirectory(prefix=f"{_APART}{os.getpid()}-") as folder:
+        held = _hold(folder)
+        try:
+            yield folder
+        finally:
+            os.close(held)
 
 
-def _sweep(scratch: str, prefix: str = _PREFIX) -> None:
-    with contextlib.suppress(OSError), os.scandir(scratch) as entries:
-        for entry in entries:
-            if not entry.name.startswith(prefix):
-                continue
-            status = entry.stat(follow_symlinks=False)
-            if status.st_uid == os.getuid() and time.time() - status.st_mtime > _ABANDONED_S:
-                shutil.rmtree(entry.path, ignore_errors=True)
+def abandoned(scratch: str, prefix: str = _PREFIX) -> list[str]:
+    """The folders of copies below ``scratch`` whose process has ended without removing them, sorted."""
+    try:
+        with os.scandir(scratch) as entries:
+            mine = [entry for entry in entries if entry.name.startswith(prefix)]
+    except OSError:
+        return []
+    return sorted(entry.path for entry in mine if _is_abandoned(entry, prefix))
+
+
+def sweep(scratch: str, prefix: str = _PREFIX) -> int:
+    """Remove what ``abandoned`` finds: it is a whole database, before anything of it was left out. How many went."""
+    left = abandoned(scratch, prefix)
+    for folder in left:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(left)
+
+
+def _is_abandoned(entry: os.DirEntry[str], prefix: str) -> bool:
+    """Whether a folder is ours, nobody holds it, and the process that it is named after is not just making it."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+        if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
+            return False
+        held = os.open(entry.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks: by the process alone
+    finally:
+        os.close(held)
+    maker = entry.name.removeprefix(prefix).partition("-")[0]
+    return not (maker.isdecimal() and _lives(int(maker))) or time.time() - status.st_mtime > _ABANDONED_S
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _hold(folder: str) -> int:
+    """Lock a folder until this process ends, or closes what is returned: no copy that is in use is swept."""
+    held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return held

@@ -309,6 +309,8 @@ def _open(home: Home, busy_ms: int | None = None) -> apsw.Connection:
     return open_index(home.index, write=True, busy_ms=_BUSY_MS if busy_ms is None else busy_ms)
 
 
+# Below state/: other programs' databases, copied as they are, to be read.
+COPIES = ("copies", "scratch")
 # Besides them, what is written one file at a time: the archive, what was distilled, what was added.
 _WRITTEN = ("raw", "distilled", "kb-raw", "kb-wiki")
 
@@ -320,6 +322,18 @@ def _sweep(home: Home) -> None:
             folders.sort()
             sweep_temporaries(folder)
     sweep_temporaries(home.root)
+    for name in COPIES:
+        if _holds_any(join(home.state, name)):
+            from ingest.sqlite_copy import sweep
+
+            sweep(join(home.state, name))
+
+
+def _holds_any(folder: str) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except OSError:
+        return False
 
 
 def _clear_unreadable(path: str) -> None:

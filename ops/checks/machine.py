@@ -10,6 +10,7 @@ from os.path import join
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from core.counting import counted
 from core.errors import BadInput
 from core.home import PRIVATE_DIR, PRIVATE_FILE
 from ops.finding import Finding, Patient
@@ -115,6 +116,23 @@ def leftovers(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def copies(patient: Patient) -> Iterator[Finding]:
+    """No killed process left a copy of another program's database: it holds what no policy has looked at."""
+    from ingest.sqlite_copy import abandoned, sweep
+    from runtime.indexing import COPIES
+
+    places = [join(patient.home.state, name) for name in COPIES]
+    left = [folder for place in places for folder in abandoned(place)]
+    if left:
+        yield Finding(
+            "copies",
+            "warning",
+            f"killed processes left {counted(len(left), 'folder')} with an unfiltered copy of a database: {left[0]}",
+            "brain doctor --fix, or any brain index",
+            lambda: f"removed {counted(sum(map(sweep, places)), 'folder')}",
+        )
+
+
 def links(patient: Patient) -> Iterator[Finding]:
     """No link in the home or of a collection leads nowhere."""
     dead = []
@@ -178,4 +196,4 @@ def _remove(paths: list[str]) -> str:
     return f"removed {done} of {len(paths)} temporary files"
 
 
-CHECKS = (home_exists, configuration, permissions, disk, clock, links, leftovers)
+CHECKS = (home_exists, configuration, permissions, disk, clock, links, leftovers, copies)

@@ -142,11 +142,29 @@ def test_the_copy_is_private_and_does_not_outlive_its_use(tmp_path: Path) -> Non
 def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     path = make(tmp_path / "History")
     scratch = tmp_path / "scratch"
-    for name, age in (("copy-old", 7200), ("copy-new", 0), ("other", 7200)):
-        (scratch / name).mkdir(parents=True)
-        os.utime(scratch / name, (time.time() - age,) * 2)
+    killed = f"import sys, os; sys.path[:] = {sys.path!r}\nfrom ingest.sqlite_copy import copied\n"
+    killed += "with copied(*sys.argv[1:]): os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", killed, path, str(scratch)], check=False).returncode == 9
+    assert len(list(scratch.glob("copy-*/database"))) == 1
+    making = scratch / f"copy-{os.getppid()}-new"
+    for folder, age in ((making, 0), (scratch / f"copy-{os.getppid()}-old", 7200), (scratch / "other", 7200)):
+        folder.mkdir()
+        os.utime(folder, (time.time() - age,) * 2)
     total(path, scratch)
-    assert sorted(os.listdir(scratch)) == ["copy-new", "other"]
+    assert sorted(os.listdir(scratch)) == [making.name, "other"]
+
+
+def test_no_copy_is_swept_while_it_is_read(tmp_path: Path) -> None:
+    path = make(tmp_path / "History")
+    scratch = tmp_path / "scratch"
+    with copied(path, str(scratch)) as copy:
+        (folder,) = scratch.iterdir()
+        os.utime(folder, (1, 1))
+        looking = f"import sys; sys.path[:] = {sys.path!r}\nfrom ingest.sqlite_copy import sweep\n"
+        looking += "print(sweep(sys.argv[1]))"
+        asked = subprocess.run([sys.executable, "-c", looking, str(scratch)], capture_output=True, check=True)
+        assert asked.stdout == b"0\n"
+        assert copy.connection.execute("select count(*) from account").fetchone()
 
 
 def test_the_original_is_not_touched(tmp_path: Path) -> None:
@@ -181,7 +199,7 @@ def test_a_write_changes_the_parts(tmp_path: Path) -> None:
     assert parts(path) != before
 
 
-def test_what_a_killed_process_left_apart_from_every_home_goes_after_an_hour(
+def test_what_a_killed_process_left_apart_from_every_home_goes_with_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     common = tmp_path / "common"
@@ -194,8 +212,5 @@ def test_what_a_killed_process_left_apart_from_every_home_goes_after_an_hour(
     (left / "database").write_bytes(b"visits")
     with apart() as folder:
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
-        assert left.exists()
-    os.utime(left, (time.time() - 7200,) * 2)
-    with apart() as folder:
         assert [path.name for path in common.iterdir()] == [os.path.basename(folder)]
     assert list(common.iterdir()) == []

@@ -159,6 +159,27 @@ def test_what_the_archive_has_lost_for_good_is_named(well: Home, tmp_path: Path)
     assert os.path.relpath(path, well.root) in found["findings"][0]["fix"]
 
 
+def _killed_while_reading(home: Home) -> Path:
+    path = Path(home.state, "copies", "copy-4194999-killed", "database")
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700)
+    path.write_bytes(b"visits")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_copy_that_a_killed_process_left_is_said_and_removed(well: Home) -> None:
+    path = _killed_while_reading(well)
+    mends(well, "copies")
+    assert not path.parent.exists()
+
+
+def test_any_run_removes_a_copy_that_a_killed_process_left(well: Home) -> None:
+    path = _killed_while_reading(well)
+    indexing.index(well, load(well), source="claude", trust_stat=True)
+    assert not path.parent.exists()
+
+
 def test_a_corrupted_vector_table_is_found(well: Home) -> None:
     connection = open_index(well.index, write=True)
     vectors.load(connection)
