@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HISTORY = "History"
+# What lies beside the profiles of every browser of the family, and in each of them; Opera has both in one folder.
+_OF_BROWSER, _OF_PROFILE = "Local State", "Preferences"
+_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+_COMPANIONS = ("-journal", "-wal", "-shm")
 
 _MAC = "~/Library/Application Support"
 _FLATPAK = "~/.var/app"
@@ -110,18 +114,39 @@ def folders(system: str, environ: Mapping[str, str] | None = None, wsl_users: st
     return list(dict.fromkeys(found))
 
 
-def profiles(folder: str) -> list[str]:
-    """The ``History`` files below a folder of profiles, sorted: one a profile, or the folder's own (Opera)."""
+def histories(root: str) -> list[str]:
+    """The histories below a folder: of browsers, of profiles (Opera's own lies beside others), or of copies.
+
+    ``History`` is one wherever it lies. A copy may be called otherwise, beginning so or ending as databases do, where
+    no browser is: those are full of databases. A profile is looked into no further, since caches lie in it.
+    """
     found: list[str] = []
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return found
-    for name in names:
-        path = join(folder, name) if name == HISTORY else join(folder, name, HISTORY)
-        if name not in _NO_PROFILES and os.path.isfile(path):
-            found.append(path)
+    waiting = [(root, False)]
+    while waiting:
+        folder, is_browsers = waiting.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        names = {entry.name for entry in entries}
+        is_browsers = is_browsers or not names.isdisjoint((_OF_BROWSER, _OF_PROFILE))
+        ends_here = _OF_PROFILE in names and _OF_BROWSER not in names
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if not (ends_here or name in _NO_PROFILES):
+                    waiting.append((entry.path, is_browsers))
+            elif folder == root and entry.is_dir():
+                # A profile may be a link to where it lies; others are not followed, so that there are no loops.
+                if name not in _NO_PROFILES and os.path.isfile(join(entry.path, HISTORY)):
+                    found.append(join(entry.path, HISTORY))
+            elif name == HISTORY or (not is_browsers and _may_be_copy(name)):
+                found.append(entry.path)
     return found
+
+
+def _may_be_copy(name: str) -> bool:
+    return (name.startswith(HISTORY) and not name.endswith(_COMPANIONS)) or name.endswith(_SUFFIXES)
 
 
 def _filled(system: str, config: str, local: str, roaming: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from os.path import abspath, expanduser, isdir, join
+from os.path import abspath, expanduser, isdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 NAME = "chrome"
 COLLECTION = "chrome-history"
 
-_SUFFIXES = (".sqlite", ".sqlite3", ".db")
-_COMPANIONS = ("-journal", "-wal", "-shm")
-
 
 def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
     """The folders of profiles on this machine, those that exist; with ``home``, ``sources.chrome.roots`` are added."""
@@ -49,13 +46,13 @@ def discover(roots: Iterable[str]) -> list[SourceFile]:
     ``size`` and ``mtime_ns`` are those of the database with the journals beside it. Files that cannot be histories are
     listed with the reason in ``skip``.
     """
-    from ingest._chrome_browsers import profiles
+    from ingest._chrome_browsers import histories
 
     found: dict[str, SourceFile] = {}
     for root in roots:
         root = abspath(root)
         if isdir(root):
-            for path in profiles(root) or _below(root):
+            for path in histories(root):
                 found[path] = _look(path)
         else:
             found[root] = _look(root)
@@ -134,19 +131,6 @@ def _section(home: Home) -> dict[str, Any]:
 
     section: dict[str, Any] = load(home).section("sources").get(NAME) or {}
     return section
-
-
-def _below(root: str) -> list[str]:
-    """Every file below a folder that is called like a history or a database."""
-    found: list[str] = []
-    for folder, folders, names in os.walk(root):
-        folders.sort()
-        found += [
-            join(folder, name)
-            for name in sorted(names)
-            if (name.startswith("History") and not name.endswith(_COMPANIONS)) or name.endswith(_SUFFIXES)
-        ]
-    return found
 
 
 def _look(path: str) -> SourceFile:

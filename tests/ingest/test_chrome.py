@@ -445,6 +445,33 @@ def test_every_profile_of_this_machines_browsers_is_read(home: Home, monkeypatch
     assert [f"{name}.test" in text for name in places.values()] == [True, True, False, True, True]
 
 
+def test_every_history_below_a_folder_is_read_however_deep_it_lies(home: Home, tmp_path: Path) -> None:
+    configure(home, "    {mode: all}\n")
+    places = {
+        "all/Opera/History": "opera",
+        "all/Opera/Default/History": "opera-default",
+        "all/Opera/_side_profiles/1/History": "opera-side",
+        "all/old/2023/Profile 2/History": "old",
+        "all/old/History-2022": "copy",
+        "all/old/edge.sqlite": "sqlite",
+        "all/History": "beside",
+        "all/Opera/Default/Cache/History": "cache",
+        "all/Opera/Snapshots/99/Default/History": "snapshot",
+        "all/Opera/other.db": "other",
+    }
+    for place, name in places.items():
+        browser = History(tmp_path / place)
+        browser.visit(f"https://{name}.test/", name)
+        browser.save()
+        browser.connection.close()
+    for place in ("Opera/Local State", "Opera/Preferences", "Opera/Default/Preferences"):
+        (tmp_path / "all" / place).write_text("{}", encoding="utf-8")
+    ledger = ingest(home, tmp_path / "all")
+    text = body(home)
+    assert ledger.seen == 7
+    assert [f"/{name}.test" in text or f"{name}.test/" in text for name in places.values()] == 7 * [True] + 3 * [False]
+
+
 def test_a_policy_that_cannot_be_read_is_refused(home: Home) -> None:
     for section in (
         "    {mode: some}\n",
