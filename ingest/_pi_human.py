@@ -67,6 +67,9 @@ _ROUTED = "This content was routed by OpenClaw from another session or internal 
 _HISTORY, _CURRENT = "[Chat messages since your last reply - for context]", "[Current message - respond to this]"
 _SENDER = re.compile(r"\n\[from: [^\]\n]{1,200}\]\s*\Z")
 _MEDIA = re.compile(r"\A\[(?:Audio|Image|Video)(?: \d{1,3}/\d{1,3})?\]\s{1,4}(?=User text:|Transcript:|Description:)")
+# The account of a message from a channel. Before it stand a thread's beginning and what plugins say to the model.
+_ACCOUNT = re.compile(r"^(?:Conversation info|Sender) \(untrusted metadata\):[ \t]*\n```json\n", re.MULTILINE)
+_THREAD = "[Thread starter - for context]\n"
 _NEXT = "\n\n["
 _PLACEHOLDER = re.compile(r"<media:[a-z]{1,20}>")
 
@@ -139,6 +142,9 @@ def _without_asides(text: str) -> str:
 def _without_envelopes(text: str) -> str:
     """``text`` without what OpenClaw puts before a message from a channel: who sent it, and when."""
     names: list[str] = []
+    account = _ACCOUNT.search(text)
+    if account and not any(mark in text[: account.start()] for mark in (_CRON, _SUBAGENT, _SESSION)):
+        text = text[account.start() :]
     at, is_event = 0, False
     while at < len(text):
         end = text.find("\n", at)
@@ -162,6 +168,8 @@ def _without_envelopes(text: str) -> str:
     text = _MESSAGE_ID.sub("", text[at:].partition(_UNTRUSTED)[0]).strip()
     if text.startswith(_HISTORY) and _CURRENT in text:
         text = text.partition(_CURRENT)[2].lstrip()
+    if text.startswith(_THREAD):
+        text = text.removeprefix(_THREAD).partition("\n\n")[2].strip() or text
     text = _SENDER.sub("", text)
     for name in names:
         text = text.removeprefix(f"{name}: ")
