@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, unquote_plus
 
 from core.redaction import clean as redact
 from core.redaction.screen import suspects
@@ -152,7 +152,7 @@ class Policy:
     def _settle_all(self, admitted: list[Admitted]) -> Iterator[Page | str]:
         if not admitted:
             return
-        screened = self._screen("\n".join([f"{url}\n{title}\n{term}" for _, url, title, term in admitted]))
+        screened = self._screen("\n".join([f"{_read(url)}\n{title}\n{term}" for _, url, title, term in admitted]))
         if len(admitted) > 1 and not (screened.plain and screened.decent):
             half = len(admitted) // 2
             yield from self._settle_all(admitted[:half])
@@ -185,8 +185,10 @@ class Policy:
     def _settle(self, admitted: Admitted, screened: Screened) -> Page | str:
         """The verdict on what was admitted; ``screened``: what is known of these texts."""
         host, url, title, term = admitted
-        if not screened.plain and suspects(f"{url}\n{title}\n{term}".encode("utf-8", "surrogatepass")):
+        if not screened.plain and suspects(f"{_read(url)}\n{title}\n{term}".encode("utf-8", "surrogatepass")):
             url, title, term = (redact(text, self.redacted) for text in (url, title, term))
+            # What was typed stands encoded in it: `my+password+is+…`.
+            url = addresses.redacted(url, lambda text: redact(text, self.redacted))
         places = self._places.get(host)
         if places is None:
             places = self._places[host] = _places(host)
@@ -233,6 +235,11 @@ class Policy:
         ):
             return NOT_ALLOWED
         return ""
+
+
+def _read(url: str) -> str:
+    """An address, and what it says decoded where that is something else."""
+    return f"{url}\n{unquote_plus(url, errors='replace')}" if "%" in url or "+" in url else url
 
 
 def _domains(entries: Iterable[str]) -> frozenset[str]:

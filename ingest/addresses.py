@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
-from urllib.parse import unquote, unquote_plus
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MAX = 2000
 _DEPTH = 2
@@ -131,6 +135,34 @@ def parameters(query: str) -> list[tuple[str, str]]:
     return found
 
 
+def redacted(address: str, redact: Callable[[str], str]) -> str:
+    """``address`` whose parts of the path, parameters and place ``redact`` was asked of, each as it reads decoded."""
+    rest, mark, fragment = address.partition("#")
+    path, asks, query = rest.partition("?")
+
+    def part(text: str) -> str:
+        return _as_decoded(text, redact, unquote, lambda plain: quote(plain, safe=""))
+
+    def pairs(text: str) -> str:
+        split = [piece.partition("=") for piece in text.split("&")]
+        return "&".join(
+            f"{name}{equals}{_as_decoded(value, redact, unquote_plus, quote_plus)}" if equals else part(name)
+            for name, equals, value in split
+        )
+
+    return f"{'/'.join(map(part, path.split('/')))}{asks}{pairs(query)}{mark}{pairs(fragment)}"
+
+
+def _as_decoded(
+    text: str, redact: Callable[[str], str], decode: Callable[..., str], encode: Callable[[str], str]
+) -> str:
+    if "%" not in text and "+" not in text:
+        return text
+    plain = decode(text, errors="replace")
+    cleaned = redact(plain)
+    return text if cleaned == plain else encode(cleaned)
+
+
 def is_secret(name: str, value: str) -> bool:
     """Whether a parameter must not be kept, by its name or by the look of its value."""
     hits = _secret_words(name)
@@ -165,8 +197,6 @@ def _query(query: str, depth: int) -> str:
             if nested is None:
                 continue
             if nested != plain:
-                from urllib.parse import quote_plus
-
                 piece = f"{name}={quote_plus(nested)}"
         kept.append(piece)
     return "&".join(kept)

@@ -140,3 +140,17 @@ def test_what_is_told_plain_at_a_glance_is_what_the_whole_look_leaves_alone(addr
         assert addresses._clean(bare, 2) == bare
     cleaned = addresses.clean(address)
     assert addresses.clean(cleaned) == cleaned
+
+
+def test_each_part_of_an_address_is_asked_about_as_it_reads_decoded_and_written_again_only_where_it_changed() -> None:
+    asked: list[str] = []
+
+    def redact(text: str) -> str:
+        asked.append(text)
+        return text.replace("b c", "é/?")
+
+    address = "https://a.test/b%20c/d%2Fe?q=b+c&r=s%2bt&plain=1#x%3Dy"
+    assert (
+        addresses.redacted(address, redact) == "https://a.test/%C3%A9%2F%3F/d%2Fe?q=%C3%A9%2F%3F&r=s%2bt&plain=1#x%3Dy"
+    )
+    assert asked == ["b c", "d/e", "b c", "s+t", "x=y"]

@@ -164,3 +164,37 @@ def test_many_are_judged_as_each_alone() -> None:
     assert many.judge_all(texts) == [one.judge(*each) for each in texts]
     assert many.redacted == one.redacted
     assert many.judge_all([]) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "term", "kept", "said"),
+    [
+        (
+            "https://github.com/search?q=my+password+is+Tr0ub4dor3xyz",
+            "",
+            "https://github.com/search?q=my+password+is+%5Bredacted%3Apassword%5D",
+            "my password is [redacted:password]",
+        ),
+        (
+            "https://github.com/search?q=my+password+is+Tr0ub4dor3xyz&type=code",
+            "my password is Tr0ub4dor3xyz",
+            "https://github.com/search?q=my+password+is+%5Bredacted%3Apassword%5D",
+            "my password is [redacted:password]",
+        ),
+        (
+            "https://a.test/my%20password%20is%20Tr0ub4dor3xyz?a=b+c&note=password%3A+Tr0ub4dor3xyz",
+            "",
+            "https://a.test/my%20password%20is%20%5Bredacted%3Apassword%5D?a=b+c&note=password%3A+[redacted:password]",
+            "",
+        ),
+    ],
+)
+def test_a_secret_that_stands_encoded_in_an_address_goes_from_it_and_from_the_search(
+    url: str, term: str, kept: str, said: str
+) -> None:
+    policy = Policy({"mode": "all"})
+    page = policy.judge(url, "", term)
+    assert isinstance(page, Page)
+    assert (page.url, page.term) == (kept, said)
+    assert policy.judge(page.url, page.title, page.term) == page
+    assert policy.judge_all([("https://b.test/plain", "plain", ""), (url, "", term)])[1] == page
