@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from core.child import run
+from ingest._git_places import heads
 
 TIMEOUT_S = 120.0
 MOST_COMMITS = 50_000
@@ -31,7 +32,7 @@ _OFF = (
     "submodule.recurse=false",
 )
 _LOG = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--no-decorate")
-_REFS = ("HEAD", "--branches")
+_REFS = ("--branches",)
 _SILENT = "git says nothing"
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
 
@@ -53,17 +54,20 @@ class NoLog(Exception):
 
 def tip(root: str) -> str:
     """What the branches point at: equal texts mean no new commits. Raises NoLog."""
-    return git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode() + _head(root)
+    return " ".join((_branches(root) + _head(root), *heads(root)))
 
 
 def commits(root: str) -> list[Commit]:
-    """The commits of all local branches, newest first, at most 50,000. Raises NoLog."""
-    if not _head(root):
+    """The commits of all local branches and work trees, newest first, at most 50,000. Raises NoLog."""
+    # Where nothing is checked out, what would be may not be there, and other branches are.
+    refs = ("HEAD", *_REFS) if _head(root) else _REFS if _branches(root) else ()
+    if not refs:
         return []
+    refs = ("--ignore-missing", *refs, *heads(root))
     most = f"--max-count={MOST_COMMITS}"
     # Nothing in a commit can hold a NUL, and no name of a file that git prints an unquoted control character.
-    texts = git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *_REFS, "--")
-    names = git(root, "log", *_LOG, most, "--format=%x01%H", "--name-only", *_REFS, "--")
+    texts = git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *refs, "--")
+    names = git(root, "log", *_LOG, most, "--format=%x01%H", "--name-only", *refs, "--")
     files: dict[str, list[str]] = {}
     held: list[str] = []
     for line in names.split(b"\n"):
@@ -79,6 +83,10 @@ def commits(root: str) -> list[Commit]:
             paths = files.get(name, [])
             found.append(Commit(name, at, author, message, tuple(paths[:_MOST_FILES]), len(paths)))
     return found
+
+
+def _branches(root: str) -> str:
+    return git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode()
 
 
 def _head(root: str) -> str:

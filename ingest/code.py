@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from os.path import abspath, basename, isdir, join
+from os.path import abspath, basename, dirname, isdir, join
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -23,6 +23,8 @@ from core.tombstones import Tombstones, digests
 from core.version import DOCUMENT, REDACTION
 from ingest._code_symbols import Symbol, Tangled, fence, symbols
 from ingest._code_walk import walk
+from ingest._git_places import places
+from ingest.exclusions import Rules
 from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.shadow import corpus as corpus_of
@@ -63,10 +65,13 @@ create table if not exists documents(
 
 def default_roots(home: Home | None = None) -> list[str]:
     """The repositories that were named before, and those configured (``sources.code.roots``), that exist."""
+    return [] if home is None else [root for root in _named(home) if isdir(root)]
+
+
+def _named(home: Home) -> list[str]:
+    """The repositories that were named before, and those configured."""
     from ingest.sources import configured
 
-    if home is None:
-        return []
     found = configured(NAME, home)
     path = join(home.state, FILE)
     if os.path.exists(path):
@@ -76,7 +81,7 @@ def default_roots(home: Home | None = None) -> list[str]:
             found += [os.fsdecode(root) for (root,) in roots]
         finally:
             connection.close()
-    return [root for root in dict.fromkeys(found) if isdir(root)]
+    return list(dict.fromkeys(found))
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
@@ -99,7 +104,7 @@ def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_
 
 def parse(path: str) -> Iterator[Document | Failure]:
     """The documents of one file, taken for the only one of a repository called as its folder. Raises nothing."""
-    folder = basename(os.path.dirname(abspath(path)))
+    folder = basename(dirname(abspath(path)))
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_TEXT + 1)
@@ -137,21 +142,37 @@ def run(
 ) -> Ledger:
     """As ``ingest.run.run`` for this source; nothing is written for a ``shadow``.
 
-    Raises BadInput where no repository was ever named.
+    Raises BadInput where no repository was ever named, or none of those is there.
     """
     chosen = [abspath(root) for root in roots] if roots else default_roots(home)
     for root in chosen:
         if not isdir(root):
             raise BadInput(f"not a folder: {root}", "brain index --source code --from REPOSITORY")
     if not chosen:
-        raise BadInput("no repository was named yet", "brain index --source code --from REPOSITORY")
+        gone = ", ".join(_named(home))
+        why = f"what was named is not there: {gone}" if gone else "no repository was named yet"
+        raise BadInput(why, "brain index --source code --from REPOSITORY")
     ledger = Ledger(NAME, GIVEN if roots else OWN)
+    rules = Rules(home)
     with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
         for root in dict.fromkeys(chosen):
-            _Repository(home, connection, root, ledger, on_written, shadow).go(
+            reason = _excluded(rules, root)
+            if reason:
+                ledger.seen += 1
+                ledger.skip(reason)
+                continue
+            _Repository(home, connection, root, ledger, rules, on_written, shadow).go(
                 trust_stat=trust_stat, rebuild=rebuild, progress=progress
             )
+    if shadow is None:
+        rules.withheld.save()
     return ledger
+
+
+def _excluded(rules: Rules, root: str) -> str:
+    """Why a repository is excluded, by itself or as another work tree of one that is; "" where it is not."""
+    found, _ = places([root], below=False)
+    return next(filter(None, (rules.excluded(each, each) for each in (root, *(place.path for place in found)))), "")
 
 
 class _Repository:
@@ -163,10 +184,12 @@ class _Repository:
         connection: apsw.Connection,
         root: str,
         ledger: Ledger,
+        rules: Rules,
         on_written: OnWritten | None,
         shadow: Shadow | None,
     ) -> None:
         self._home = home
+        self._rules = rules
         self._connection = connection
         self._root = root
         self._ledger = ledger
@@ -201,6 +224,11 @@ class _Repository:
                 row = known.pop(path, None)
                 mine = held.pop(path, {})
                 self._ledger.seen += 1
+                place = join(self._root, path)
+                reason = self._rules.excluded(place, dirname(place))
+                if reason:  # what was made of it before stays
+                    self._ledger.skip(reason)
+                    continue
                 whole = there.issuperset(mine) and (trust_stat or self._are_whole(corpus, mine))
                 self._file(corpus, path, status, row, mine, fresh=rebuild or not whole, trust_stat=trust_stat)
                 if progress is not None and number % 64 == 0:
@@ -366,12 +394,14 @@ def _longest_run(text: str) -> int:
     return longest
 
 
-def repository_name(connection: apsw.Connection, root: str) -> str:
-    """The folder's name; with digits of the path's digest where another repository has that already."""
+def repository_name(connection: apsw.Connection, root: str, called: str = "") -> str:
+    """The folder's name, or what it is ``called``; with digits of the path's digest where another one has that."""
     known = connection.execute("select name from repositories where root = ?", (os.fsencode(root),)).get
     if known is not None:
         return str(known)
-    wanted = "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "-" for each in basename(root))
+    wanted = "".join(
+        each if each.isascii() and (each.isalnum() or each in "._-") else "-" for each in called or basename(root)
+    )
     wanted = wanted.strip(".-")[:60] or "repository"
     taken = {str(name).casefold() for (name,) in connection.execute("select name from repositories")}
     if wanted.casefold() in taken:

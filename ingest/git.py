@@ -2,13 +2,15 @@
 
 The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; and a ``run`` of its own,
 since documents are days. Which repositories: those given; who runs it without any gives those that sessions worked in.
+All work trees of one are that one.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from os.path import abspath, isdir, join
+from dataclasses import dataclass
+from os.path import abspath, isdir
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -21,7 +23,9 @@ from core.text import clean, one_line
 from core.tombstones import Tombstones, digests
 from core.version import DOCUMENT, REDACTION
 from ingest._git_log import Commit, NoLog, commits, tip
+from ingest._git_places import Place, Worked, called, common_of, places, top_of
 from ingest.code import fingerprint, repository_name
+from ingest.exclusions import Rules
 from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.shadow import corpus as corpus_of
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from core.home import Home
+    from ingest.corpus import Corpus
     from ingest.shadow import Shadow
     from ingest.state import FileRow
 
@@ -41,7 +46,11 @@ NAME = "git"
 COLLECTION = "git"
 FILE = "git.sqlite"
 # Bump when the same commits give other documents.
-VERSION = 1
+VERSION = 2
+_NONE = "no git repository"
+_FIX = "brain index --source git --from REPOSITORY, or a folder of repositories"
+# Folders within a repository where work trees are made, and deleted.
+_TREES = frozenset(("worktrees", ".worktrees"))
 _DIGITS = 12
 _MESSAGE = 10_000
 _SUBJECT = 200
@@ -63,13 +72,11 @@ def default_roots(home: Home | None = None) -> list[str]:
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """The work trees that the roots lie in, each once, sorted; what lies in none has the reason in ``skip``."""
-    found: dict[str, SourceFile] = {}
-    for root in roots:
-        top = top_of(root)
-        place = top or abspath(root)
-        found[place] = SourceFile(place, 0, 0, 0, "" if top else "no git repository")
-    return [found[place] for place in sorted(found)]
+    """The repositories around the roots, or below them, each once, sorted; what has none has the reason in ``skip``."""
+    found, without = places(roots, below=not isinstance(roots, Worked))
+    files = [SourceFile(place.path, 0, 0, 0, "") for place in found]
+    files += [SourceFile(folder, 0, 0, 0, _NONE) for folder in without]
+    return sorted(files, key=lambda file: file.path)
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
@@ -104,35 +111,114 @@ def run(
     on_written: OnWritten | None = None,
     shadow: Shadow | None = None,
 ) -> Ledger:
-    """As ``ingest.run.run`` for this source; ``roots`` lie in repositories; nothing is written for a ``shadow``.
+    """As ``ingest.run.run`` for this source; nothing is written for a ``shadow``.
 
-    Raises BadInput where there are none.
+    ``roots``: folders that are, hold or lie in repositories; of those that sessions ``Worked`` in, and of none at all,
+    those that are configured are read as well. Raises BadInput where there is no repository.
     """
-    found = discover(roots or default_roots(home))
-    if not found:
-        raise BadInput("no session worked in a repository that is here", "brain index --source git --from REPOSITORY")
+    is_named = bool(roots) and not isinstance(roots, Worked)
+    found, without = places(roots if is_named and roots else default_roots(home), below=True)
+    if not is_named:
+        also, others = places(roots or (), below=False)
+        found, without = _united(found, also), [*without, *others]
+    if is_named and not found:
+        raise BadInput(f"no git repository at, below or around {', '.join(without)}", _FIX)
+    if not (found or without):
+        raise BadInput("no session worked in a repository that is here", _FIX)
     ledger = Ledger(NAME, GIVEN if roots else OWN)
+    rules = Rules(home)
     with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
-        for number, file in enumerate(found, 1):
+        for _ in without:
             ledger.seen += 1
-            if file.skip:
-                ledger.skip(file.skip)
+            ledger.skip(_NONE)
+        for number, place in enumerate(found, 1):
+            ledger.seen += 1
+            reason = _excluded(rules, place)
+            if reason:
+                ledger.skip(reason)
             else:
-                _one(home, connection, file.path, ledger, on_written, shadow, verify=not trust_stat, rebuild=rebuild)
+                run = _Run(home, connection, ledger, on_written, shadow, verify=not trust_stat, rebuild=rebuild)
+                _take_over(run, place)
+                _one(run, place.path)
             if progress is not None:
                 progress(number, len(found), "repositories")
+    if shadow is None:
+        rules.withheld.save()
     return ledger
 
 
-def top_of(folder: str) -> str:
-    """The work tree that a folder lies in, "" where it lies in none; the folder itself need not be there any more."""
-    place = abspath(folder)
-    while not os.path.lexists(join(place, ".git")):
-        above = os.path.dirname(place)
-        if above == place:
-            return ""
-        place = above
-    return place
+def _united(*found: list[Place]) -> list[Place]:
+    held: dict[str, Place] = {}
+    for place in (place for some in found for place in some):
+        known = held.get(place.path, place)
+        held[place.path] = place._replace(trees=tuple(sorted({*known.trees, *place.trees})))
+    return [held[path] for path in sorted(held)]
+
+
+def _excluded(rules: Rules, place: Place) -> str:
+    """Why a repository is excluded: it is itself, or all of its work trees that are looked at."""
+    reasons = [rules.excluded(tree, tree) for tree in place.trees]
+    return rules.excluded(place.path, place.path) or (reasons[0] if all(reasons) else "")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What a run goes by, whatever repository it reads."""
+
+    home: Home
+    connection: apsw.Connection
+    ledger: Ledger
+    on_written: OnWritten | None
+    shadow: Shadow | None
+    verify: bool
+    rebuild: bool
+
+    def landed(self, name: str, data: bytes, status: os.stat_result) -> None:
+        self.ledger.written += 1
+        if self.on_written is not None:
+            self.on_written(COLLECTION, name, data, status)
+
+    def corpus(self) -> Corpus | Shadow:
+        return corpus_of(self.home, COLLECTION, self.landed, self.shadow)
+
+
+def _take_over(run: _Run, place: Place) -> None:
+    """Let the documents of other work trees go, which earlier versions took for repositories of their own."""
+    rows = [
+        (os.fsdecode(root), str(name)) for root, name in run.connection.execute("select root, name from repositories")
+    ]
+    known = {root for root, _ in rows}
+    common = common_of(place.path)
+    for root, name in rows:
+        if root == place.path or not _is_of(root, place.path, common):
+            continue
+        if place.path not in known and os.path.basename(root) == os.path.basename(place.path):
+            known.add(place.path)
+            with run.connection:  # the same by another path: its documents keep their names
+                run.connection.execute(
+                    "update repositories set root = ? where root = ?", (os.fsencode(place.path), os.fsencode(root))
+                )
+        else:
+            _drop(run, root, name)
+
+
+def _is_of(root: str, place: str, common: str) -> bool:
+    """Whether a folder is, or was before it was deleted, a work tree of the repository at ``place``."""
+    if os.path.lexists(root):
+        return common_of(root) == common
+    return top_of(root) == place and not _TREES.isdisjoint(os.path.relpath(root, place).split(os.sep))
+
+
+def _drop(run: _Run, root: str, name: str) -> None:
+    connection = run.connection
+    with run.corpus() as corpus:
+        for (document,) in connection.execute("select name from documents where repository = ?", (name,)).fetchall():
+            corpus.remove(str(document))
+            run.ledger.removed += 1
+    with connection:
+        connection.execute("delete from documents where repository = ?", (name,))
+        connection.execute("delete from tips where name = ?", (name,))
+        connection.execute("delete from repositories where root = ?", (os.fsencode(root),))
 
 
 def days(found: Iterable[Commit], repository: str, root: str, redacted: dict[str, int]) -> Iterator[Document]:
@@ -189,44 +275,30 @@ def _subject(commit: Commit, redacted: dict[str, int]) -> str:
     return one_line(redact(clean(commit.message), redacted).partition("\n")[0], _SUBJECT) or "no message"
 
 
-def _one(
-    home: Home,
-    connection: apsw.Connection,
-    root: str,
-    ledger: Ledger,
-    on_written: OnWritten | None,
-    shadow: Shadow | None,
-    *,
-    verify: bool,
-    rebuild: bool,
-) -> None:
-    repository = repository_name(connection, root)
+def _one(run: _Run, root: str) -> None:
+    home, connection, ledger = run.home, run.connection, run.ledger
+    repository = repository_name(connection, root, called(root))
     held = {
         str(name): str(digest)
         for name, digest in connection.execute("select name, digest from documents where repository = ?", (repository,))
     }
 
-    def landed(name: str, data: bytes, status: os.stat_result) -> None:
-        ledger.written += 1
-        if on_written is not None:
-            on_written(COLLECTION, name, data, status)
-
-    there = {f"{repository}/{name}" for name in listed(home.path(COLLECTION, repository), shadow)}
-    with corpus_of(home, COLLECTION, landed, shadow) as corpus:
+    there = {f"{repository}/{name}" for name in listed(home.path(COLLECTION, repository), run.shadow)}
+    with run.corpus() as corpus:
         whole = there.issuperset(held) and not (
-            verify and any(corpus.digest(name) != digest for name, digest in held.items())
+            run.verify and any(corpus.digest(name) != digest for name, digest in held.items())
         )
         try:
             held_back = Tombstones(home)
             forgotten, commits_gone = held_back.of(NAME), digests(held_back.marks(), NAME)
             now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tip(root)}"
             before = connection.execute("select tip from tips where name = ?", (repository,)).get
-            if now == before and whole and not rebuild:
+            if now == before and whole and not run.rebuild:
                 ledger.unchanged += 1
                 return
             found = commits(root)
-            if shadow is not None:
-                shadow.files[root] = 0
+            if run.shadow is not None:
+                run.shadow.files[root] = 0
         except NoLog as error:
             ledger.fail(root, "no log", str(error))
             return

@@ -89,7 +89,9 @@ def index(
         try:
             older = not withhold.is_current(connection)
             if source == COMMITS and not roots:
-                roots = projects(connection)
+                from ingest._git_places import Worked
+
+                roots = Worked(projects(connection))
             if rebuild:
                 from qmd import schema
 

@@ -36,7 +36,9 @@ def dry_run(
     for name in chosen(home, source, roots):
         try:
             if name == COMMITS and not roots:
-                roots = _projects(home)
+                from ingest._git_places import Worked
+
+                roots = Worked(_projects(home))
             found[name] = rehearse(home, name, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
         except apsw.Error as error:
             path = join(home.state, FILE)

@@ -302,3 +302,48 @@ def test_no_bytes_stop_the_reader(data: bytes, language: str) -> None:
     for symbol in symbols(data, language):
         assert symbol.start <= symbol.end
         assert symbol.name
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_what_is_excluded_of_a_repository_brings_nothing_new(home: Home, tmp_path: Path, marked: bool) -> None:
+    root = tmp_path / "api"
+    for name in ("a.py", "inner/b.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("def before():\n    pass\n")
+
+    def exclude(folder: Path) -> None:
+        if marked:
+            (folder / ".brain-ignore").touch()
+        else:
+            rule = f"exclude: {{projects: ['{folder}']}}"
+            Path(home.path("collections.yml")).write_text(f"collections: {{code: {{path: code}}}}\n{rule}\n")
+
+    def documents() -> list[str]:
+        return sorted(path.read_text() for path in Path(home.path("code")).rglob("*.md"))
+
+    run(home, "code", [str(root)], trust_stat=False)
+    exclude(root / "inner")
+    for name in ("a.py", "inner/b.py"):
+        (root / name).write_text("def before():\n    pass\n\ndef later():\n    pass\n")
+    ledger = run(home, "code", [str(root)], trust_stat=False)
+    reason = "excluded: .brain-ignore" if marked else "excluded: project"
+    assert ledger.skipped == {reason: 1}
+    assert len(documents()) == 3
+    before = documents()
+    exclude(root)
+    (root / "a.py").write_text("def last():\n    pass\n")
+    ledger = run(home, "code", trust_stat=False)
+    assert (ledger.seen, ledger.skipped) == (1, {reason: 1})
+    assert documents() == before
+
+
+def test_a_repository_that_is_away_is_told_from_none(home: Home, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no repository was named yet"):
+        run(home, "code", trust_stat=False)
+    root = tmp_path / "api"
+    root.mkdir()
+    (root / "a.py").write_text("def before():\n    pass\n")
+    run(home, "code", [str(root)], trust_stat=False)
+    root.rename(tmp_path / "away")
+    with pytest.raises(BadInput, match=f"is not there: {root}"):
+        run(home, "code", trust_stat=False)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from core.document import Failure, split
 from core.errors import BadInput
 from core.home import Home
 from ingest import git
+from ingest._git_places import Worked
 from ingest.ledger import Ledger
 from ingest.run import run
 
@@ -155,3 +159,122 @@ def test_what_is_no_repository_is_skipped_and_what_is_broken_is_said(home: Home,
     assert [type(item) for item in git.parse(str(broken.root))] == [Failure]
     with pytest.raises(BadInput, match="no session worked"):
         run(home, "git", trust_stat=True)
+
+
+@pytest.fixture
+def tree(repository: Repository, tmp_path: Path) -> Path:
+    """Another work tree of the repository, on a branch of its own, with a commit of its own."""
+    repository.commit("One")
+    repository.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "wt"))
+    other = object.__new__(Repository)
+    other.root = tmp_path / "wt"
+    other.commit("On the side", at="2026-05-02T10:00:00Z")
+    return other.root
+
+
+def test_work_trees_are_one_repository(home: Home, repository: Repository, tree: Path) -> None:
+    (tree / "deep").mkdir()
+    for roots in ([tree], [tree / "deep", repository.root], [repository.root, tree]):
+        ledger = ingest(home, *roots)
+        assert ledger.seen == 1
+        assert list(held(home)) == ["project/2026-04-28.md", "project/2026-05-02.md"]
+    assert split(held(home)["project/2026-05-02.md"])[0]["project"] == str(repository.root)
+
+
+def test_a_work_tree_without_a_branch_is_read_while_it_is_there(home: Home, repository: Repository, tree: Path) -> None:
+    other = object.__new__(Repository)
+    other.root = tree
+    other.git("checkout", "-q", "--detach")
+    other.commit("Of no branch", at="2026-05-03T10:00:00Z")
+    ingest(home, repository.root)
+    assert "project/2026-05-03.md" in held(home)
+    (repository.root / ".git/worktrees/wt/HEAD").write_text(f"{'a' * 40}\n")  # a commit that nobody has
+    assert ingest(home, repository.root).failed_files == 0
+    assert "project/2026-05-03.md" not in held(home)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_what_was_made_of_a_work_tree_follows_its_repository(
+    home: Home, repository: Repository, tree: Path, is_gone: bool
+) -> None:
+    inside = repository.root / ".claude" / "worktrees" / "wise-otter"
+    repository.git("worktree", "add", "-q", "-b", "otter", str(inside))
+    ingest(home, repository.root)
+    with closing(apsw.Connection(str(Path(home.state) / git.FILE))) as state:
+        for root in (tree, inside):  # as versions did that took each for a repository of its own
+            state.execute("insert into repositories values(?, ?)", (os.fsencode(root), root.name))
+            name = f"{root.name}/2026-04-28.md"
+            state.execute("insert into documents values(?, ?, '')", (name, root.name))
+            Path(home.path("git", root.name)).mkdir()
+            Path(home.path("git", name)).write_text("---\n---\n")
+    if is_gone:
+        shutil.rmtree(inside)
+    ledger = ingest(home, repository.root)
+    assert list(held(home)) == ["project/2026-04-28.md", "project/2026-05-02.md"]
+    assert (ledger.removed, ledger.documents) == (2, 2)
+
+
+def test_a_file_that_only_points_at_a_repository_is_no_work_tree_of_it(
+    home: Home, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit("One")
+    liar = tmp_path / "liar"
+    liar.mkdir()
+    (liar / ".git").write_text(f"gitdir: {repository.root}/.git/worktrees/liar\n")
+    ledger = ingest(home, liar)
+    assert ledger.failed_files == 1
+    assert held(home) == {}
+
+
+def test_a_folder_of_repositories_gives_those_below_it(home: Home, tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    for place in ("one", "deep/two", "node_modules/three", ".cache/four"):
+        Repository(shelf / place).commit("One")
+    Repository(shelf / "one" / "inner").commit("Inner")
+    Repository(tmp_path / "five").commit("One")
+    (shelf / "link").symlink_to(tmp_path / "five")
+    ledger = ingest(home, shelf)
+    assert list(held(home)) == ["one/2026-04-28.md", "two/2026-04-28.md"]
+    assert ledger.seen == 2
+    with pytest.raises(BadInput, match="no git repository"):
+        ingest(home, shelf / "node_modules" / "nothing")
+
+
+def test_a_folder_that_a_session_worked_in_is_not_looked_into(home: Home, tmp_path: Path) -> None:
+    Repository(tmp_path / "shelf" / "one").commit("One")
+    ledger = run(home, "git", Worked([str(tmp_path / "shelf")]), trust_stat=True)
+    assert (ledger.skipped, held(home)) == ({"no git repository": 1}, {})
+
+
+def test_a_repository_without_a_work_tree_is_read(home: Home, repository: Repository, tmp_path: Path) -> None:
+    repository.commit("One")
+    repository.git("clone", "-q", "--bare", ".", str(tmp_path / "bare" / "api.git"))
+    repository.git("clone", "-q", "--bare", ".", str(tmp_path / "web" / ".bare"))
+    (tmp_path / "web/.bare/HEAD").write_text("ref: refs/heads/gone\n")
+    ingest(home, tmp_path / "bare", tmp_path / "web" / ".bare")
+    assert list(held(home)) == ["api/2026-04-28.md", "web/2026-04-28.md"]
+
+
+@pytest.mark.parametrize("rule", ["project", "marker", "above", "bare name"])
+def test_an_excluded_repository_brings_nothing_new(
+    home: Home, repository: Repository, tree: Path, tmp_path: Path, rule: str
+) -> None:
+    ingest(home, tree)
+    before = held(home)
+    projects = {"project": f"'{repository.root}'", "bare name": "project"}.get(rule)
+    if projects:
+        configuration = f"collections: {{git: {{path: git}}}}\nexclude: {{projects: [{projects}]}}\n"
+        Path(home.path("collections.yml")).write_text(configuration)
+    else:
+        (repository.root if rule == "marker" else tmp_path).joinpath(".brain-ignore").touch()
+    repository.commit("Hidden", at="2026-05-09T10:00:00Z")
+    for roots in ([repository.root], [tree], [tmp_path]):
+        ledger = ingest(home, *roots)
+        assert ledger.skipped == {"excluded: project" if projects else "excluded: .brain-ignore": 1}
+    assert held(home) == before
+
+
+def test_a_marker_in_one_work_tree_says_nothing_of_the_others(home: Home, repository: Repository, tree: Path) -> None:
+    (tree / ".brain-ignore").touch()
+    assert ingest(home, tree).skipped == {"excluded: .brain-ignore": 1}
+    assert ingest(home, tree, repository.root).ingested == 1
