@@ -15,8 +15,8 @@ COMMAND = Command(
     "put a backup into a home, and keep what was there",
     description=(
         "Check a backup whole, then put what it holds into the home. What was there goes to backups/replaced-… in it,\n"
-        "not away. What was forgotten in that home since the backup was made stays forgotten, whatever the backup\n"
-        "holds of it. Without --force a home that holds something is left as it is (71)."
+        "not away. What was forgotten since the backup was made, in that home or in BRAIN_HOME, stays forgotten,\n"
+        "whatever the backup holds of it. Without --force a home that holds something is left as it is (71)."
     ),
     words="FILE",
     words_help="a file that `brain backup` made; without one, the newest in BRAIN_HOME/backups",
@@ -44,7 +44,7 @@ def run(args: Args, context: Context) -> int:
     home = Home(os.path.abspath(os.path.expanduser(args.to))) if args.to else context.home
     left = forgetting.go_on(home, context.environ)
     with Bar("MB", 1_000_000) as bar:
-        report = restore.restore(path, home, force=args.force, progress=bar)
+        report = restore.restore(path, home, force=args.force, beside=context.home, progress=bar)
     context.fields.update(n_documents=report["documents"])
     if args.json:
         context.emit(leftover.told(report, left))

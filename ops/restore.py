@@ -24,16 +24,24 @@ from ingest.withheld import Withheld
 from ops import backup, packing, questions, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _STAGE = ".restoring"
 MOVES = ".restoring.json"
 _WAIT_S = 60.0
 
 
-def restore(path: str, home: Home, *, force: bool = False, progress: packing.Progress | None = None) -> dict[str, Any]:
+def restore(
+    path: str,
+    home: Home,
+    *,
+    force: bool = False,
+    beside: Home | None = None,
+    progress: packing.Progress | None = None,
+) -> dict[str, Any]:
     """Put what the backup at ``path`` holds into ``home``; returns the envelope of ``brain restore --json``.
 
+    What was forgotten in ``home`` stays away, and what was in ``beside``, the one that it is restored beside.
     Raises Refused where the home holds something and ``force`` is not given, BadInput where the file is no whole backup
     (the home is then as it was), LockContention, OSError.
     """
@@ -55,7 +63,7 @@ def restore(path: str, home: Home, *, force: bool = False, progress: packing.Pro
         manifest = packing.unpack(path, stage, progress)
         copy = Home(stage)
         copy.make()
-        again = _stay_forgotten(home, copy)
+        again = _stay_forgotten([home] if beside is None else [home, beside], copy)
         os.sync()
         aside = _swap(home, copy)
         if not held:  # a lock and a row of telemetry at most
@@ -132,18 +140,20 @@ def _state_last(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (name == "state", name))
 
 
-def _stay_forgotten(home: Home, copy: Home) -> int:
-    """Take out of the copy what was forgotten here since it was made; returns how many tombstones it lacked.
+def _stay_forgotten(homes: Sequence[Home], copy: Home) -> int:
+    """Take out of the copy what was forgotten in ``homes`` since it was made; returns how many tombstones it lacked.
 
     What was excluded since stays known as well.
     """
     from runtime.forget import obey
 
     withheld = Withheld(copy)
-    withheld.add(Withheld(home))
+    for home in homes:
+        withheld.add(Withheld(home))
     withheld.save()
     there = Tombstones(copy)
-    lacking = [mark for mark in Tombstones(home).marks() if not there.covers(*mark)]
+    marks = dict.fromkeys(mark for home in homes for mark in Tombstones(home).marks())
+    lacking = [mark for mark in marks if not there.covers(*mark)]
     if lacking:
         obey(copy, lacking)
     return sum(not is_by_content(mark) for mark in lacking)

@@ -375,6 +375,18 @@ def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(f
     assert not any("drawer3." in hit[3] for hit in ask(filled, ["drawer3"])[0])
 
 
+def test_nor_does_it_in_another_home_beside_the_one_that_forgot(filled: Home, tmp_path: Path) -> None:
+    path = make(filled)["path"]
+    away = tmp_path / "away.tar.zst"
+    shutil.move(path, away)
+    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(references=[session(3)]), ""))
+    copy = Home(str(tmp_path / "copy"))
+    report = restore.restore(str(away), copy, beside=filled)
+    assert (report["forgotten_again"], report["aside"]) == (1, "")
+    assert not Path(copy.path("brain", f"{session(3)}.md")).exists()
+    assert Tombstones(copy).covers("claude", session(3))
+
+
 def test_notes_and_files_of_ones_own_do_not_come_back_either(filled: Home, tmp_path: Path) -> None:
     page = Path(filled.path("kb-wiki", "bird.md"))
     page.parent.mkdir(parents=True, exist_ok=True)
