@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import re
@@ -17,8 +18,21 @@ _REQUEST, _SHORT_REQUEST = "## My request for Codex:", "## My request:"
 _REQUESTS = (_REQUEST, _SHORT_REQUEST)
 _SURROUNDINGS = (
     "# Context from my IDE setup",
+    "# Selected text:",
     "# Files mentioned by the user",
+    "# Files pasted by the user",
+    "# Applications mentioned by the user",
     "# In app browser",
+    "# MCP app context:",
+    "# Failing PR checks:",
+    "# Pull request merge conflict:",
+    "## Prior conversation with Codex:",
+    "## Referenced chats with Codex:",
+    "## Code review guidelines:",
+    "## Pull request fix:",
+    "## Pull request merge task:",
+    "## Auto resolve merge:",
+    "The attached pasted text file(s) contain",
     "# Response annotations:",
     "# Browser comments:",
     "# Diff comments:",
@@ -29,6 +43,8 @@ _SURROUNDINGS = (
     *_REQUESTS,
 )
 _BLOCKS = ("in-app-browser-context",)
+# How a long text that was pasted begins, as it is named; the text itself lies in a file.
+_PASTED = re.compile(r'^## ("(?:[^"\\\n]|\\.){1,400}"): ', re.MULTILINE)
 # An image stands between two texts, or between these marks in one text (codex-rs/protocol/src/models.rs).
 _IMAGE = re.compile(r"^<image(?: name=[^\n]{1,4096}?)?>\s{0,100}</image>[ \t]*\n?", re.MULTILINE)
 _IMAGE_MARK = re.compile(r"<image(?: name=[^\n]*)?>|</image>")
@@ -55,6 +71,8 @@ def typed(text: str) -> str:
     if marks:
         head, mark, said = _request(text, marks)
         notes = _noted(head)
+        if mark and not said.strip():
+            notes += _pasted(head)
         if mark or notes:
             return "\n\n".join(filter(None, [*notes, _SKILL.sub(r"\1", _without_captions(said))]))
     if text.startswith(INJECTED) or _is_one_block(text) or _IMAGE_MARK.fullmatch(text):
@@ -100,6 +118,15 @@ def _noted(head: str) -> list[str]:
             place = f"\n{about}".partition("\nFile: ")[2].partition("\n")[0]
             found.append(f"> {one_line(place, 200)}\n{said}" if place else said)
     return found
+
+
+def _pasted(head: str) -> list[str]:
+    """How the texts begin that a person pasted in place of a request."""
+    found: list[str] = []
+    for label in _PASTED.findall(head):
+        with contextlib.suppress(ValueError):
+            found.append(string(json.loads(label, strict=False)).strip())
+    return [words for words in found if words]
 
 
 def _listed(text: str, tag: str) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from tests.ingest.transcripts import corpus
 BROWSER = (
     "<in-app-browser-context source='ambient-ui-state'>\n# In app browser:\n## My request:\n</in-app-browser-context>"
 )
+PASTED = '# Files pasted by the user:\n\n## "A \\"long\\" text: its begin…": C:\\x/pasted.txt\n\n'
 NOTES = json.dumps([{"text": "Two  readers\nrace.", "annotation": "Which?"}, {"text": "Only marked."}])
 PLACES = (
     "\n## User Comment 1\nFile: src/a.py\nLines: 3\nDiff hunk:\n+x\nComment:\nWhy\nthis?\n\n"
@@ -26,6 +27,11 @@ PLACES = (
 @pytest.mark.parametrize(("text", "said"), [
     ("\n# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request:\nFix it.", "Fix it."),
     ("# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request for Codex:\n", ""),
+    (f"{PASTED}## My request:\nUse it.", "Use it."),
+    (f"{PASTED}Pasted text contains the user's request.\n\n## My request:\n", 'A "long" text: its begin…'),
+    ('## Referenced chats with Codex:\nLive references.\n[{"hostId":"local"}]\n\n## My request:\nGo on.', "Go on."),
+    ("# MCP app context:\n\n{}\n\n## My request for Codex:\nFix it.", "Fix it."),
+    ("# Plan\n\n## My request:\nwas never answered", "# Plan\n\n## My request:\nwas never answered"),
     (f"{BROWSER}\n\n## My request:\nWhat?\n## My request:\nis a headline.", "What?\n## My request:\nis a headline."),
     ("## My request:\nFix it.", "Fix it."),
     (f"# Response annotations:\nEach\n<response-annotations>\n{NOTES}\n</response-annotations>\n\n## My request:\nGo.",
