@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _LONGEST_PROCESS = 9
 
+# Of OSErrors: nothing more can be written there.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
 
 def write_atomic(path: str, data: bytes, *, sync: bool = True) -> os.stat_result:
     """Replace ``path`` by ``data`` so that a reader, or a crash, sees the old bytes or the new ones.
@@ -102,6 +105,15 @@ def read_or_none(path: str) -> bytes | None:
             return stream.read()
     except FileNotFoundError:
         return None
+
+
+def is_full(folder: str) -> bool:
+    """Whether the file system of a folder has no room left: SQLite says only that a write or a mapping failed."""
+    try:
+        room = os.statvfs(folder or ".")
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < 1 << 20
 
 
 def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:

@@ -14,6 +14,7 @@ from os.path import abspath, basename, join
 
 import apsw
 
+from core.files import NO_ROOM, is_full
 from core.locks import FileLock
 from core.version import DOCUMENT
 from ingest import _chrome_settings as settings
@@ -208,8 +209,12 @@ class Run:
         except Unsettled:
             status, reason = "unreadable", _IN_USE
         except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
             status, reason = "unreadable", f"unreadable: {error.strerror or error}"
         except (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError, apsw.FullError) as error:
+            if not isinstance(error, apsw.NotADBError | apsw.CorruptError) and is_full(self._home.state):
+                raise
             status, reason = "failed", f"{_DAMAGED}: {error}"
         if taken.damage:
             # What was read before the damage is kept; the rest is said to be missing.

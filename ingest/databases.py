@@ -83,6 +83,7 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     import apsw
 
     from core.document import Failure
+    from core.files import NO_ROOM, is_full
     from core.home import resolve
     from ingest.damaged_text import bear
     from ingest.rawfiles import keeping
@@ -110,15 +111,22 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
                 reading.recovered[REPLACED] = len(replaced)
             shelf.finish()
     except OSError as error:
+        if error.errno in NO_ROOM:
+            raise  # for the copy, which is no fault of the database's
         unreadable(reading, error)
     except Unsettled:
         reading.failed = Failure(path, "unreadable", UNSETTLED)
     except apsw.Error as error:
+        if isinstance(error, apsw.FullError | apsw.IOError) and is_full(resolve().state):
+            raise
         _damaged(reading, error)
 
 
 def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: Shelf) -> Iterator[Reading]:
     import apsw
+
+    from core.files import is_full
+    from core.home import resolve
 
     whole: set[str] = set()
     try:
@@ -128,6 +136,8 @@ def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: She
             yield reading
         _date(reading)
     except apsw.Error as error:
+        if isinstance(error, apsw.FullError | apsw.IOError) and is_full(resolve().state):
+            raise
         # What was read before stays, in the archive as in its documents.
         _damaged(reading, error, whole)
         if not (reading.taken or reading.parts):

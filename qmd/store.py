@@ -119,6 +119,9 @@ def _check_version(connection: apsw.Connection, path: str) -> None:
 
 def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | LockContention | Internal:
     """The exception of ours that says what SQLite's means to the user."""
+    full = disk_full(error, path)
+    if full is not None:
+        return full
     if isinstance(error, apsw.NotADBError):
         return EngineMissing(f"{path} is not a database", _REBUILD)
     if isinstance(error, apsw.CorruptError):
@@ -131,18 +134,18 @@ def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | L
         return LockContention("another process is writing to the index", "wait a moment, then run the command again")
     if isinstance(error, apsw.InterruptError):
         return EngineTimeout("the index did not answer in time", "ask again with a longer --timeout, or fewer words")
-    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(path)):
-        return DiskFull("the disk is full", "free some space, then run the command again")
     return Internal(f"SQLite: {error}", f"brain explain; if the index is damaged, {_REBUILD}")
 
 
-def _is_full(path: str) -> bool:
-    """Whether the file system has no room left: SQLite says only that a write or a mapping failed."""
-    try:
-        room = os.statvfs(os.path.dirname(path) or ".")
-    except OSError:
-        return False
-    return room.f_bavail * room.f_frsize < 1 << 20
+def disk_full(error: apsw.Error, path: str) -> DiskFull | None:
+    """What is to be said where SQLite's failure with the database at ``path`` is the disk's, which has no room left."""
+    from core.files import is_full
+
+    if isinstance(error, apsw.FullError) or (
+        isinstance(error, apsw.IOError | apsw.CantOpenError) and is_full(os.path.dirname(path))
+    ):
+        return DiskFull("the disk is full", "free some space, then run the command again")
+    return None
 
 
 class Deadline:

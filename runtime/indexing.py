@@ -16,7 +16,7 @@ from core.locks import FileLock
 from ingest import sources
 from ingest.keeping import Policy
 from ingest.state import FILE as SOURCES_FILE
-from qmd.store import open_index, translate
+from qmd.store import disk_full, open_index, translate
 from qmd.update import register, update
 from runtime import freshness, withhold
 
@@ -394,6 +394,9 @@ def _ingest(
                     raise
                 # Not the index: what is known of the sources, which one full read of them makes again.
                 path = join(home.state, SOURCES_FILE)
+                full = disk_full(error, path)
+                if full is not None:
+                    raise full from error
                 raise Internal(f"{path} is damaged: {error}", f"mv {path} {path}.damaged; brain index") from error
     return ledgers, waiting.added if waiting is not None else 0, indexer.written()
 

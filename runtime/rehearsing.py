@@ -12,7 +12,7 @@ from core import clock
 from core.errors import Internal
 from ingest.rehearsal import rehearse
 from ingest.state import FILE
-from qmd.store import open_index
+from qmd.store import disk_full, open_index
 from runtime.indexing import COMMITS, chosen, projects
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ def dry_run(
             found[name] = rehearse(home, name, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
         except apsw.Error as error:
             path = join(home.state, FILE)
+            full = disk_full(error, path)
+            if full is not None:
+                raise full from error
             raise Internal(f"cannot read {path}: {error}", f"mv {path} {path}.damaged; brain index") from error
     return {
         "schema": 1,

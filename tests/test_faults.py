@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -11,11 +12,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
+from brain import main
 from core.home import Home
 from ops import backup
 from tests.conftest import Brain
+from tests.ingest.test_rows import cursor
 from tests.test_concurrency import check_integrity, session, transcripts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -178,3 +182,42 @@ def test_restoring_onto_a_full_disk_leaves_the_home_as_it_was(filled: Home, brai
         assert documents(filled) == before
     assert brain("restore", path, "--force").returncode == 0
     assert documents(filled) == before
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--dry-run",)])
+def test_a_full_disk_is_said_to_be_full_by_every_run_and_nothing_is_to_be_moved_away(
+    filled: Home,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    form: tuple[str, ...],
+) -> None:
+    def fails(*_: object) -> None:
+        raise apsw.IOError("disk I/O error")
+
+    monkeypatch.setattr("ingest.state.State._prepare", fails)
+    monkeypatch.setattr("ingest.rehearsal.known", fails)
+    monkeypatch.setattr("core.files.is_full", lambda _: True)
+    assert main(["index", "--from", str(folder), *form]) == 99
+    told = "".join(capsys.readouterr())
+    assert "the disk is full" in told
+    assert "damaged" not in told
+    assert "mv " not in told
+    monkeypatch.setattr("core.files.is_full", lambda _: False)
+    assert main(["index", "--from", str(folder), *form]) == 99
+    assert "disk is full" not in "".join(capsys.readouterr())
+
+
+def test_a_copy_of_a_database_that_finds_no_room_ends_the_run_and_blames_no_database(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    cursor(tmp_path / "User")
+    monkeypatch.setattr("ingest.sqlite_copy._copy_file", full)
+    assert main(["index", "--source", "cursor", "--from", str(tmp_path / "User"), "--json"]) == 99
+    assert json.loads(capsys.readouterr().out)["message"] == "the disk is full"
+    monkeypatch.undo()
+    monkeypatch.setenv("BRAIN_HOME", home.root)
+    assert main(["index", "--source", "cursor", "--from", str(tmp_path / "User")]) == 0

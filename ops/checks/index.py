@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.counting import counted
-from core.errors import BrainError
+from core.errors import BrainError, DiskFull
 from ops.finding import Finding, Patient
 
 if TYPE_CHECKING:
@@ -32,10 +32,20 @@ def integrity(patient: Patient) -> Iterator[Finding]:
         pragma = "integrity_check" if patient.deep else "quick_check"
         said = [str(row[0]) for row in patient.index.execute(f"PRAGMA {pragma}(5)")]
     except (BrainError, apsw.Error) as error:
-        yield Finding("index-damaged", "error", str(error), _REBUILD, _rebuild(patient))
+        if not _for_want_of_room(patient, error):
+            yield Finding("index-damaged", "error", str(error), _REBUILD, _rebuild(patient))
         return
     if said != ["ok"]:
         yield Finding("index-damaged", "error", f"{pragma}: {said[0]}", _REBUILD, _rebuild(patient))
+
+
+def _for_want_of_room(patient: Patient, error: Exception) -> bool:
+    """Whether a full disk is why the index cannot be read, which is a finding of its own: making it anew needs more."""
+    from qmd.store import disk_full
+
+    if isinstance(error, apsw.Error):
+        return disk_full(error, patient.home.index) is not None
+    return isinstance(error, DiskFull)
 
 
 def full_text(patient: Patient) -> Iterator[Finding]:
