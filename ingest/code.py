@@ -221,8 +221,11 @@ class _Repository:
         there = {f"{self._name}/{name}" for name in listed(folder, self._shadow)}
         with corpus_of(self._home, COLLECTION, self._landed, self._shadow) as corpus:
             for number, (path, status) in enumerate(found, 1):
-                row = known.pop(path, None)
-                mine = held.pop(path, {})
+                key = kept_path(path)
+                row, mine = known.pop(key, None), held.pop(key, {})
+                if key != path:  # an older version had its name
+                    known.pop(path, None)
+                    mine |= held.pop(path, {})
                 self._ledger.seen += 1
                 place = join(self._root, path)
                 reason = self._rules.excluded(place, dirname(place))
@@ -306,14 +309,20 @@ class _Repository:
         rows, self._rows = self._rows, []
         many = self._connection.executemany
         with self._connection:
-            many("delete from documents where repository = ? and path = ?", [(self._name, path) for path, _, _ in rows])
+            names = [(self._name, each) for path, _, _ in rows for each in {path, kept_path(path)}]
+            for table in ("documents", "files"):
+                many(f"delete from {table} where repository = ? and path = ?", names)
             many(
                 "insert into documents values(?, ?, ?, ?)",
-                [(self._name, path, name, digest) for path, _, made in rows for name, digest in made.items()],
+                [
+                    (self._name, kept_path(path), name, digest)
+                    for path, _, made in rows
+                    for name, digest in made.items()
+                ],
             )
             many(
                 "insert or replace into files values(?, ?, ?, ?, ?, ?, ?)",
-                [(self._name, path, *known) for path, known, _ in rows],
+                [(self._name, kept_path(path), *known) for path, known, _ in rows],
             )
 
     def _forget(self, corpus: Corpus | Shadow, path: str, mine: dict[str, str]) -> None:
@@ -322,7 +331,10 @@ class _Repository:
             self._ledger.removed += 1
         with self._connection:
             for table in ("documents", "files"):
-                self._connection.execute(f"delete from {table} where repository = ? and path = ?", (self._name, path))
+                for each in {path, kept_path(path)}:
+                    self._connection.execute(
+                        f"delete from {table} where repository = ? and path = ?", (self._name, each)
+                    )
 
     def _are_whole(self, corpus: Corpus | Shadow, mine: dict[str, str]) -> bool:
         return all(corpus.digest(name) == digest for name, digest in mine.items())
@@ -336,35 +348,47 @@ class _Repository:
 def documents(found: Sequence[Symbol], repository: str, path: str, redacted: dict[str, int]) -> Iterator[Document]:
     """One document a symbol of a file at ``path`` below its repository; ``redacted`` counts secrets by kind."""
     language = language_of(path)
+    shown = redact(clean(path), redacted)
     times: dict[str, int] = {}
     for symbol in found:
         node = f"{symbol.label}:{path}:{symbol.name}"
         times[node] = times.get(node, 0) + 1
         if times[node] > 1:
             node = f"{node}#{times[node]}"  # an overload, or a second definition of the same name
-        yield _document(symbol, node, repository, path, language, redacted)
+        yield _document(symbol, node, repository, (path, shown), language, redacted)
 
 
 def _document(
-    symbol: Symbol, node: str, repository: str, path: str, language: str, redacted: dict[str, int]
+    symbol: Symbol, node: str, repository: str, path: tuple[str, str], language: str, redacted: dict[str, int]
 ) -> Document:
+    """``path``: of its file, as it is and as it is shown."""
     text = redact(clean(symbol.text), redacted)
     title = redact(clean(symbol.name), redacted)
+    name = clean(node)
+    if (clean(path[0]), clean(symbol.name)) != (path[1], title):
+        # Two may be one without what was replaced.
+        name = f"{symbol.label}:{path[1]}:{title}#{_digits(node)}"
     meta = {
         "session_id": f"code-{hashlib.sha256(f'{repository}:{node}'.encode('utf-8', 'replace')).hexdigest()[:16]}",
         "source": NAME,
         "title": title,
         "repository": repository,
-        "nodeId": clean(node),
+        "nodeId": name,
         "label": symbol.label,
-        "filePath": clean(path),
+        "filePath": path[1],
         "startLine": symbol.start,
         "endLine": symbol.end,
     }
     ticks = "`" * max(3, _longest_run(text) + 1)
-    where = f"{symbol.label} in `{clean(path).replace('`', '')}`, lines {symbol.start}–{symbol.end}"
+    where = f"{symbol.label} in `{path[1].replace('`', '')}`, lines {symbol.start}–{symbol.end}"
     body = f"# {title}\n\n{where}\n\n{ticks}{fence(language)}\n{text}\n{ticks}"
-    return Document(f"{repository}/{file_name(node)}", meta, body)
+    return Document(f"{repository}/{file_name(node, node if name == clean(node) else name)}", meta, body)
+
+
+def kept_path(path: str) -> str:
+    """A path as ``state/code.sqlite`` has it: itself, or without its secrets and with digits of its digest."""
+    shown = redact(path, {})
+    return path if shown == path else f"{shown}#{_digits(path)}"
 
 
 def same(node: str, body: str) -> str:
@@ -380,11 +404,17 @@ def fingerprint(forgotten: Iterable[str]) -> str:
     return f".{hashlib.sha256(held.encode()).hexdigest()[:8]}" if held else ""
 
 
-def file_name(node: str) -> str:
-    """``<escaped nodeId>-<8 hexadecimal digits of its SHA-256>.md``: safe, and different also where case is folded."""
-    escaped = "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in node)
-    digest = hashlib.sha256(node.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    return f"{escaped[-_LONGEST_NAME:].lstrip('.-')}-{digest}.md"
+def file_name(node: str, shown: str = "") -> str:
+    """``<escaped nodeId>-<8 hexadecimal digits of its SHA-256>.md``: safe, and different also where case is folded.
+
+    ``shown``: what it may be called, where that is something else.
+    """
+    escaped = "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in shown or node)
+    return f"{escaped[-_LONGEST_NAME:].lstrip('.-')}-{_digits(node)}.md"
+
+
+def _digits(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 def _longest_run(text: str) -> int:
@@ -400,7 +430,8 @@ def repository_name(connection: apsw.Connection, root: str, called: str = "") ->
     if known is not None:
         return str(known)
     wanted = "".join(
-        each if each.isascii() and (each.isalnum() or each in "._-") else "-" for each in called or basename(root)
+        each if each.isascii() and (each.isalnum() or each in "._-") else "-"
+        for each in redact(called or basename(root), {})
     )
     wanted = wanted.strip(".-")[:60] or "repository"
     taken = {str(name).casefold() for (name,) in connection.execute("select name from repositories")}

@@ -7,6 +7,7 @@ All work trees of one are that one.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from dataclasses import dataclass
@@ -238,7 +239,7 @@ def days(found: Iterable[Commit], repository: str, root: str, redacted: dict[str
             "title": said,
             "date": Timestamp(clock.iso(min(instants))),
             "ended": Timestamp(clock.iso(max(instants))),
-            "project": clean(root),
+            "project": redact(clean(root), redacted),
             "repository": repository,
             "commits": len(told),
             "authors": list(dict.fromkeys(redact(one_line(commit.author, 100), redacted) for commit in told))[:20],
@@ -291,7 +292,9 @@ def _one(run: _Run, root: str) -> None:
         try:
             held_back = Tombstones(home)
             forgotten, commits_gone = held_back.of(NAME), digests(held_back.marks(), NAME)
-            now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tip(root)}"
+            # A branch may be called after what is nobody's business: of what git says only the digest is kept.
+            tips = hashlib.sha256(tip(root).encode()).hexdigest()
+            now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tips}"
             before = connection.execute("select tip from tips where name = ?", (repository,)).get
             if now == before and whole and not run.rebuild:
                 ledger.unchanged += 1

@@ -347,3 +347,48 @@ def test_a_repository_that_is_away_is_told_from_none(home: Home, tmp_path: Path)
     root.rename(tmp_path / "away")
     with pytest.raises(BadInput, match=f"is not there: {root}"):
         run(home, "code", trust_stat=False)
+
+
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+def everything(home: Home) -> bytes:
+    """Names and bytes of all that is kept."""
+    files = [path for path in Path(home.root).rglob("*") if path.is_file()]
+    return b"\n".join(str(path).encode() + path.read_bytes() for path in files)
+
+
+def test_a_secret_in_the_name_of_a_file_or_a_symbol_is_kept_nowhere_and_none_takes_anothers_place(
+    home: Home, repository: Path
+) -> None:
+    other = TOKEN[:-1] + "9"
+    for token in (TOKEN, other):
+        (repository / f"src/{token}.py").write_text(
+            f"def use():\n    pass\n\ndef {token}():\n    pass\n", encoding="utf-8"
+        )
+    assert ingest(home, repository).documents == 5 + 4
+    found = held(home)
+    assert len(found) == 5 + 4
+    hidden = [(meta, body) for node, (meta, body) in found.items() if "redacted" in node]
+    assert len({meta["session_id"] for meta, _ in hidden}) == 4
+    assert {meta["filePath"] for meta, _ in hidden} == {"src/[redacted:github].py"}
+    assert TOKEN.encode() not in everything(home)
+    again = ingest(home, repository)
+    assert (again.unchanged, again.written, again.removed) == (3, 0, 0)
+    (repository / f"src/{TOKEN}.py").unlink()
+    assert ingest(home, repository).removed == 2
+    assert len(held(home)) == 5 + 2
+
+
+def test_what_an_older_version_kept_under_the_name_of_a_secret_goes(
+    home: Home, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / f"src/{TOKEN}.py").write_text("def use():\n    pass\n", encoding="utf-8")
+    with monkeypatch.context() as before:
+        before.setattr(code, "redact", lambda text, counts: text)
+        before.setattr(code, "REDACTION", 0)
+        ingest(home, repository)
+        assert TOKEN.encode() in everything(home)
+    ingest(home, repository)
+    assert TOKEN.encode() not in everything(home)
+    assert len(held(home)) == 6

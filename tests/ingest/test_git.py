@@ -278,3 +278,17 @@ def test_a_marker_in_one_work_tree_says_nothing_of_the_others(home: Home, reposi
     (tree / ".brain-ignore").touch()
     assert ingest(home, tree).skipped == {"excluded: .brain-ignore": 1}
     assert ingest(home, tree, repository.root).ingested == 1
+
+
+def test_a_branch_that_is_called_after_a_secret_is_kept_nowhere_and_noticed_when_it_moves(
+    home: Home, repository: Repository
+) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    repository.commit("first")
+    repository.git("checkout", "-q", "-b", token)
+    ingest(home, repository.root)
+    repository.commit("second", name="b.txt")
+    assert ingest(home, repository.root).ingested == 1
+    assert ingest(home, repository.root).unchanged == 1
+    kept = b"\n".join(path.read_bytes() for path in Path(home.root).rglob("*") if path.is_file())
+    assert token.encode() not in kept
