@@ -399,6 +399,7 @@ class _Rollout(Said):
                 self._unknown(f"realtime_item {one_line(str(kind), 60)}")
             return
         role, text = turn_items.speech(item)
+        self._voiced = True
         self._session.seen(at)
         if role == "user":
             self._session.prompt(text, at)

@@ -51,6 +51,8 @@ _IMAGE_MARK = re.compile(r"<image(?: name=[^\n]*)?>|</image>")
 _CAPTIONS = ("The next image is untrusted page evidence", "The next image shows ")
 _NOTES, _REPLY = "response-annotations", "send_user_message_question_reply"
 _COMMENT = "## User Comment "
+# What a person asks for by voice, as the model that they speak with hands it on; the end of a talk asks for nothing.
+_VOICE, _TALK_ENDS = "<realtime_delegation>", "<source>transcript_tail_flush</source>"
 # What stands for a command that was typed, and the address behind a skill that was named.
 _INIT = "Generate a file named AGENTS.md that serves as a contributor guide for this repository."
 _SKILL = re.compile(r"\[(\$[\w:.-]{1,100})\]\([^()\n]{1,500}/SKILL\.md\)")
@@ -67,6 +69,8 @@ def typed(text: str) -> str:
         text = _IMAGE.sub("", text).strip()
     if text.startswith(f"<{_REPLY}>"):
         return _replied(text)
+    if text.startswith(_VOICE):
+        return _spoken(text)
     marks = _REQUESTS if text.startswith(_SURROUNDINGS) else (_REQUEST,) if text.startswith("<") else ()
     if marks:
         head, mark, said = _request(text, marks)
@@ -91,6 +95,16 @@ def _replied(text: str) -> str:
         return string(found).strip() or inner
     answers = [string(mapping(each).get("answer")).strip() for each in (found if type(found) is list else [found])]
     return "\n\n".join(filter(None, answers))
+
+
+def _spoken(text: str) -> str:
+    asked = text.partition("<input>")[2].partition("</input>")[0]
+    return "" if _TALK_ENDS in text else clean(html.unescape(asked)).strip()
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a text hands on what a person asked for by voice."""
+    return text.lstrip().startswith(_VOICE)
 
 
 def _request(text: str, marks: tuple[str, ...]) -> tuple[str, str, str]:

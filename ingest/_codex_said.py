@@ -29,6 +29,8 @@ class Said:
         self._reading = reading
         self._session = session
         self._events = False
+        # Whether what is said by voice is recorded by itself: then nothing that hands it on is needed.
+        self._voiced = False
         # What was said once and will be said again: digest → how often as an item, less how often as an event.
         self._twice: dict[bytes, int] = {}
         # Prompts that stand as items, until the event that repeats them comes.
@@ -48,7 +50,7 @@ class Said:
             if command:
                 session.command(f"! {command}", at)
                 continue
-            if self._delegated(text, at, 1):
+            if self._delegated(text, at, 1) or (self._voiced and human.is_spoken(text)):
                 continue
             if not session.cwd:
                 session.cwd = human.directory(text)
@@ -84,7 +86,7 @@ class Said:
     def _user_event(self, message: str, at: str) -> None:
         if self._delegated(message, at, -1):
             return
-        said = human.typed(message)
+        said = "" if self._voiced and human.is_spoken(message) else human.typed(message)
         first = not self._events
         self._events = True
         if not said:

@@ -17,6 +17,8 @@ BROWSER = (
     "<in-app-browser-context source='ambient-ui-state'>\n# In app browser:\n## My request:\n</in-app-browser-context>"
 )
 PASTED = '# Files pasted by the user:\n\n## "A \\"long\\" text: its begin…": C:\\x/pasted.txt\n\n'
+DELTA = "  <transcript_delta>user: is a less\nassistant: I ask</transcript_delta>\n"
+TAIL = "<source>transcript_tail_flush</source>"
 NOTES = json.dumps([{"text": "Two  readers\nrace.", "annotation": "Which?"}, {"text": "Only marked."}])
 PLACES = (
     "\n## User Comment 1\nFile: src/a.py\nLines: 3\nDiff hunk:\n+x\nComment:\nWhy\nthis?\n\n"
@@ -31,6 +33,8 @@ PLACES = (
     (f"{PASTED}Pasted text contains the user's request.\n\n## My request:\n", 'A "long" text: its begin…'),
     ('## Referenced chats with Codex:\nLive references.\n[{"hostId":"local"}]\n\n## My request:\nGo on.', "Go on."),
     ("# MCP app context:\n\n{}\n\n## My request for Codex:\nFix it.", "Fix it."),
+    (f"<realtime_delegation>\n  <input>a &lt; b?</input>\n{DELTA}</realtime_delegation>", "a < b?"),
+    (f"<realtime_delegation>\n{TAIL}\n<input>So.</input>\n{DELTA}</realtime_delegation>", ""),
     ("# Plan\n\n## My request:\nwas never answered", "# Plan\n\n## My request:\nwas never answered"),
     (f"{BROWSER}\n\n## My request:\nWhat?\n## My request:\nis a headline.", "What?\n## My request:\nis a headline."),
     ("## My request:\nFix it.", "Fix it."),

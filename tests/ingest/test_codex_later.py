@@ -89,6 +89,7 @@ def test_what_was_said_by_voice_stands_as_what_was_typed_does(home: Home, tmp_pa
         make.record("realtime_item", type="realtime_session_started", **voice),
         make.record("realtime_item", type="transcript_segment", role="user", text="Inspect the parser", **voice),
         make.record("realtime_item", type="transcript_segment", data={"role": "assistant", "text": "I do."}, **voice),
+        make.user("<realtime_delegation>\n<input>Inspect that parser.</input>\n</realtime_delegation>"),
         make.record("realtime_item", type="realtime_session_closed", outcome="ended", **voice),
     )
     assert ingest(home, tmp_path).unknown == {}
