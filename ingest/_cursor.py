@@ -5,6 +5,7 @@ Keys and shapes are nobody's promise; they were seen on databases of 2024 to 202
 
 from __future__ import annotations
 
+import contextlib
 import json
 from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ _HEADS = "select key, value from cursorDiskKV where key >= 'composerData:' and k
 _AGENTS = _HEADS.replace(" order by", " and instr(value, 'parentComposerId') > 0 order by")
 _HEADERS = "select composerId, value from composerHeaders order by composerId"
 _BUBBLES = "select key, value from cursorDiskKV where key >= ? and key < ? order by key"
+_NEXT = "select key from cursorDiskKV where key >= ? and key < 'bubbleId;' order by key limit 1"
 _OWN = (_CHATS, _COMPOSERS, _PROMPTS)
 _ITEMS = "select key, value from ItemTable where key in (?, ?, ?) order by key"
 
@@ -61,8 +63,8 @@ def _database(
         alone = "itemtable" not in there or not connection.execute(_ITEMS, _OWN).fetchone()
         for unit, rows in _groups(connection, shelf.tables):
             opened = shelf.open(rows)
-            _composer(opened, reading)
-            shelf.put(unit, opened)
+            is_whole = _composer(opened, reading)
+            shelf.put(unit, opened, whole=is_whole)
             if alone:
                 yield
     if "itemtable" in there:
@@ -94,21 +96,51 @@ def _groups(connection: apsw.Connection, tables: Tables) -> Iterator[tuple[str, 
     headers = dict(connection.execute(_HEADERS)) if "composerHeaders" in tables else {}
     # An agent is excluded with its conversation, which is known by then.
     parents = {name: found for name in headers if (found := _parent(headers[name]))}
-    parents |= {_name(key): found for key, value in connection.execute(_AGENTS) if (found := _parent(value))}
+    parents |= dict(_agents(connection))
     above = generations(parents)
+    heads: set[str] = set()
     for generation in sorted({0, *above.values()}):
         for head in connection.execute(_HEADS):
-            if above.get(_name(head[0]), 0) == generation:
-                yield _conversation(connection, head, headers)
+            name = _name(head[0])
+            heads.add(name)
+            if above.get(name, 0) == generation:
+                yield _conversation(connection, name, (head,), headers)
+    for name in _headless(connection, heads):
+        yield _conversation(connection, name, (), headers)
 
 
-def _conversation(connection: apsw.Connection, head: Row, headers: dict[Any, Any]) -> tuple[str, list[Row]]:
-    name = _name(head[0])
+def _agents(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """(agent, whom it worked for), as far as can be read: no conversation behind a damaged page is read either."""
+    from apsw import Error
+
+    with contextlib.suppress(Error):
+        for key, value in connection.execute(_AGENTS):
+            if parent := _parent(value):
+                yield _name(key), parent
+
+
+def _conversation(
+    connection: apsw.Connection, name: str, head: tuple[Any, ...], headers: dict[Any, Any]
+) -> tuple[str, list[Row]]:
     bubbles = connection.execute(_BUBBLES, (f"bubbleId:{name}:", f"bubbleId:{name};"))
-    rows: list[Row] = [("cursorDiskKV", row) for row in (head, *bubbles)]
+    rows: list[Row] = [("cursorDiskKV", row) for row in (*head, *bubbles)]
     if name in headers:
         rows.append(("composerHeaders", (name, headers[name])))
     return one_line(name, 4000), rows
+
+
+def _headless(connection: apsw.Connection, heads: set[str]) -> Iterator[str]:
+    """The conversations of which there are bubbles and nothing else; a seek for each that there is."""
+    seen: set[str] = set()
+    at = "bubbleId:"
+    while (row := connection.execute(_NEXT, (at,)).fetchone()) is not None:
+        name = str(row[0]).split(":")[1]
+        if name in seen:
+            return  # no text of ours: there is no way past it
+        seen.add(name)
+        at = f"bubbleId:{name};"
+        if name and name not in heads and not any(head.startswith(f"{name}:") for head in heads):
+            yield name
 
 
 def _name(key: Any) -> str:
@@ -145,13 +177,26 @@ def _plain(value: Any, _: str) -> Any:
 # The second generation: one row a composer, one a bubble
 
 
-def _composer(rows: list[Opened], reading: Reading) -> None:
-    (key, value), *others = [row.cells for row in rows]
-    header = others.pop()[1] if rows[-1].table == "composerHeaders" else None
-    name = str(key).partition(":")[2]
-    data = cell(value, reading, str(key))
-    if type(data) is not dict or not name:
-        return
+def _composer(rows: list[Opened], reading: Reading) -> bool:
+    """Take a conversation in; returns whether it has what is to be known of it besides its bubbles.
+
+    An editor that ends in the middle of its writing, or cleans up, leaves bubbles alone: they have an order of time.
+    """
+    cells = [row.cells for row in rows]
+    header = cells.pop()[1] if rows[-1].table == "composerHeaders" else None
+    data: Any = None
+    if not cells:
+        return True
+    name = _name(cells[0][0])
+    if str(cells[0][0]).startswith("composerData:"):
+        key, value = cells.pop(0)
+        data = cell(value, reading, str(key))
+    else:
+        name = name.partition(":")[0]
+    others, is_whole = cells, type(data) is dict
+    if not name or not (is_whole or others):
+        return True
+    data = data if is_whole else {}
     head = mapping(cell(header, reading, f"header of {name}"))
     talk = Composer(reading, name, data | {key: value for key, value in head.items() if not data.get(key)}, "")
     bubbles: dict[str, Any] = {}
@@ -160,6 +205,7 @@ def _composer(rows: list[Opened], reading: Reading) -> None:
         if type(found) is dict:
             bubbles[str(bubble).removeprefix(f"bubbleId:{name}:")] = found
     talk.finish(bubbles)
+    return is_whole
 
 
 # The first generation: everything inline, in the workspace's database

@@ -73,7 +73,7 @@ class Composer:
                 self._simulated.add(key)
         seen = set(ordered)
         left = [name for name in stored if name not in seen and type(stored[name]) is dict]
-        ordered += sorted(left, key=lambda name: (_at(stored[name]), name))
+        ordered += sorted(left, key=lambda name: _at(stored[name]))
         for name in ordered:
             bubble = mapping(stored[name])
             self.add(name, {**bubble, "isSimulatedMsg": True} if name in self._simulated else bubble)

@@ -175,8 +175,11 @@ class Shelf:
             opened.append(Opened(table, cells, plain=plain))
         return opened
 
-    def put(self, unit: str, rows: list[Opened]) -> None:
-        """Archive the rows of a unit. Raises OSError and apsw.Error."""
+    def put(self, unit: str, rows: list[Opened], *, whole: bool = True) -> None:
+        """Archive the rows of a unit; where they are not ``whole``, as many that the archive has go before them.
+
+        Raises OSError and apsw.Error.
+        """
         keeping, part = self._keeping, self._reading.parts.get(unit)
         if keeping is None or unit in self._stay:
             return
@@ -186,7 +189,7 @@ class Shelf:
         recorder = None if part is not None and keeping.withholds(unit, self._reading) else self._opened(keeping)
         if recorder is not None:
             count = self._made[unit] if part is None else len(part.uuids)
-            longer = self._longer(recorder, unit, count)
+            longer = self._longer(recorder, unit, count if whole else count - 1)
             if longer is not None:
                 self._stay.add(unit)
                 self._reading.parts[unit] = longer

@@ -69,6 +69,52 @@ def test_the_second_generation_is_put_together_from_its_rows(home: Home, tmp_pat
     assert ingest(home, tmp_path).unchanged == 1
 
 
+@pytest.mark.parametrize("head", ["absent", None, "{torn"])
+def test_bubbles_that_have_lost_their_conversations_head_are_one_all_the_same(
+    home: Home, tmp_path: Path, head: str | None
+) -> None:
+    rows: dict[str, Any] = {
+        "composerData:c0": {"name": "Another", "fullConversationHeadersOnly": [{"bubbleId": "b1"}]},
+        "bubbleId:c0:b1": {"type": 1, "text": "Of another"},
+        "bubbleId:c1:b1": {"type": 2, "text": "Both read it.", "createdAt": "2026-04-28T09:14:09.000Z"},
+        "bubbleId:c1:b2": {"type": 1, "text": "Why does it fail?", "createdAt": "2026-04-28T09:14:05.000Z"},
+        "bubbleId:": {"type": 1, "text": "Of none"},
+    }
+    if head != "absent":
+        rows["composerData:c1"] = head
+    path = database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    assert ingest(home, tmp_path).documents == 2
+    meta, body = document(home, "c1")
+    assert meta["date"] == "2026-04-28T09:14:05Z"
+    assert body.index("Why does it fail?") < body.index("Both read it.")
+    assert "Of another" not in body
+    before = corpus(home)
+    path.unlink()
+    run(home, "cursor", trust_stat=False, from_archive=True)
+    assert corpus(home) == before
+
+
+def test_a_conversation_whose_head_is_lost_keeps_what_was_known_of_it(home: Home, tmp_path: Path) -> None:
+    rows: dict[str, Any] = {
+        "composerData:c1": {
+            "name": "The race",
+            "fullConversationHeadersOnly": [{"bubbleId": "b2"}, {"bubbleId": "b1"}],
+        },
+        "bubbleId:c1:b1": {"type": 2, "text": "Both read it."},
+        "bubbleId:c1:b2": {"type": 1, "text": "Why does it fail?"},
+    }
+    path = database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    ingest(home, tmp_path)
+    before = corpus(home)
+    database(path, "cursorDiskKV", {"composerData:c1": None})
+    for _ in range(2):
+        ingest(home, tmp_path)
+        assert corpus(home) == before
+    database(path, "cursorDiskKV", {"bubbleId:c1:b3": {"type": 1, "text": "And now?", "createdAt": AT}})
+    ingest(home, tmp_path)
+    assert "And now?" in document(home, "c1")[1]
+
+
 def test_what_several_models_were_asked_at_once_is_a_persons_and_leads_to_where_it_was_asked(
     home: Home, tmp_path: Path
 ) -> None:

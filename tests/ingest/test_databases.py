@@ -105,10 +105,10 @@ def test_what_was_read_before_a_database_is_damaged_is_kept_and_archived(
     make(tmp_path / "there")
     put = rows.Shelf.put
 
-    def damaged(shelf: rows.Shelf, unit: str, opened: list[rows.Opened]) -> None:
+    def damaged(shelf: rows.Shelf, unit: str, opened: list[rows.Opened], **how: bool) -> None:
         if unit.endswith("3"):
             raise apsw.CorruptError("database disk image is malformed")
-        put(shelf, unit, opened)
+        put(shelf, unit, opened, **how)
 
     with monkeypatch.context() as broken:
         broken.setattr(rows.Shelf, "put", damaged)

@@ -226,7 +226,7 @@ def test_a_database_that_was_read_before_it_was_archived_is_read_once_more(
     line = {"role": "user", "message": {"content": [{"type": "text", "text": "Hi"}]}}
     (folder / "agent-transcripts/t1.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     with monkeypatch.context() as before:
-        before.setattr("ingest.rows.Shelf.put", lambda *_: None)
+        before.setattr("ingest.rows.Shelf.put", lambda *_, **__: None)
         before.setattr("ingest.keeping._DATABASES", frozenset())
         ingest(home, folder, "cursor")
         ingest(home, folder, "cursor")
