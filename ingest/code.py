@@ -45,7 +45,7 @@ NAME = "code"
 COLLECTION = "code"
 FILE = "code.sqlite"
 # Bump when the same code gives other documents.
-VERSION = 2
+VERSION = 3
 _LONGEST_NAME = 120
 _BATCH = 128
 _TOO_LARGE = "too large"
@@ -119,7 +119,7 @@ def parse(path: str) -> Iterator[Document | Failure]:
     except Tangled:
         yield Failure(path, _TANGLED)
         return
-    yield from documents(found, folder, basename(path), {})
+    yield from documents(found, folder, dirname(abspath(path)), basename(path), {})
 
 
 def stats(home: Home) -> dict[str, object]:
@@ -289,7 +289,7 @@ class _Repository:
                 if self._shadow is not None:
                     self._shadow.files[join(self._root, path)] = len(data)
             made = {}
-            for document in documents(found, self._name, path, ledger.redacted):
+            for document in documents(found, self._name, self._root, path, ledger.redacted):
                 if document.meta["session_id"] in self._forgotten:
                     continue
                 # A clone is a repository of another name.
@@ -345,8 +345,10 @@ class _Repository:
             self._on_written(COLLECTION, name, data, status)
 
 
-def documents(found: Sequence[Symbol], repository: str, path: str, redacted: dict[str, int]) -> Iterator[Document]:
-    """One document a symbol of a file at ``path`` below its repository; ``redacted`` counts secrets by kind."""
+def documents(
+    found: Sequence[Symbol], repository: str, root: str, path: str, redacted: dict[str, int]
+) -> Iterator[Document]:
+    """One document a symbol of a file at ``path`` below ``root``; ``redacted`` counts secrets by kind."""
     language = language_of(path)
     shown = redact(clean(path), redacted)
     times: dict[str, int] = {}
@@ -355,11 +357,17 @@ def documents(found: Sequence[Symbol], repository: str, path: str, redacted: dic
         times[node] = times.get(node, 0) + 1
         if times[node] > 1:
             node = f"{node}#{times[node]}"  # an overload, or a second definition of the same name
-        yield _document(symbol, node, repository, (path, shown), language, redacted)
+        yield _document(symbol, node, repository, root, (path, shown), language, redacted)
 
 
 def _document(
-    symbol: Symbol, node: str, repository: str, path: tuple[str, str], language: str, redacted: dict[str, int]
+    symbol: Symbol,
+    node: str,
+    repository: str,
+    root: str,
+    path: tuple[str, str],
+    language: str,
+    redacted: dict[str, int],
 ) -> Document:
     """``path``: of its file, as it is and as it is shown."""
     text = redact(clean(symbol.text), redacted)
@@ -372,6 +380,7 @@ def _document(
         "session_id": f"code-{hashlib.sha256(f'{repository}:{node}'.encode('utf-8', 'replace')).hexdigest()[:16]}",
         "source": NAME,
         "title": title,
+        "project": redact(clean(root), redacted),
         "repository": repository,
         "nodeId": name,
         "label": symbol.label,

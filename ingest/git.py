@@ -19,6 +19,7 @@ import apsw
 from core import clock
 from core.document import Document, Failure, Timestamp
 from core.errors import BadInput
+from core.files import read_or_none
 from core.redaction import clean as redact
 from core.text import clean, one_line
 from core.tombstones import Tombstones, digests
@@ -185,9 +186,7 @@ class _Run:
 
 def _take_over(run: _Run, place: Place) -> None:
     """Let the documents of other work trees go, which earlier versions took for repositories of their own."""
-    rows = [
-        (os.fsdecode(root), str(name)) for root, name in run.connection.execute("select root, name from repositories")
-    ]
+    rows = _rows(run)
     known = {root for root, _ in rows}
     common = common_of(place.path)
     for root, name in rows:
@@ -203,11 +202,31 @@ def _take_over(run: _Run, place: Place) -> None:
             _drop(run, root, name)
 
 
+def _rows(run: _Run) -> list[tuple[str, str]]:
+    """(folder, name) of every repository that is known."""
+    found = run.connection.execute("select root, name from repositories")
+    return [(os.fsdecode(root), str(name)) for root, name in found]
+
+
 def _is_of(root: str, place: str, common: str) -> bool:
     """Whether a folder is, or was before it was deleted, a work tree of the repository at ``place``."""
     if os.path.lexists(root):
         return common_of(root) == common
     return top_of(root) == place and not _TREES.isdisjoint(os.path.relpath(root, place).split(os.sep))
+
+
+def _let_go(run: _Run, repository: str, commits: set[str]) -> None:
+    """Let the documents go of folders that are gone and showed nothing but commits of this repository."""
+    for root, name in _rows(run):
+        if name == repository or os.path.lexists(root):
+            continue
+        told: set[str] = set()
+        for (document,) in run.connection.execute("select name from documents where repository = ?", (name,)):
+            told.update(
+                commits_of((read_or_none(run.home.path(COLLECTION, str(document))) or b"").decode("utf-8", "replace"))
+            )
+        if told and told <= commits:
+            _drop(run, root, name)
 
 
 def _drop(run: _Run, root: str, name: str) -> None:
@@ -316,6 +335,7 @@ def _one(run: _Run, root: str) -> None:
         for name in held.keys() - made.keys():
             corpus.remove(name)
             ledger.removed += 1
+    _let_go(run, repository, {commit.hash[:_DIGITS] for commit in found})
     ledger.ingested += 1
     with connection:
         connection.execute("delete from documents where repository = ?", (repository,))

@@ -81,6 +81,7 @@ def test_a_symbol_is_a_document_with_its_place(home: Home, repository: Path) -> 
     assert meta == {
         "source": "code",
         "title": "greet",
+        "project": meta["project"],
         "repository": "project",
         "nodeId": "Function:src/a.py:greet",
         "label": "Function",
@@ -88,6 +89,7 @@ def test_a_symbol_is_a_document_with_its_place(home: Home, repository: Path) -> 
         "startLine": 5,
         "endLine": 9,
     }
+    assert Path(meta["project"]).name == "project"
     assert body.startswith(
         "# greet\n\nFunction in `src/a.py`, lines 5–9\n\n```python\n# Greets.\n# Twice.\ndef greet(name):\n"
     )

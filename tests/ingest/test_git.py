@@ -292,3 +292,18 @@ def test_a_branch_that_is_called_after_a_secret_is_kept_nowhere_and_noticed_when
     assert ingest(home, repository.root).unchanged == 1
     kept = b"\n".join(path.read_bytes() for path in Path(home.root).rglob("*") if path.is_file())
     assert token.encode() not in kept
+
+
+def test_a_work_tree_that_was_deleted_elsewhere_is_told_by_its_commits(
+    home: Home, repository: Repository, tree: Path, tmp_path: Path
+) -> None:
+    repository.git("clone", "-q", ".", str(tmp_path / "gone"))  # what an older version took a work tree for
+    repository.git("clone", "-q", ".", str(tmp_path / "more"))
+    other = object.__new__(Repository)
+    other.root = tmp_path / "more"
+    other.commit("Of the clone alone")
+    ingest(home, tmp_path / "gone", tmp_path / "more")
+    for name in ("gone", "more"):
+        shutil.rmtree(tmp_path / name)
+    ingest(home, repository.root)
+    assert {name.partition("/")[0] for name in held(home)} == {"project", "more"}
