@@ -82,7 +82,7 @@ _AGENTS_SAID = (
     "The coordinator sent a message while you were working:",
     "The coordinator sent a message:",
 )
-_AGENTS_TAGS = ("cross-session-message", "agent-message")
+_AGENTS_TAGS = ("cross-session-message", "agent-message", "coordinator-relay")
 # The frame around a subagent's report, since 2.1.280: every line of the report is indented.
 _REPORT = "[Subagent hand-back]"
 _REPORT_FOLLOWS = "The report follows:\n"

@@ -1,7 +1,7 @@
 """Claude Code: ``<config>/projects/<project>/<session-id>.jsonl``, subagents beside them or in ``subagents/``.
 
 The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``. The format is not
-documented by its vendor and changes; what was seen on versions 1.0.24 to 2.1.288 is handled here and in the modules
+documented by its vendor and changes; what was seen on versions 1.0.24 to 2.1.295 is handled here and in the modules
 whose names begin with ``_claude``, what was not is counted. A run with nothing new must not pay for the parser,
 which is therefore imported where it is first needed.
 """

@@ -68,6 +68,7 @@ def test_a_kind_that_no_version_had_is_still_a_finding(home: Home, tmp_path: Pat
     ('<agent-message from="tester">\n' + REPORT + '\n</agent-message>', None, "tester: All green:\n  two runs"),
     (PEER.format('<agent-message from="tester">\n' + REPORT + '\n</agent-message>'), {"kind": "peer"},
      "tester: All green:\n  two runs"),
+    ("<coordinator-relay>Stop now</coordinator-relay>", None, "Stop now"),
     (REPORT, None, "All green:\n  two runs"),
     ("The coordinator sent a message while you were working:\nStop the sleeps\n\nAddress this before completing your"
      " current task.", {"kind": "coordinator"}, "Stop the sleeps"),
