@@ -19,7 +19,12 @@ _MAX_RATIO = 300
 _RATIO_FROM = 4 * 1024 * 1024
 
 _OLD_WORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# Of a page, where its fields stand.
+_HEAD_CHARACTERS = 262_144
 _TIMING = re.compile(r"\d\d:\d\d[:,.]\d\d.{0,8}-->")
+
+# A heading, or fields between lines of their own.
+_MARKED = re.compile(r"\ufeff?\s*(?:#{1,6}[ \t]+\S|(?:---|\+\+\+)[ \t]*\r?\n[^\n]*[:=])")
 
 
 class Unreadable(Exception):
@@ -80,7 +85,9 @@ def kind_of(data: bytes, name: str) -> str:
         return "srt"
     if b"\0" in data[:65536] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Unreadable("not a kind of file that is known", "markdown, text, HTML, PDF, EPUB, DOCX, SRT or VTT")
-    return "markdown" if ending in ("md", "markdown", "mdx", "qmd") else "text"
+    # What has no ending, such as what was piped in, is told by its first line.
+    marked = not ending and _MARKED.match(data[:4096].decode("utf-8", "replace"))
+    return "markdown" if marked or ending in ("md", "markdown", "mdx", "qmd") else "text"
 
 
 def decode(data: bytes) -> str:
@@ -95,19 +102,11 @@ def decode(data: bytes) -> str:
 
 
 def _markdown(text: str, kind: str) -> Article:
-    from core.document import split
+    from ingest import _article_fields
 
-    meta, body = split(text.replace("\r\n", "\n")) if kind == "markdown" else ({}, text)
-    kept = {
-        name: meta[name] for name in ("title", "author", "date", "url", "language") if isinstance(meta.get(name), str)
-    }
-    authors = meta.get("authors")
-    if isinstance(authors, list) and "author" not in kept:
-        kept["author"] = ", ".join(str(author) for author in authors)
-    tags = meta.get("tags")
-    if isinstance(tags, list):
-        kept["tags"] = [str(tag) for tag in tags][:64]
-    heading = re.search(r"(?m)^#{1,2}\s+(\S.*)$", body)
+    meta, body = _article_fields.split(text.replace("\r\n", "\n")) if kind == "markdown" else ({}, text)
+    kept = _article_fields.known(meta)
+    heading = re.search(r"(?m)^#{1,2}\s+(\S.*)$", body) or re.match(r"\s*#{3,6}[ \t]+(\S.*)", body)
     if heading and "title" not in kept and kind == "markdown":
         kept["title"] = heading[1].strip()
     return Article(kind, body, **kept)
@@ -135,11 +134,28 @@ def _html(text: str, url: str) -> Article:
         "html",
         body,
         title=getattr(found, "title", None),
-        author=getattr(found, "author", None),
+        author=getattr(found, "author", None) or _named_author(text),
         date=getattr(found, "date", None),
         url=getattr(found, "url", None),
         language=getattr(found, "language", None),
     )
+
+
+def _named_author(text: str) -> str:
+    """Who ``<meta name="author">`` names: trafilatura takes a name of one word for none."""
+    from html.parser import HTMLParser
+
+    found: list[str] = []
+
+    class Head(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            given = dict(attrs)
+            if tag == "meta" and (given.get("name") or "").lower() == "author":
+                found.append(" ".join((given.get("content") or "").split()))
+
+    # Each tag by itself: what a hostile page makes of the rest costs nothing.
+    Head().feed("".join(re.findall(r"(?i)<meta\s[^<>]{1,2000}>", text[:_HEAD_CHARACTERS])))
+    return ", ".join(dict.fromkeys(filter(None, found)))
 
 
 def _unescaped(text: str) -> str:

@@ -254,7 +254,7 @@ def _first_line(article: Article) -> str:
     if article.kind != "text":
         return ""
     first = next((line.strip() for line in article.body.splitlines() if line.strip()), "")
-    return first if len(first) <= 120 else ""
+    return re.sub(r"^#{1,6}\s+", "", first) if len(first) <= 120 else ""
 
 
 def _slug(title: str) -> str:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.document import split
+from ingest import _article_fields
 from ingest import _article_read as reader
 from ingest._article_read import Unreadable
 from ingest._article_worker import Worker
@@ -318,3 +319,93 @@ def test_no_bytes_do_more_than_be_unreadable(data: bytes, name: str, start: byte
     except Unreadable as error:
         said = error.reason and error.fix
     assert said
+
+
+_ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text("a[]|/ 1", max_size=9) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "given", "tags"]), inner),
+    max_leaves=8,
+)
+_CLIPPED = """---
+title: "How we cut p99"
+source: "https://blog.example.com/p99"
+author:
+  - "[[Jane Doe]]"
+  - "[[people/Bo Ray|Bo Ray]]"
+published: 2024-03-05
+created: 2026-11-20
+tags:
+  - "clippings"
+---
+Body of clip.
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fields"),
+    [
+        (
+            "clip.md",
+            _CLIPPED,
+            {
+                "title": "How we cut p99",
+                "author": "Jane Doe, Bo Ray",
+                "date": "2024-03-05T00:00:00Z",
+                "url": "https://blog.example.com/p99",
+                "tags": ["clippings"],
+            },
+        ),
+        ("list.md", "---\nauthor: [Ann Lee, Bo Ray]\n---\nx", {"author": "Ann Lee, Bo Ray"}),
+        (
+            "people.md",
+            "---\nauthors:\n- Ann\n- {name: Bo Ray, id: 1}\n- {name: {given: Cy, family: Dee}}\n- {id: 2}\n---\nx",
+            {"author": "Ann, Bo Ray, Cy Dee"},
+        ),
+        (
+            "hugo.md",
+            '+++\ntitle = "Of TOML"\ndate = 2024-03-05T10:00:00+02:00\nauthors = ["Ann"]\n'
+            '[taxonomies]\ntags = ["a"]\n+++\n\nx',
+            {"title": "Of TOML", "author": "Ann", "date": "2024-03-05T08:00:00Z", "tags": ["a"]},
+        ),
+        ("day.md", "---\ntitle: 2024\ndate: 5 March 2024\n---\nx", {"title": "2024", "date": "2024-03-05T00:00:00Z"}),
+        ("no.md", "---\ndate: soon\ncreated: 2024-03-05\n---\nx", {"date": "2024-03-05T00:00:00Z"}),
+        ("mail.md", "---\nsource: a letter\nurl: [1]\nauthor: {a: {b: c}}\n---\nx", {}),
+        (
+            "one.html",
+            "<html><head><meta content='Madonna' name='Author'><title>T</title></head><body><article><p>"
+            + "Some long words here. " * 30
+            + "</p></article></body></html>",
+            {"author": "Madonna"},
+        ),
+    ],
+)
+def test_what_a_file_says_of_itself_is_kept_in_whatever_form_a_tool_wrote_it(
+    shelf: Shelf, tmp_path: Path, name: str, text: str, fields: dict[str, Any]
+) -> None:
+    meta, body = document(shelf.add(put(tmp_path, name, text)).path)
+    names = ("author", "url", *fields)
+    assert {field: meta[field] for field in names if field in meta} == fields
+    assert "+++" not in body
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# A heading\n\nbody", "A heading"),
+        ("\n\n### Deeper\nbody", "Deeper"),
+        ("---\ntitle: Own\n---\n# A heading", "Own"),
+        ("First line\n\n# A heading", "First line"),
+        ("# " + "long " * 60 + "\nbody", ("long " * 60).strip()[:199].rstrip() + "…"),
+    ],
+)
+def test_markdown_without_a_name_is_known_by_its_first_line(
+    shelf: Shelf, tmp_path: Path, text: str, title: str
+) -> None:
+    assert shelf.add(put(tmp_path, "piped", text), called="piped text").title == title
+
+
+@given(st.dictionaries(st.sampled_from(["title", "author", "authors", "date", "source", "tags", "taxonomies"]), _ANY))
+def test_no_value_of_any_kind_stops_the_reader_or_is_told_as_python_writes_it(meta: dict[str, Any]) -> None:
+    found = _article_fields.known(meta)
+    assert all(type(value) is str for name, value in found.items() if name != "tags")
+    assert not any("{" in str(value) for name, value in found.items() if name == "author")
