@@ -57,12 +57,15 @@ class Collection:
 
 
 class Config:
-    """The validated configuration. ``path`` is the file it came from."""
+    """The validated configuration. ``path`` is the file it came from; ``own``, in words, the one that a user edits."""
 
-    __slots__ = ("collections", "data", "path")
+    __slots__ = ("collections", "data", "own", "path")
 
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
         self.path = path
+        # What was shipped is everybody's, and the next version's.
+        own = home.path(FILE)
+        self.own = path if path == own else f"{own} (brain init --config --no-index writes it)"
         self.data = data
         self.collections: dict[str, Collection] = {
             name: Collection(name, entry or {}, home) for name, entry in data["collections"].items()

@@ -106,7 +106,7 @@ def _folder(home: Home, config: Config, collection: str) -> str:
     found = config.collections.get(collection)
     known = ", ".join(name for name in config.collections if name not in _OTHERS)
     if found is None:
-        raise BadInput(f"there is no collection {collection!r}", f"one of {known}; or add it to {config.path}")
+        raise BadInput(f"there is no collection {collection!r}", f"one of {known}; or add it to {config.own}")
     if collection in _OTHERS:
         raise BadInput(f"{collection} is written by another command", f"one of {known}")
     if os.path.commonpath((home.root, found.path)) != home.root:

@@ -195,7 +195,7 @@ def _on_disk(config: Config, path: str) -> tuple[str, str]:
         return "it is a folder, not a document", "name one file in it"
     inside = [folder for folder in config.collections.values() if path.startswith(join(folder.path, ""))]
     if not inside:
-        return "the file lies in no collection's folder", f"add its folder to {config.path}"
+        return "the file lies in no collection's folder", f"add its folder to {config.own}"
     for folder in inside:
         if _is_document(folder, path):
             if _blank(path):
@@ -205,7 +205,7 @@ def _on_disk(config: Config, path: str) -> tuple[str, str]:
     why = (
         f"on disk, but the collection {inside[0].name!r} leaves it out: it takes {masks}, and nothing hidden or linked"
     )
-    return why, f"edit {config.path}"
+    return why, f"edit {config.own}"
 
 
 def _is_document(folder: Collection, path: str) -> bool:

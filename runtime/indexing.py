@@ -233,7 +233,7 @@ def index_file(home: Home, config: Config, collection: str, path: str) -> None:
     """Index one markdown file of the corpus at once. Raises BadInput, LockContention and EngineMissing."""
     folder = config.collections.get(collection)
     if folder is None:
-        raise BadInput(f"there is no collection {collection!r}", f"add it to {config.path}")
+        raise BadInput(f"there is no collection {collection!r}", f"add it to {config.own}")
     from qmd.writer import put
 
     with open_regular(path) as stream:
@@ -291,7 +291,7 @@ def _has_collection(config: Config, source: str) -> None:
     """Raises BadInput where what the source makes would be found by no question."""
     name = sources.module(source).COLLECTION
     if name not in config.collections:
-        raise BadInput(f"there is no collection {name!r} for it", f"add `{name}: {{path: {name}}}` to {config.path}")
+        raise BadInput(f"there is no collection {name!r} for it", f"add `{name}: {{path: {name}}}` to {config.own}")
 
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:

@@ -162,7 +162,7 @@ def configuration(patient: Patient) -> Iterator[Finding]:
                 f"collection-missing:{name}",
                 "error",
                 f"{folder.path} is gone; {known[name]} documents of it still answer",
-                f"bring it back, or correct its path in {config.path}",
+                f"bring it back, or correct its path in {config.own}",
             )
 
 

@@ -59,7 +59,7 @@ def file_of(config: Config, collection: str, path: str) -> str:
     """The absolute path of a document. Raises BadInput where its collection is not configured."""
     folder = config.collections.get(collection)
     if folder is None:
-        raise BadInput(f"there is no collection {collection!r}", f"add it to {config.path}")
+        raise BadInput(f"there is no collection {collection!r}", f"add it to {config.own}")
     return join(folder.path, path)
 
 

@@ -125,3 +125,13 @@ def test_what_cannot_be_added_ends_with_64_and_a_fix(
     assert (done.returncode, report["error"]) == (64, "bad_input")
     assert said in report["message"]
     assert report["fix"]
+
+
+def test_the_configuration_to_add_a_collection_to_is_the_users_own(brain: Brain, home: Home, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# x\n", encoding="utf-8")
+    own = home.path("collections.yml")
+    fix = json.loads(brain("add", "a.md", "-c", "nope", "--json", cwd=str(tmp_path)).stdout)["fix"]
+    assert fix.endswith(f"or add it to {own} (brain init --config --no-index writes it)")
+    assert brain("init", "--config", "--json").returncode == 0
+    fix = json.loads(brain("add", "a.md", "-c", "nope", "--json", cwd=str(tmp_path)).stdout)["fix"]
+    assert fix.endswith(f"or add it to {own}")
