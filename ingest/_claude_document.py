@@ -21,7 +21,7 @@ WARM_UP = "warm-up agent"
 def compose(unit: str, parts: list[Part], link: str, mtime_ns: int) -> tuple[dict[str, object], str] | str:
     """See ``ingest.claude.compose``."""
     session, agent = split_key(unit)
-    by_size = sorted(parts, key=lambda part: (-len(part.uuids), -part.records, part.digest))
+    by_size = sorted(parts, key=lambda part: (-len(part.uuids), part.age, -part.records, part.digest))
     by_time = sorted(parts, key=lambda part: (part.last, len(part.uuids), part.digest))
     events = merge(by_size)
     found = turns(events, agent=bool(agent))

@@ -44,18 +44,20 @@ class Part:
     """What one file tells of one unit. ``first``/``last`` are the bounds of its conversation's timestamps.
 
     Of a transcript longer than a document it keeps both ends, each at least as long as any document's: what it
-    forgets no union with other copies would show.
+    forgets no union with other copies would show. ``earlier``: what the file told of it before, each ``age`` older.
     """
 
     __slots__ = (
         "_chains",
         "_planless",
         "_window",
+        "age",
         "ai_title",
         "branch",
         "custom_title",
         "cwd",
         "digest",
+        "earlier",
         "first",
         "forked_from",
         "last",
@@ -75,7 +77,8 @@ class Part:
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.uuids: set[str] = set()
-        self.records = self.repeated = 0
+        self.records = self.repeated = self.age = 0
+        self.earlier: list[Part] = []
         self.digest = ""
         self.first = self.last = ""
         self.cwd = self.branch = self.slug = self.version = ""

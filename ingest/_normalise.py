@@ -376,6 +376,7 @@ def _no_links(_unit: str, _parts: list[Any]) -> dict[str, str]:
 
 def _distinct(parts: list[Any]) -> int:
     """How many records there are in all: the parts of one that has very many count them as it costs least."""
+    parts = [each for part in parts for each in (part, *getattr(part, "earlier", ()))]
     if len(parts) > 1:
         return len(set().union(*(part.uuids for part in parts))) + sum(getattr(part, "hidden", 0) for part in parts)
     counted: int = getattr(parts[0], "distinct", -1)

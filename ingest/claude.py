@@ -140,7 +140,7 @@ def compose(unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> t
         return session(unit, parts, link, mtime_ns)
     from ingest._claude_document import compose as document
 
-    return document(unit, parts, link, mtime_ns)
+    return document(unit, _with_earlier(parts), link, mtime_ns)
 
 
 def links(unit: str, parts: list[Any]) -> dict[str, str]:
@@ -151,11 +151,16 @@ def links(unit: str, parts: list[Any]) -> dict[str, str]:
         return {}
     session = split_key(unit)[0]
     found: dict[str, str] = {}
-    for part in sorted(parts, key=lambda part: (len(part.uuids), part.digest)):
+    for part in sorted(_with_earlier(parts), key=lambda part: (len(part.uuids), part.digest)):
         for agent, link in part.links.items():
             if not agent.startswith("call "):
                 found[unit_key(session, agent)] = link
     return found
+
+
+def _with_earlier(parts: list[Any]) -> list[Any]:
+    """A file that was rewritten is a copy of its session for each time that it said something else."""
+    return [each for part in parts for each in (part, *getattr(part, "earlier", ()))]
 
 
 def _is_partial(parts: list[Any]) -> bool:

@@ -174,7 +174,8 @@ def lines(
 def _complete(reading: Reading, again: Callable[[], Reading]) -> None:
     """Let a file that says less than it did have what it said: of each unit the version with most of it.
 
-    Of several the newest counts. Histories that drop what is oldest are put together with what they dropped.
+    Of several the newest counts. Histories that drop what is oldest are put together with what they dropped, and parts
+    whose records have names of their own with the ``earlier`` versions that have others, as copies of a session are.
     """
     keeping = rawfiles.keeping()
     if keeping is None or not reading.parts:
@@ -186,6 +187,10 @@ def _complete(reading: Reading, again: Callable[[], Reading]) -> None:
             known = reading.parts.get(unit)
             if known is not None and hasattr(known, "unite"):
                 known.unite(part)
+            elif known is not None and hasattr(known, "earlier"):
+                if not part.uuids <= known.uuids.union(*(each.uuids for each in known.earlier)):
+                    known.earlier.append(part)
+                    part.age = len(known.earlier)
             elif known is None or len(part.uuids) > len(known.uuids):
                 reading.parts[unit] = part
 

@@ -319,7 +319,7 @@ class Recorder:
         """Whether the archived form holds lines that the new one has not, or, as one document, more records."""
         if known is None or self._pieces or not (self._is_alike(known) or known.policy == RAW):
             return False
-        if not self._anew or known.records < 2:
+        if not self._anew:
             return self.records < known.records
         there = set(lines(self.folder, self._segments))
         try:

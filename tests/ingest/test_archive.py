@@ -205,6 +205,7 @@ def test_a_rewritten_file_is_replaced_and_what_it_said_before_is_kept(home: Home
     ingest(home, folder)
     save(path, other.user("uno"), other.user("dos"), other.user("tres"))
     ingest(home, folder)
+    assert b"tres" in next(iter(corpus(home).values()))
     catalogue = archive.open_catalogue(home.path("raw", archive.CATALOGUE))
     try:
         versions = list(archive.entries(catalogue, "claude"))

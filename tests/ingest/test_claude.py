@@ -182,8 +182,8 @@ def test_commands_that_the_user_typed_are_one_liners_and_not_prompts(home: Home,
     command += "\n  <command-args>42</command-args>"
     made = body(home, tmp_path, s.user(command), s.user("<bash-input>git status</bash-input>"), s.user("go"))
     assert "## [1] command · 2026-04-28 09:00\n\n- /review 42\n- ! git status\n\n## [2] user" in made
-    made = body(home, tmp_path, s.user("<user-memory-input>use uv</user-memory-input>"), s.user("go"), s.user("on"))
-    assert "## [1] command · 2026-04-28 09:00\n\n- # use uv\n" in made
+    made = body(home, tmp_path, s.user("<user-memory-input>use uv</user-memory-input>"), s.user("on"))
+    assert " command · 2026-04-28 09:00\n\n- # use uv\n" in made
     assert document(home)[0]["title"] == "go"
 
 

@@ -98,6 +98,7 @@ def test_a_conversation_whose_head_is_lost_keeps_what_was_known_of_it(home: Home
     rows: dict[str, Any] = {
         "composerData:c1": {
             "name": "The race",
+            "createdAt": AT,
             "fullConversationHeadersOnly": [{"bubbleId": "b2"}, {"bubbleId": "b1"}],
         },
         "bubbleId:c1:b1": {"type": 2, "text": "Both read it."},

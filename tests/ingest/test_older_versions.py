@@ -66,18 +66,18 @@ def test_a_rebuild_gives_what_a_live_run_gives_however_a_file_was_rewritten(
         home, path = Home(f"{place}/home"), Path(place, "originals", "a.jsonl")
         home.make()
         path.parent.mkdir()
-        most: set[int] = set()
+        ever: set[int] = set()
         for number, (kept, noise, bump) in enumerate(steps):
             path.write_bytes(lines(*[made[each] for each in sorted(kept)], *[NOISE] * noise))
             os.utime(path, (SECONDS + number, SECONDS + number))
             if bump:
                 patch.setattr(state, "PARSER", 1000 + number)
             ingest(home, path.parent)
-            most = kept if len(kept) >= len(most) else most
+            ever |= kept
             (document,) = corpus(home).values() or [b""]
             said = {n for n in range(8) if f"prompt {n}\n" in document.decode() or f"answer {n}\n" in document.decode()}
-            if any(n % 2 for n in most):  # a session without a prompt of a person's makes no document
-                assert said == most
+            if any(n % 2 for n in ever):  # a session without a prompt of a person's makes no document
+                assert said == ever
         assert rebuilt(home) == corpus(home)
 
 
@@ -118,7 +118,26 @@ def test_what_a_rewritten_file_adds_is_archived_although_it_has_fewer_lines(home
     ingest(home, folder)
     path.write_bytes(lines(*made[2:]))
     ingest(home, folder)
-    assert b"answer 6" in next(iter(corpus(home).values()))
+    (document,) = corpus(home).values()
+    assert [document.count(b"\n\nprompt %d\n" % n) for n in (1, 3, 5, 7)] == [1, 1, 1, 1]
+    assert [document.count(b"answer %d\n" % n) for n in (0, 2, 4, 6)] == [1, 1, 1, 1]
+    assert document.index(b"prompt 1\n") < document.index(b"answer 2\n") < document.index(b"prompt 7\n")
+    before = corpus(home)
+    assert from_the_archive_alone(home, "claude", folder) == before
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_what_a_transcript_said_stands_beside_what_took_its_place(home: Home, folder: Path, count: int) -> None:
+    script = Script()
+    made = [script.user(f"first {n}") for n in range(3)]
+    later = [script.user(f"second {n}") for n in range(count)]
+    path = folder / "a.jsonl"
+    for held in (made, later, made):
+        path.write_bytes(lines(*held))
+        ingest(home, folder)
+    (document,) = corpus(home).values()
+    said = [word for word in document.split(b"\n") if word.startswith((b"first ", b"second "))]
+    assert said == [*(b"first %d" % n for n in range(3)), *(b"second %d" % n for n in range(count))]
     before = corpus(home)
     assert from_the_archive_alone(home, "claude", folder) == before
 
