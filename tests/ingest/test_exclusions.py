@@ -9,11 +9,12 @@ import apsw
 import pytest
 
 from core.home import Home
-from ingest import archive
+from ingest import archive, rawfiles
 from ingest.exclusions import SYNTHETIC_PROMPT, Rules
 from ingest.run import run
 from ingest.withheld import Withheld
 from tests.ingest import test_codex as codex
+from tests.ingest import test_cursor as cursor
 from tests.ingest.test_opencode import database
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, document, ingest, save
 
@@ -255,3 +256,37 @@ def test_what_another_home_remembers_is_taken_over(home: Home, tmp_path: Path) -
     withheld.save()
     assert all(Withheld(home).has_folder(folder) for folder in ("/a", "/b"))
     assert Withheld(home).unit("claude", "/b") == ("excluded: .brain-ignore", True)
+
+
+def test_an_agent_that_stands_before_its_conversation_in_cursors_database_goes_with_it(
+    home: Home, tmp_path: Path
+) -> None:
+    rows: dict[str, object] = {}
+    sub = {"subagentInfo": {"parentComposerId": "c9"}, "workspaceIdentifier": {"uri": {"fsPath": "/elsewhere"}}}
+    known = {"trackedGitRepos": [{"repoPath": "/home/me/api"}]}
+    for name, fields in (("c1", sub), ("c5", {}), ("c9", known)):
+        heads = [{"bubbleId": "b1", "type": 1}, {"bubbleId": "b2", "type": 2}]
+        rows[f"composerData:{name}"] = {"createdAt": 1, "fullConversationHeadersOnly": heads, **fields}
+        rows[f"bubbleId:{name}:b1"] = {"type": 1, "text": "Mend the lock"}
+        rows[f"bubbleId:{name}:b2"] = {"type": 2, "text": f"As {name} would."}
+    path = cursor.database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    configure(home, "exclude: {projects: [/home/me/api]}")
+    cursor.ingest(home, tmp_path / "globalStorage")
+    assert list(corpus(home)) == ["cursor__c5.md"]
+    kept = b"".join(rawfiles.held(home.path("raw"), archive.read(home, "cursor")[str(path)]))
+    assert b"As c5 would" in kept
+    assert b"As c1 would" not in kept
+
+
+def test_prompts_that_tell_no_folder_stay_out_with_their_session(home: Home, tmp_path: Path) -> None:
+    make = codex.Rollout()
+    place = tmp_path / "codex" / "sessions"
+    path = codex.save(place / f"rollout-2026-04-28T09-00-00-{codex.SESSION}.jsonl", make.meta(), *make.asked("hidden"))
+    configure(home, "exclude: {projects: [/home/me/api]}")
+    run(home, "codex", [str(place)], trust_stat=False)
+    path.unlink()
+    (Path(home.state) / "sources.sqlite").unlink()
+    save(place.parent / "history.jsonl", {"session_id": codex.SESSION, "text": "hidden", "ts": 1777367643})
+    ledger = run(home, "codex", [str(place.parent)], trust_stat=False)
+    assert corpus(home) == {}
+    assert ledger.skipped == {"excluded: project": 1}
