@@ -24,7 +24,7 @@ def before(place: str) -> re.Pattern[str]:
 # each character. Arguments of programs, and what is like them.
 PROGRAMS = (
     r"(?:\blogin\s{1,3}\S{1,100}\s{1,3}password|\bidentified\s{1,3}(?:with\s\S{1,60}\s)?by(?=\s{1,3}[\"'])|\bsshpass\s{1,3}-p"
-    r"|\bmysql\w{0,8}\s[^\n]{0,100}?\s-p|\b(?:role|user)\s[^\n;]{0,200}?\bpassword(?=\s{1,3}')"
+    r"|\b(?:mysql|mariadb)[\w-]{0,8}\s[^\n]{0,100}?\s-p(?=\S)|\b(?:role|user)\s[^\n;]{0,200}?\bpassword(?=\s{1,3}')"
     r"|[= ]password\((?='))\s{0,3}"
     r"|\b(?:docker login\s[^\n]{0,200}?-p|redis-cli\s[^\n]{0,200}?-a"
     r"|ldap(?:search|add|modify|delete|passwd|whoami|modrdn)\s[^\n]{0,200}?-w)\s{1,3}(?=[^\s-])"
@@ -43,6 +43,7 @@ PROGRAMS = (
     r"|\bopenssl enc [^\n|;&]{0,200}?\s(?-i:-k)\s{1,3}(?=[^\s-])"
     r"|\bnmcli [^\n|;&]{0,200}?\spassword\s{1,3}|\bwpa_passphrase (?:\"[^\"\n]{1,64}\"|[^\s\"]{1,64})\s{1,3}"
     r"|\bnet use [^\n]{0,100}?\\\S{1,100}\s{1,3}(?=[^\s/]\S{2,100}\s{1,3}/user:)"
+    r"|\bnet use [^\n]{0,160}?/user:\S{1,80}\s{1,3}(?=[^\s/*])|\bnet user \S{1,60}\s{1,3}(?=[^\s/*])"
     r"|\bsmbclient [^\n|;&]{0,200}?\s(?-i:-U)[ =]{0,2}[\"']?[\w\\/.@-]{1,80}%"
     r"|\becho\s{1,3}(?:-n\s{1,3})?[\"']?[\w.$-]{1,32}:"
     r"(?=[^\s|\"']{3,200}[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd)"
@@ -63,10 +64,15 @@ PROGRAMS = (
     r"|\b(?:cqlsh|twine|skopeo|influx|cypher-shell)"
     r" [^\n|;&]{0,200}?\s(?-i:-p)\s{1,3}(?=[^\s-])"
     r"|\b(?:bcp|ipmitool|mosquitto_(?:pub|sub)) [^\n|;&]{0,200}?\s(?-i:-P)\s{0,3}(?=[^\s-])"
+    r"|\b(?:plink|pscp|psftp)\S{0,4}\s[^\n|;&]{0,200}?-pw\s{1,3}"
+    r"|\bconfig (?:--?\w{1,12}\s{1,3}){0,2}(?:http-basic\.\S{1,80}\s{1,3}\S{1,80}|pypi-token\.\S{1,60})"
+    r"\s{1,3}(?=[^\s-])"
     r"|private-key\s{0,3}<\(\s{0,3}(?:echo|printf)\s{1,3}"
     r"|\bConvertTo-SecureString (?:-String\s{1,3})?(?=[\"'])|\b(?:store|key)Password\s{1,3}(?=[\"'])"
 )
-CURL = r"\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--user[\s=]{1,3})[\"']?[^\s:\"']{1,80}:\s{0,3}"
+# Of any program that is told who logs in, too.
+LOGIN = r"\s-[lu]\s{1,3}[^\s-]\S{0,80}\s{1,3}(?-i:-p)\s{1,3}(?=[^\s-])"
+CURL = r"\bcurl\s[^\n]{0,200}?(?:-u\s{0,3}|--(?:proxy-)?user[\s=]{1,3})[\"']?[^\s:\"']{1,80}:\s{0,3}"
 # An argument of a call, where words are names.
 CALLS = (
     r"\b(?:set|make|hash|check|verify|change|reset|update|encrypt)_?password\((?=\\*[\"'])"
@@ -75,25 +81,30 @@ CALLS = (
     r"|\b(?:getConnection|new PDO)\([^\n()]{1,200}?,\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
     r"|\bwifi\w{0,10}\.(?:begin|connect|addAP)\((?:\w{1,30}|\\*[\"'][^\"'\\\n]{1,40}\\*[\"']),\s{0,2}(?=\\*[\"'])"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.)passw(?:or)?d\((?=\\*[\"'])"
+    r"|\bfill_in[\s(]{1,2}:?\\*[\"']?[\w \[\]-]{0,40}passw(?:or)?d\w{0,20}\\*[\"']?,\s{0,2}with:\s{0,2}(?=\\*[\"'])"
+    r"|\bNetworkCredential\(\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2}(?=\\*[\"'])"
+    r"|\bbcrypt\.(?:hash|hashSync|hashpw)\(b?(?=\\*[\"'])"
     r"|\bjwt\.(?:sign|verify|encode|decode)\([^\"'\\\n]{1,120}?,\s{0,2}(?=\\*[\"'])"
     r"|\bcreate_(?:super)?user\([^\n()]{0,160}?,\s{0,2}(?=\\*[\"'][^\"'\n]{3,100}[\"']\s{0,2}\))"
 )
 # What a token or a key is said to be.
 TOLD = (
     r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
-    r"|(?:\b(?:secret|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was|to):?"
+    r"|(?:\b(?:secret(?: key)?|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was|to):?"
     r"|\b(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s{0,1}(?:is|was|:|=|–|->))\s{1,2}"
     r"|\bunseal key \d{1,2}:\s{1,3}"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.\w{0,16}|\bnew \w{0,24})"
     r"(?:token|secret|api_?key|access_?token|bearer_?auth)\((?=\\*[\"'])"
     r"|\b(?:(?:add-)?auth(?:token)?|wandb login)\s{1,2}(?=[\"']?[\w-]{20,200}(?![\w-]))"
-    r"|(?:client|\balgoliasearch)\(\s{0,2}"
+    r"|(?:client(?:v\d)?|\balgoliasearch)\(\s{0,2}"
     r"(?:\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2})?(?=\\*[\"'][\w-]{24,200}\\*[\"']))"
 )
 # A password said in words (`prose`), or nothing but its name before it (`bare`).
 SAID = (
     r"(?P<prose>(?:\b|_)(?:passw(?:or)?d|pwd|passphrase)(?:'s)?\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?"
     r"(?:(?:has been|was) (?:set|changed|reset) to|is|was|to):?\s{1,2}"
+    r"|\b(?:heslo|kennwort|salasana|mot de passe|passwort|contrase(?:ñ|n)a|senha|wachtwoord|password)"
+    r"\s{1,2}(?:lautet|ist|est|es|is|é|è)\s{1,2}"
     r"|\bpassw(?:or)?d's\s|\|\s{0,8}passw(?:or)?d\s{0,8}\|\s{0,8}(?=[^\s|]{6,60}\s{0,8}\|)"
     r"|\b(?:log[ -]?in|credentials?|creds|account|user(?:name)?)\b\s?(?::|with|as|using|are)\s{1,2}"
     r"[\w.@-]{1,60}(?:\s{0,2}/\s{0,2}|:)(?=\S{6}))"

@@ -39,7 +39,9 @@ _TOKENS = _grouped(
     hooks.zapier.com/ LS0tLS1CRUdJTi crsr_ fw_ ctx7sk- AQ. rnd_ tr_ signkey- xaat- xapt- mlsn. pdl_ polar_ pylf_ hca
     sktsec_ BSA st. SWMTKN- K10 oat_ oat- apikey_ apikey- pat_ pat- _live_ _prod_ zpka_ unkey_
     nsec1 ak_ ak- infura.io/ alchemy .office.com/webhook/ .office365.com/webhook/ $2a$ $2b$ $2x$ $2y$ $apr1$ $1$ $5$ $6$
-    $argon2
+    $argon2 GR1348941 glwt- JQQJ9 A3- sgamp_ dtn_ tfp_ os_v2_ xau_ mdb_sa_ CCDB1_ AstraCS: ico- API- ATTA AQVN
+    y0_ y1_ y2_ y3_ FLWSECK ck_ cs_ EZAK EZTK p8e- sha256~ APA91b access_token$ xprv yprv zprv eyJwYXls
+    qyapi.weixin maker.ifttt
     """.split()
 )
 _NAMES = (
@@ -134,6 +136,18 @@ _SIGNS = frozenset("!@#$%^&*+?")
 _PROGRAMS = _grouped(
     ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
 )
+_STORES = _grouped(
+    (
+        "put-parameter|kv put|kv patch|env add|env set|env:add|env:set|config:set|config set --secret|-password|"
+        "openssl rand|wg gen|pwgen|initial-admin-secret|token_hex(|token_urlsafe(|codes|code:|httponly|element|true /|"
+        "false /|set-up key|setup key|net user|fill_in|networkcredential|bcrypt|http-basic.|pypi-token.|mariadb|-pw |"
+        "openvpn static|secret key|clientv"
+    ).split("|")
+)
+_STORING = ("add", "bulk", "create", "edit", "generic", "import", "push", "put", "set", "update", "upload", "versions")
+_SPOKEN = (
+    "clave|contrase|creds|mdp|mot de passe|passphrase|passwort|passw|pw|senha|wachtwoord|lautet|heslo|kennwort|salasana"
+).split("|")
 _VERBS = ("is", "was", "to", "has been")
 _WITH = (" with ", " as ", " using ", " are ")
 _LONG = 12
@@ -197,6 +211,8 @@ def _may_hold(text: str) -> bool:
         return True
     if "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
+    if " -p " in folded and (" -u " in folded or " -l " in folded):
+        return True
     if _among(_PROGRAMS, folded) and ("-p" in folded or "-hp" in folded or "-k" in folded):
         return True
     if "nmcli" in folded or "wpa_passphrase" in folded or ("net" in folded and "/user:" in folded):
@@ -222,7 +238,7 @@ def _may_hold(text: str) -> bool:
         or (("assw" in folded or "passphrase" in folded or "pwd" in folded) and _is_prose(folded))
     ):
         return True
-    if _is_passed(folded):
+    if _is_passed(folded) or _is_stored(folded) or _is_spoken(text, folded):
         return True
     marks = _among(_TOKENS, text)
     for word in text.replace('"', " ").replace("'", " ").split() if marks else ():
@@ -242,6 +258,32 @@ def _places(text: str, word: str) -> Iterator[int]:
 def _is_passed(text: str) -> bool:
     """Whether an option's name holds ``pass``: ``-storepass``."""
     return any(at and _is_flag(text, at) for at in _places(text, "pass"))
+
+
+def _is_stored(text: str) -> bool:
+    """Whether a command hands something to a store, or prints it, or what is listed are codes."""
+    if _among(_STORES, text):
+        return True
+    for at in _places(text, "secret"):
+        end = at + 6
+        while end < len(text) and text[end] in _WORD:
+            end += 1
+        if text[end : end + 3] == " --" or text[end : end + 2] == " -" or text[end + 1 : end + 10].startswith(_STORING):
+            return True
+    return False
+
+
+def _is_spoken(text: str, folded: str) -> bool:
+    """Whether a password is spoken of, and a sign stands there, or it is said in another language."""
+    if any(map(folded.__contains__, _SPOKEN)):
+        return (
+            any(map(_SIGNS.__contains__, text))
+            or not text.isascii()
+            or "est " in folded
+            or " es" in folded
+            or " ist" in folded
+        )
+    return False
 
 
 def _is_authorized(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.redaction import clean
 from core.redaction.private import TAG, across
 from core.redaction.rules import assigned
+from core.redaction.stores import is_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,13 +39,21 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
         named = _named(value)
         if type(value.get("message")) is str and TAG.search(value["message"]):
             value = {key: [] if key in _BESIDE and type(item) is list else item for key, item in value.items()}
+        if "element" in value and "passw" in str(value["element"]).lower():
+            named, typed = "password", True  # what an agent's browser is to type into a field
+        else:
+            typed = False
+        if "value" in value and ("httpOnly" in value or "sameSite" in value):
+            value = {**value, "value": _cookie(named, value["value"], counts)}
         if "kty" in value:
             value = {key: _part(key, item, counts) for key, item in value.items()}
         for key, item in value.items():
             plain = clean(key, counts) if len(key) > 12 else key
             while plain != key and plain in found:
                 plain += "'"
-            found[plain] = clean_leaves(item, counts, named if key in _VALUES and named else key)
+            found[plain] = clean_leaves(
+                item, counts, named if named and (key in _VALUES or (typed and key == "text")) else key
+            )
         return found
     if type(value) is list:
         return [clean_leaves(item, counts, name) for item in _closed(value, name)]
@@ -54,6 +63,14 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
 def _named(pairs: dict[str, Any]) -> str:
     """What a mapping calls the value that it has beside: ``{"name": "DB_PASSWORD", "value": …}``; else ""."""
     return next((name for key in _NAMES if type(name := pairs.get(key)) is str), "")
+
+
+def _cookie(name: str, item: Any, counts: dict[str, int]) -> Any:
+    """The value of a cookie as browsers' extensions write them, replaced where it may let somebody in."""
+    if type(item) is not str or len(item) < 8 or not is_session(name, item):
+        return item
+    counts["cookie"] = counts.get("cookie", 0) + 1
+    return "[redacted:cookie]"
 
 
 def _part(key: str, item: Any, counts: dict[str, int]) -> Any:

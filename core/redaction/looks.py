@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 
-from core.redaction.values import is_name, is_other_key
+from core.redaction.values import entropy, is_name, is_other_key
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # A word and a number, where it is said to be a password.
 WORDED = re.compile(
     r"(?=.{8})(?:[A-Za-z]{4,20}[-_.]?\d{3,6}|(?:[A-Za-z]{3,20}[-_.]){1,4}[A-Za-z]{3,20}[-_.]?\d{1,6}|[A-Za-z]{5,20}\d{2})"
     r"[!?@#$%&*]{0,3}"
+)
+_DRAWN = re.compile(r"[A-Za-z0-9+/_-]{12,4096}={0,2}")
+# Signs that passwords have and words do not; what they stand in that is none: versions, addresses, code, a question.
+_SIGN = re.compile(r"[!#$%^@]|[&*?~+](?=[^\W_])")
+_NO_PASSWORD = re.compile(
+    r"^[@$%&*#^:-]|@[\w-]*\.|@\d|@\^|://|::|->|=|\\|%[0-9A-Fa-f]{2}|^[A-Za-z.]+#L?\d+$|^[A-Za-z.:]+#[a-z_]\w*$"
+    r"|\$[A-Z{(]|!!?\.|\?\.|\.\w{1,4}[?#]"
+    r"|^\w+@[\w.-]+$|\+\+|^[A-Z][A-Za-z]*[+&]"
 )
 HEX = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{64}")
 
@@ -33,3 +41,19 @@ def is_granted(name: str) -> bool:
 def is_pointed(value: str) -> bool:
     """Whether a program's argument, with a point in it, is no field of code: one has no digit in the middle."""
     return "." in value and any(map(str.isdigit, value.rstrip("0123456789")))
+
+
+def is_drawn(value: str) -> bool:
+    """Whether ``value`` looks as if a machine had drawn it, whatever it is called: letters of both cases and digits."""
+    if not _DRAWN.fullmatch(value) or value.count("/") > 3 or value.count("-") + value.count("_") > 3:
+        return bool(HEX.fullmatch(value))
+    signs = (str.isdigit, str.isupper, str.islower)
+    return all(sum(map(sign, value)) > 1 for sign in signs) and entropy(value) >= 3.2
+
+
+def is_strong(value: str) -> bool:
+    """Whether ``value`` is a password by its looks where one is spoken of: both cases, a digit and a sign."""
+    if not 8 <= len(value) <= 64 or _NO_PASSWORD.search(value) or "/" in value:
+        return False
+    kinds = (str.isdigit, str.isupper, str.islower)
+    return all(any(map(kind, value)) for kind in kinds) and _SIGN.search(value) is not None

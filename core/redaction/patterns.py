@@ -14,7 +14,7 @@ HEADER = (
     r"|\b(?P<bare>bearer|basic)(?:\s{1,3}|\\*[\"'],\s{0,2}\\*[\"']))(?P<value>[A-Za-z0-9._~+/-]{8,4096}={0,2})"
 )
 _SEPARATOR = (
-    r"(?P<shut>\]?\\*[\"'`]?\]?\)?)(?P<sep>[ \t]{0,40}"
+    r"(?P<shut>\]?\\*[\"'`]?\]?(?:(?<=\])\\*[\"'`])?\)?)(?P<sep>[ \t]{0,40}"
     # Typed (`let password: &str =`), assigned, compared, an entry of a mapping, an argument, an element of XML.
     r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|\?=|(?<=[\s\"'])value ?=(?=[\"'])"
     r"|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s@])"

@@ -9,7 +9,11 @@ from __future__ import annotations
 PROVIDERS: dict[str, str] = {
     "aws": r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
     "github": r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}",
-    "gitlab": r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|rtr)-[A-Za-z0-9_-]{20,}",
+    # What follows the points says which part of a large instance it belongs to, and is a checksum.
+    "gitlab": (
+        r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|rtr|wt)-[A-Za-z0-9_-]{20,}(?:\.[0-9a-z]{2}\.[0-9a-z]{9})?"
+        r"|GR1348941[A-Za-z0-9_-]{20,}"
+    ),
     "slack": (
         r"xoxd-[A-Za-z0-9%+/=_-]{40,}|xox[abceoprs]-(?:\d+-)?[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}"
         r"|(?:https?://)?hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}"
@@ -67,8 +71,15 @@ PROVIDERS: dict[str, str] = {
     "atlassian": r"ATATT3[A-Za-z0-9_=-]{50,}|ATBB[A-Za-z0-9]{24,}|ATCTT3[A-Za-z0-9_=-]{50,}",
     "planetscale": r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_=.-]{32,}",
     "supabase": r"sb_secret_[A-Za-z0-9_-]{20,}|sbp_[a-f0-9]{40}",
-    "azure": r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,}",
-    "onepassword": r"ops_eyJ[A-Za-z0-9_=-]{40,}",
+    # Of an application; and, since 2024, of most services, which sign their keys
+    # (https://github.com/microsoft/security-utilities).
+    "azure": (
+        r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,}"
+        r"|[A-Za-z0-9]{52}JQQJ9[9DH][A-Za-z0-9][A-L][A-Za-z0-9]{16}[A-Za-z][A-Za-z0-9]{7}(?:[A-Za-z0-9]{2}==)?"
+    ),
+    "onepassword": (
+        r"ops_eyJ[A-Za-z0-9_=-]{40,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"
+    ),
     "facebook": r"EAA[A-Za-z0-9]{60,}",
     "dropbox": r"sl\.[A-Za-z0-9_-]{120,}",
     "resend": r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}",
@@ -136,6 +147,31 @@ PROVIDERS: dict[str, str] = {
     "helicone": r"sk-helicone-(?:[a-z]{2}-)?[a-z0-9]{5,}(?:-[a-z0-9]{5,}){2,}",
     "infura": r"infura\.io/(?:ws/)?v3/[0-9a-f]{32}",
     "alchemy": r"alchemy(?:api)?\.(?:com|io)/(?:nft/)?v\d/[A-Za-z0-9_-]{32}",
+    "amp": r"sgamp_user_[A-Z0-9]{26}_[0-9a-f]{64}",
+    "daytona": r"dtn_[A-Za-z0-9]{40,}",
+    "typeform": r"tfp_[A-Za-z0-9._=-]{40,}",
+    "onesignal": r"os_v2_(?:app|org)_[a-z0-9]{80,}",
+    "xata": r"xau_[A-Za-z0-9]{36,}",
+    "atlas": r"mdb_sa_sk_[A-Za-z0-9_-]{40}",
+    "cockroach": r"CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}",
+    "astra": r"AstraCS:[A-Za-z]{24}:[0-9a-f]{64}",
+    "infracost": r"ico-[A-Za-z0-9]{32}",
+    "octopus": r"API-[A-Z0-9]{25,32}",
+    "trello": r"ATTA[0-9a-f]{72}",
+    "yandex": r"AQVN[A-Za-z0-9_-]{35,38}|y[0-3]_[A-Za-z0-9_-]{55,}",
+    "flutterwave": r"FLWSECK(?:_TEST)?-[0-9a-f]{12,32}(?:-X)?",
+    "woocommerce": r"c[ks]_[0-9a-f]{40}",
+    "easypost": r"EZ[AT]K[A-Za-z0-9]{54}",
+    "adobe": r"p8e-[A-Za-z0-9_-]{32}",
+    "openshift": r"sha256~[A-Za-z0-9_-]{43}",
+    "firebase": r"AAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{100,}",
+    "braintree": r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
+    "wecom": r"qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=[0-9a-f-]{36}",
+    "ifttt": r"maker\.ifttt\.com/trigger/[A-Za-z0-9_-]{1,80}/(?:json/)?with/key/[A-Za-z0-9_-]{20,}",
+    # Extended private keys of wallets (BIP 32).
+    "wallet": r"[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}",
+    # What `aws ecr get-login-password` prints: JSON that begins with its payload.
+    "ecr": r"eyJwYXlsb2FkIjo[gi][A-Za-z0-9+/]{200,}={0,2}",
     # What a password is kept as: bcrypt, crypt(5)'s other methods, Argon2. It can be tried out.
     "crypt": (
         r"\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|\$(?:apr1|1)\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}"
@@ -161,7 +197,7 @@ WITHIN: dict[str, str] = {
     "telegram": r":AA[A-Za-z0-9_-]{33}",
     "discord": r"discord(?:app)?\.com/api/webhooks/",
     "terraform": r"\.atlasv1\.",
-    "azure": r"8Q~[A-Za-z0-9_~.-]{31}",
+    "azure": r"8Q~[A-Za-z0-9_~.-]{31}|JQQJ9[9DH][A-Za-z0-9]{8}",
     "teams": r"\.office(?:365)?\.com/webhook(?:b2)?/",
     "infura": r"infura\.io/(?:ws/)?v3/",
     "alchemy": r"alchemy(?:api)?\.(?:com|io)/",
@@ -246,4 +282,27 @@ BEGINNINGS: dict[str, str] = {
     "nostr": r"nsec1[02-9ac-hj-np-z]{8}",
     "k3s": r"K10[0-9a-f]{8}",
     "cloudflared": r"eyJhIjoi",
+    "amp": r"sgamp_",
+    "daytona": r"dtn_[A-Za-z0-9]{8}",
+    "typeform": r"tfp_",
+    "onesignal": r"os_v2_",
+    "xata": r"xau_",
+    "atlas": r"mdb_sa_",
+    "cockroach": r"CCDB1_",
+    "astra": r"AstraCS:",
+    "infracost": r"ico-[A-Za-z0-9]{12}",
+    "octopus": r"API-[A-Z0-9]{12}",
+    "trello": r"ATTA[0-9a-f]{8}",
+    "yandex": r"AQVN[A-Za-z0-9_-]{8}|y[0-3]_[A-Za-z0-9_-]{12}",
+    "flutterwave": r"FLWSECK",
+    "woocommerce": r"c[ks]_[0-9a-f]{8}",
+    "easypost": r"EZ[AT]K[A-Za-z0-9]{8}",
+    "adobe": r"p8e-",
+    "openshift": r"sha256~",
+    "firebase": r"AAAA[A-Za-z0-9_-]{7}:APA91b",
+    "braintree": r"access_token\$",
+    "wecom": r"qyapi\.weixin",
+    "ifttt": r"maker\.ifttt",
+    "wallet": r"[xyz]prv[1-9A-HJ-NP-Za-km-z]{8}",
+    "ecr": r"eyJwYXls",
 }

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from core.redaction import MARK
-from core.redaction.commands import CALLS, CURL, PROGRAMS, SAID, TOLD, before, made
-from core.redaction.looks import HEX, WORDED, is_granted, is_id, is_pointed, is_worded
+from core.redaction.commands import CALLS, CURL, LOGIN, PROGRAMS, SAID, TOLD, before, made
+from core.redaction.looks import HEX, WORDED, is_drawn, is_granted, is_id, is_pointed, is_strong, is_worded
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
 from core.redaction.private import without_private
 from core.redaction.screen import COLOUR, ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _USER = re.compile(
     r"\b(?:user(?:name)?|login|e-?mail|benutzer(?:name)?)\\*[\"']?\s?[:=]\s?\S{1,60}\s{1,40}\Z", re.IGNORECASE
 )
-_SESSION = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
 # A shell's line that goes on, and how far the next one is set in.
 _CONTINUED = re.compile(r"\\\r?\n[ \t]*")
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
@@ -155,9 +154,9 @@ def _plain(text: str, counts: dict[str, int]) -> str:
     if "token" in rules:
         text = without_tokens(text, counts)
     if "pair" in rules:
-        from core.redaction import structures  # late: few lines have such places
+        from core.redaction import stores, structures  # late: few lines have such places
 
-        text = structures.cleaned(structures.PAIRS, text, counts)
+        text = structures.cleaned((*structures.PAIRS, *stores.PAIRS), text, counts)
     if short:
         return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
     # Of a whole history most has nothing, and is not taken apart.
@@ -204,9 +203,9 @@ class _Lines:
     def cleaned(self, rules: set[str]) -> str:
         """The text after ``rules``."""
         if "place" in rules:
-            from core.redaction import structures
+            from core.redaction import stores, structures
 
-            self._text = structures.cleaned(structures.PLACES, self._text, self._counts)
+            self._text = structures.cleaned((*structures.PLACES, *stores.PLACES), self._text, self._counts)
         for rule, pattern, replaced in (
             ("url", URL, self._url),
             ("header", HEADER, self._header),
@@ -230,12 +229,21 @@ class _Lines:
         for rule, place, replaced in (
             ("curl", CURL, self._program),
             ("program", PROGRAMS, self._program),
+            ("program", LOGIN, self._login),
             ("call", CALLS, self._call),
             ("told", TOLD, self._told),
             ("said", SAID, self._said),
         ):
             if rule in rules:
                 self._text = before(place).sub(replaced, self._text)
+        if "stored" in rules:
+            from core.redaction import stores
+
+            self._text = stores.without_stored(self._text, self._counts)
+        if "said" in rules:
+            from core.redaction.near import without_spoken
+
+            self._text = without_spoken(self._text, self._counts)
         return self._text
 
     def _assigned(self) -> str:
@@ -294,12 +302,9 @@ class _Lines:
 
     def _cookie(self, match: re.Match[str]) -> str:
         value = match["value"]
-        if is_placeholder(value.removeprefix(".")) or is_about(match["name"]):  # Flask's begin with one
-            return match[0]
-        named = len(value) >= 8 and any(map(str.isdigit, value)) and _SESSION.search(match["name"])
-        if named or is_secret(value.removeprefix("."), quoted=False):
-            return self._kept(match, "value", len(value), "cookie")
-        return match[0]
+        from core.redaction.stores import is_session  # late: few lines have cookies
+
+        return self._kept(match, "value", len(value), "cookie") if is_session(match["name"], value) else match[0]
 
     def _assignment(self, match: re.Match[str]) -> str:
         group = "bare" if match["quoted"] is None else "quoted"
@@ -324,7 +329,11 @@ class _Lines:
                 or match["little"].lower() == "psk"
                 or _USER.search(self._text, max(0, match.start() - 180), match.start()) is not None
             )
-            found = is_chosen(value, plain=plain) or (match["little"] == "pw" and WORDED.fullmatch(value))
+            # `PASS: TestPath/#00` is a test that passed.
+            odd = "/_:" if match["little"] == "pw" else "/_:#"
+            found = is_chosen(value, plain=plain, odd_signs=odd) or (
+                match["little"] == "pw" and WORDED.fullmatch(value)
+            )
             return self._kept(match, group, len(value), "password") if found else match[0]
         if is_about(self._name(match)) or is_id(self._name(match), value):
             return match[0]
@@ -386,6 +395,12 @@ class _Lines:
         value = match["value"]
         found = is_password(value, quoted=is_pointed(value), tight=True)
         return self._kept(match, "value", len(value), "password") if found else match[0]
+
+    def _login(self, match: re.Match[str]) -> str:
+        value = match["value"]
+        # Behind `-p` stand databases and ports, too.
+        found = is_drawn(value) or is_strong(value) or is_chosen(value, plain=False, odd_signs="/:")
+        return self._kept(match, "value", len(value), "password") if found and not is_filler(value) else match[0]
 
     def _call(self, match: re.Match[str]) -> str:
         value = match["value"]

@@ -18,20 +18,32 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
-_PASSES = "admin mail pg require root smtp user".split()
+_PASSES = "admin ftp imap ldap mail pg redis require root smtp sql ssh sudo user vnc".split()
 _PASSWORDS = (
     *("_pass", "_pw", "bindpw", "dbpass", "rootpw"),
     *("passcode", "passphrase", "passw(?:or)?d", "passwd", "passwort", "pwd"),
     *(r"contrase(?:ñ|n|\\u00f1)a", "mot de passe", "senha", "wachtwoord"),
 )
+# Of other languages: so rare elsewhere that whatever follows is worth a look. Letters that are not ASCII's would each
+# make every state of the automaton larger.
+FOREIGN = "heslo|kennwort|salasana"
 _KEYS = (
     "access account admin aes api app application auth client crypto deploy encrypt encryption hmac jwt license master"
     " private rsa service session shared signature signing ssh storage subscription webhook"
 ).split()
 _OTHERS = (
-    *("bw_session", r"connect\.sid", "credential", "jsessionid", "phpsessid", "secret", "token", "x-amz-signature"),
+    *(
+        "bw_session",
+        r"connect\.sid",
+        "credential",
+        "jsessionid",
+        "phpsessid",
+        "secret",
+        "token",
+        "x-(?:amz|goog)-signature",
+    ),
 )
-PASSWORD = rf"{'|'.join(_PASSWORDS)}|(?:{'|'.join(_PASSES)})pass"
+PASSWORD = rf"{'|'.join(_PASSWORDS)}|{FOREIGN}|(?:{'|'.join(_PASSES)})pass"
 NAMED = rf"{'|'.join(_OTHERS)}|(?-i:sessionid)|(?:{'|'.join(_KEYS)})[ _-]?key"
 
 
@@ -41,7 +53,7 @@ def _together(alternatives: Iterable[str]) -> str:
     RE2 shares the beginnings of those that stand side by side. Each that is not shared costs at every byte that
     leads to a state not met before.
     """
-    return "|".join(sorted(alternatives))
+    return "|".join(sorted(set(alternatives)))
 
 
 def _each(words: str, behind: str) -> tuple[str, ...]:
@@ -68,7 +80,7 @@ _PASSWORD = _together((*_PASSWORDS, *(f"{word}pass" for word in _PASSES)))
 _NAMED = _together((*_OTHERS, "session(?-i:i)d", *(f"{word}[ _-]?key" for word in _KEYS)))
 
 _SHUT = (
-    r"\]?(?:\\*[\"'`])?[\])]*(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
+    r"\]?(?:\\*[\"'`])?[\])]*(?:\\*[\"'`])?(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
     # Behind a comma only what is quoted is a value: prose has many.
     r"(?:[:=>][:=,>]*\**(?:\s|\\[rnt])*|,(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfun@]*"
 )
@@ -106,12 +118,14 @@ _AFTER_PASSWORD = {
     "assignment": rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
     "pair": _BESIDE,
     "place": _ENCODED,
+    "stored": r" -[a-z]",
 }
 _AFTER_NAMED = {
     # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
     "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
-    "pair": _BESIDE,
+    "pair": rf"(?:{_BESIDE}|_(?:hex|urlsafe)\()",
     "place": _ENCODED,
+    "stored": r"(?: --?[a-z]|[ :](?:add|bulk|create|edit|generic|import|push|put|set|update|upload|versions)\s)",
 }
 
 
@@ -119,9 +133,12 @@ _AFTER_NAMED = {
 _OPENING: dict[str, tuple[str, ...]] = {
     "token": tuple(f"(?-i:{each})" for pattern in _BEGINNINGS for each in alternatives(pattern)),
     # Names that say little: the value has to say the rest.
-    "assignment": _each(
-        "pass|psk|pw",
-        r"(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*" rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
+    "assignment": (
+        *_each(
+            "pass|psk|pw",
+            r"(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*" rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
+        ),
+        *_each(FOREIGN, r"[^A-Za-z0-9\n]"),
     ),
     "flag": (
         rf"-[\w./:-]*(?:(?:{_PASSWORD}|pass)[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[^\s-]"
@@ -130,8 +147,18 @@ _OPENING: dict[str, tuple[str, ...]] = {
     ),
     # Of curl's only the option: a line that goes on would double the states.
     "cookie": (r"-b\s*[\"'\\]*[\w.%$-]+=",),
+    "program": (r"-[lu]\s+[^\s-]\S*\s+-p", "-pw "),
     "told": _each("auth(?:token)?|wandb login", r"\s+[\"']?[\w-]{20}"),
-    "said": (r"pw\s+[^\s:=\\\"'`]*[0-9]",),
+    "said": (
+        r"pw\s+[^\s:=\\\"'`]*[0-9]",
+        # What looks like one and nothing else.
+        *_each(
+            r"clave|contraseña|contrasena|contrase\\u00f1a|creds|mdp|mot de passe|passphrase|passwort|password"
+            "|passwd|pw|senha|wachtwoord",
+            r"(?:[^\n\\\"A-Za-z0-9/+-]|\\[tu])(?:[^\n\\\"]|\\[tu])*[!#$%^@&*?~+]",
+        ),
+        *_each(FOREIGN, r"[^A-Za-z0-9\n]"),
+    ),
 }
 # Rule → what else it needs to be there: each beginning that can be shared by itself.
 _OWN: dict[str, tuple[str, ...]] = {
@@ -139,7 +166,7 @@ _OWN: dict[str, tuple[str, ...]] = {
         *(each for pattern in WITHIN.values() for each in alternatives(pattern)),
         *(f"(?-i:[_-]{each})" for pattern in DISTINCT.values() for each in alternatives(pattern)),
     ),
-    "key": ("-----(?:BEGIN|END)[A-Z0-9 ]*PRIVATE KEY", "Private-Lines: "),
+    "key": ("-----(?:BEGIN|END)[A-Z0-9 ]*(?:PRIVATE KEY|OpenVPN Static)", "Private-Lines: "),
     "private": (r"(?:<|&lt;)[\s\\/nrt]*private(?:\\|\s|>|&gt;)",),
     "url": (r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",),
     "header": (
@@ -167,7 +194,22 @@ _OWN: dict[str, tuple[str, ...]] = {
         r"=(?:4\\*(?:/|%2F)0|[A-Za-z0-9._~%/+\\-]{16})",
     ),
     # A JSON Web Key.
-    "pair": (r"\"kty\\*\"",),
+    "pair": (
+        r"\"kty\\*\"",
+        r"ttpOnly\\*\"",
+        # Typed into a field by an agent's browser.
+        r"lement\\*\"\s*:\s*\\*\"[^\"\\]*passw",
+        # What prints a secret in the line below, and lists of codes.
+        *("ssl rand", "wg gen", "pwgen ", "-admin-sec"),
+        r"(?:ckup|covery|gency|ratch|scue)[ _-]code",
+    ),
+    "stored": (
+        "config set --secret",
+        r"config:set\s",
+        r"env[ :](?:add|set)\s",
+        r"kv (?:patch|put)\s",
+        "put-parameter ",
+    ),
     "place": (
         *_each("basic|bearer", r"(?:%20|\+)"),
         r"%3A%2F%2F[\w.~-]*%3A[\w.~*!$()%-]+%40",
@@ -181,16 +223,18 @@ _OWN: dict[str, tuple[str, ...]] = {
         r"@(?:tcp|unix|udp)\(",
         r":(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]",
         r":\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@",
+        r"(?-i:TRUE|FALSE)(?:\t|\\t)/",
+        r"tup key[^A-Za-z]",
     ),
     # Folders of Claude's are called `-Users-…`.
-    "curl": (r"(?:\s|\\[nt])(?:-u[ =]*|--user[ =]+)[^\s:]+:[^\s/]",),
+    "curl": (r"(?:\s|\\[nt])(?:-u[ =]*|--(?:proxy-)?user[ =]+)[^\s:]+:[^\s/]",),
     "program": (
         r"login(?:\s|\\[nrt])+\S+(?:\s|\\[nrt])+password",
         r"dentified (?:with \S+ )?by\s+\\*[\"']",
         *("sshpass -p", "tps? (?:-a|--auth)[ =]", "tpasswd -", r"\|\s*sudo -", "-stdin", r"password\s+\\*[\"']"),
         *(r"[= ]password\(\\*'", r"auth ?= ?\(", r"creds? ?= ?\(", *_each("basic|digest", r"auth\(")),
         # Words so rare that what follows is left to the rule: it would cost states.
-        *(r"mysql(?s:.{0,80})(?:\s|\\[nt])-p\S", "ocker login", "redis-cli"),
+        *(r"m(?:ysql|ariadb)(?s:.{0,80})(?:\s|\\[nt])-p\S", "ocker login", "redis-cli"),
         r"ldap(?:search|add|modify|delete|passwd|whoami|modrdn) ",
         *("chpasswd", "--with-token", "SecureString ", "[^<]<<<[^<]", r"-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:"),
         *(r"private-key\s*<\(", r"\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)"),
@@ -205,25 +249,26 @@ _OWN: dict[str, tuple[str, ...]] = {
             "nmcli ",
             "wpa_passphrase ",
         ),
-        *("smbclient ", "secret put ", "net use ", "ssh-keyg", "freerdp", "lftp ", "rabbitmqc", "rclone ob"),
+        *("smbclient ", "secret put ", r"net use(?:r)? ", "ssh-keyg", "freerdp", "lftp ", "rabbitmqc", "rclone ob"),
         *("vault lo", "gh secret", "cqlsh ", "cypher-sh", "(?-i:P)SK ", "twine ", "skopeo", "influx ", "bcp "),
-        *("ipmitoo", "quitto_"),
+        *("ipmitoo", "quitto_", r"-basic\.", r"i-token\."),
     ),
     "call": (
         *_each(r"authenticate|basic_?auth|login|PlainAuth|sign_?in\w*", r"\((?:\w+,\s*)?\\*[\"']"),
         *(r"password\(\\*[\"']", r"create_(?:super)?user\(", r"jwt\.(?:sign|verify|encode|decode)\("),
         *(r"getConnection\(", r"PDO\(", r"wifi\w*\.[a-z]+\("),
+        *(r"ll_in[ (]", "kCredential\\(", r"crypt\.hash\w*\(b?\\*[\"']"),
     ),
     # What is replaced has two digits.
     "told": (
         rf"seal key [0-9]:\s+{_DIGITS}",
         *_each("api_?key|bearer_?auth|secret|token", rf"\(\\*[\"']{_DIGITS}"),
-        *_each("access[ _-]?key|api[ _-]?key|secret|token", rf"\s+(?:is|was|to):?\s+[\"'`\\]*{_DIGITS}"),
+        *_each("access[ _-]?key|api[ _-]?key|secret key|secret|token", rf"\s+(?:is|was|to):?\s+[\"'`\\]*{_DIGITS}"),
         r"(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
         rf"(?:is|was|[:=]|–|\\u2013|->)\s+[\"'`\\]*{_DIGITS}",
         *_each("api[ _-]?key|secret|token", rf"\s\\*[\"'`]{_DIGITS}"),
         r"add-auth(?:token)?\s+[\"']?[\w-]{20}",
-        *_each("client|iasearch", r"\(\s*\\*[\"'](?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24}"),
+        *_each(r"client(?:v\d)?|iasearch", r"\(\s*\\*[\"'](?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24}"),
     ),
     "said": (
         *_each(
@@ -236,6 +281,11 @@ _OWN: dict[str, tuple[str, ...]] = {
         ),
         *_each("passphrase|passw(?:or)?d|pwd", r"\s+(?:is|was|has been|to):?\s+[\"'`\\]*[^\s]*[0-9a-z]"),
         r"passw(?:or)?d\s*\|\s*[^\s|]",
+        *_each(
+            r"contraseña|contrasena|contrase\\u00f1a|mot de passe|passwort|senha|wachtwoord",
+            r"\s+(?:lautet|ist|est|es|is|é|è|\\u00e[89])\s",
+        ),
+        "as the passw",
     ),
 }
 
@@ -258,7 +308,7 @@ def _parts(rules: Iterable[str]) -> str:
 # Rule → what it needs to be there.
 PARTS = {rule: _parts([rule]) for rule in _OWN}
 # Rule → what is in all that it looks for, in small letters: without, its automaton need not be made.
-_NEEDED = {"key": b"private", "private": b"private", "url": b"@", "curl": b"curl"}
+_NEEDED = {"private": b"private", "url": b"@", "curl": b"curl"}
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
 ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.

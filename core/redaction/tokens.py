@@ -20,7 +20,7 @@ _NEEDED = {
     "mailchimp": (b"-us",),
     "telegram": (b":AA",),
     "terraform": (b".atlasv1.",),
-    "azure": (b"8Q~",),
+    "azure": (b"8Q~", b"JQQJ9"),
     "teams": (b".office.com/webhook", b".office365.com/webhook"),
     "crypt": (b"$",),
 }
@@ -29,8 +29,8 @@ _BESIDE_AWS = (
     r"(?P<head>\[redacted:aws\](?:\\[nrt\"']|[\s,;:|\"'\\]){1,20})"
     r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 )
-_PEM_BEGIN = r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}"
-_PEM_END = r"-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{0,5}"
+_PEM_BEGIN = r"-----BEGIN[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-{0,5}"
+_PEM_END = r"-----END[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-{0,5}"
 _PEM_MOST = 20_000
 _SPACE = r"(?:\\+[nrt]|[\s\"'`+|>,;→\\]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
 # The body of a key whose end is cut off: lines of base64, the headers of old formats, whatever separates lines.

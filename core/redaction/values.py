@@ -100,6 +100,7 @@ _OTHER_KEYS = re.compile(
     re.IGNORECASE,
 )
 _PASSWD_LINE = re.compile(r"^[\w.-]{1,32}:[x*!]{0,2}:\d*:")
+_HANDED_OUT = re.compile(r"[a-z]{4}(?:(?: [a-z]{4}){3}|(?:-[a-z]{4}){3})")
 _REGION = re.compile(r"^[a-z]{2}(?:-[a-z]+)+-\d:\d{12}:")
 _SCALE = re.compile(r"^[a-z]+(?:[.-][a-z]+)*[.-]\d{1,4}$")
 
@@ -231,6 +232,8 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
         return False  # a constant, a term
     if digit and not (quoted or tight) and _is_variable(value):
         return False
+    if is_handed_out(value):
+        return True
     if " " in value or "\t" in value:
         # A label or a sentence, unless it has what sentences have not.
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
@@ -247,6 +250,14 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if value.isdigit():
         return len(value) >= 6 and (quoted or tight)
     return True
+
+
+def is_handed_out(value: str) -> bool:
+    """Whether ``value`` is a password for one application, as Google and Apple hand out: ``abcd efgh ijkl mnop``."""
+    if not _HANDED_OUT.fullmatch(value):
+        return False
+    # Of words each has a vowel.
+    return sum(not re.search(r"[aeiouy]", part) for part in re.split("[ -]", value)) > 0
 
 
 def is_chosen(value: str, *, plain: bool, odd_signs: str = "/_:#") -> bool:

@@ -20,6 +20,8 @@ from tests.core.redaction.fresh_others import OTHERS as FRESH_OTHERS
 from tests.core.redaction.fresh_secrets import SECRETS as FRESH_SECRETS
 from tests.core.redaction.pasted_others import OTHERS
 from tests.core.redaction.pasted_secrets import SECRETS
+from tests.core.redaction.unforeseen_others import OTHERS as UNFORESEEN_OTHERS
+from tests.core.redaction.unforeseen_secrets import SECRETS as UNFORESEEN_SECRETS
 
 
 def _labelled() -> ModuleType:
@@ -33,8 +35,8 @@ def _labelled() -> ModuleType:
 
 
 LABELLED: Any = _labelled()
-POSITIVES = LABELLED.positives() + LABELLED.pasted(SECRETS + FRESH_SECRETS, 15)
-NEGATIVES = LABELLED.negatives() + LABELLED.pasted(OTHERS + FRESH_OTHERS, 16)
+POSITIVES = LABELLED.positives() + LABELLED.pasted(SECRETS + FRESH_SECRETS + UNFORESEEN_SECRETS, 15)
+NEGATIVES = LABELLED.negatives() + LABELLED.pasted(OTHERS + FRESH_OTHERS + UNFORESEEN_OTHERS, 16)
 
 
 def test_the_labelled_set_meets_the_bars() -> None:
@@ -49,8 +51,12 @@ def test_the_labelled_set_meets_the_bars() -> None:
 
 @pytest.mark.parametrize(
     ("secrets", "others", "seed", "most_missed", "most_touched"),
-    [(SECRETS, OTHERS, 78, 0.09, 0.02), (FRESH_SECRETS, FRESH_OTHERS, 80, 0.1, 0.01)],
-    ids=["pasted", "fresh"],
+    [
+        (SECRETS, OTHERS, 78, 0.09, 0.02),
+        (FRESH_SECRETS, FRESH_OTHERS, 80, 0.1, 0.01),
+        (UNFORESEEN_SECRETS, UNFORESEEN_OTHERS, 82, 0.05, 0.01),
+    ],
+    ids=["pasted", "fresh", "unforeseen"],
 )
 def test_lines_as_people_paste_them_meet_them_nearly(
     secrets: Any, others: Any, seed: int, most_missed: float, most_touched: float
@@ -475,3 +481,29 @@ def test_colours_between_a_name_and_its_value_hide_neither(text: str) -> None:
     assert secret not in redact(text.format(secret))[0]
     assert screen.suspects(json.dumps(text.format(secret)).encode())
     assert redact("\x1b[33mplain\x1b[0m words") == ("\x1b[33mplain\x1b[0m words", {})
+
+
+def test_a_list_of_codes_is_told_by_what_stands_above_it() -> None:
+    codes = "\n".join(f"{number:05x}-{number * 7919 % 99991:05d}" for number in range(40, 48))
+    text = f"# Mine\n\nRecovery codes:\n\n{codes}\n"
+    assert redact(text) == ("# Mine\n\nRecovery codes:\n\n[redacted:otp]\n", {"otp": 1})
+    assert redaction.may_span(text)
+
+
+def test_what_an_agents_browser_types_into_a_field_is_judged_by_the_field() -> None:
+    word = "Tangerine" + "42x"
+    for name, kept in (("Password field", "[redacted:password]"), ("Name field", word)):
+        value = {"input": {"element": name, "ref": "e3", "text": word}}
+        assert clean_record(json.dumps(value).encode(), value, {})["input"]["text"] == kept
+
+
+def test_of_cookies_that_a_browser_exported_only_what_may_let_somebody_in_goes() -> None:
+    token = LABELLED.Maker(5).some(LABELLED.ALNUM, 40)
+    value = [
+        {"name": "auth_token", "value": token, "httpOnly": True},
+        {"name": "theme", "value": "dark-2", "httpOnly": True},
+    ]
+    counts: dict[str, int] = {}
+    cleaned = clean_record(json.dumps(value).encode(), value, counts)
+    assert [cookie["value"] for cookie in cleaned] == ["[redacted:cookie]", "dark-2"]
+    assert counts == {"cookie": 1}

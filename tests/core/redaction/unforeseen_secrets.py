@@ -1,0 +1,92 @@
+"""Places that a list written without a look at the rules showed to be missed: stores, other languages, words.
+
+Form as in ``fresh_secrets``.
+"""
+
+from __future__ import annotations
+
+SECRETS = [
+    # Shapes of their own.
+    "azure said: ⟦=⟪a52⟫JQQJ99BB⟪a16⟫x⟪a7⟫⟧",
+    '  "secondaryKey": "⟦=⟪a52⟫JQQJ9D7K⟪a16⟫Q⟪a7⟫⟧"',
+    "cloning with ⟦=glpat-⟪u27⟫.01.⟪low9⟫⟧ works",
+    "cloning with ⟦=glwt-⟪u20⟫⟧ works",
+    "the runner's is ⟦=GR1348941⟪u20⟫⟧",
+    "my emergency kit: ⟦=A3-⟪A6⟫-⟪A6⟫-⟪A5⟫-⟪A5⟫-⟪A5⟫-⟪A5⟫⟧",
+    "amp wants ⟦=sgamp_user_⟪A26⟫_⟪hex64⟫⟧",
+    "sandbox: ⟦=dtn_⟪hex64⟫⟧",
+    "forms: ⟦=tfp_⟪a44⟫⟧",
+    "the service account ⟦=mdb_sa_sk_⟪u40⟫⟧",
+    "⟦=CCDB1_⟪a22⟫_⟪a40⟫⟧ for the cluster",
+    "⟦=API-⟪A26⟫⟧ deploys",
+    "board: ⟦=ATTA⟪hex72⟫⟧",
+    "cloud: ⟦=AQVN⟪u36⟫⟧",
+    "shop: ⟦=ck_⟪hex40⟫⟧ and ⟦=cs_⟪hex40⟫⟧",
+    "parcels: ⟦=EZAK⟪a54⟫⟧",
+    "oc login --server x with ⟦=sha256~⟪u43⟫⟧",
+    "push: ⟦=AAAA⟪a7⟫:APA91b⟪u134⟫⟧",
+    "⟦=access_token$production$⟪low16⟫$⟪hex32⟫⟧",
+    "aws ecr get-login-password\n⟦=eyJwYXlsb2FkIjoi⟪a400⟫⟧",
+    "https://⟦=qyapi.weixin.qq.com/cgi-bin/webhook/send?key=⟪uuid⟫⟧",
+    "https://⟦=maker.ifttt.com/trigger/built/with/key/⟪u43⟫⟧",
+    "<tls-auth>\n-----BEGIN OpenVPN Static key V1-----\n⟦hex32⟧\n⟦hex32⟧\n⟦hex32⟧\n-----END OpenVPN Static key V1-----",
+    # What is handed to a store.
+    "aws ssm put-parameter --type SecureString --name /shop/mail --value '⟦a26⟧'",
+    "aws secretsmanager put-secret-value --secret-id shop/mail --secret-string ⟦a26⟧",
+    "az keyvault secret set --vault-name kv-shop --name Mail --value ⟦a26⟧",
+    "kubectl create secret generic shop --from-literal=mail=⟦a26⟧ -n web",
+    "echo ⟦a26⟧ | vercel env add MAIL production",
+    "printf '%s' '⟦a26⟧' | gcloud secrets versions add mail --data-file=-",
+    "vault kv put secret/shop mail=⟦a26⟧",
+    "doppler secrets set MAIL ⟦a26⟧",
+    "supabase secrets set MAIL=⟦a26⟧",
+    "netlify env:set MAIL ⟦a26⟧",
+    "eas secret:create --name MAIL --value ⟦a26⟧",
+    "pulumi config set --secret shop:mail ⟦a26⟧",
+    'dotnet user-secrets set "Shop:Mail" "⟦a26⟧"',
+    'firebase functions:config:set shop.mail="⟦a26⟧"',
+    "security add-generic-password -a mira -s shop -w ⟦a26⟧",
+    # What is drawn.
+    "$ openssl rand -hex 32\n⟦hex64⟧\n$",
+    "```\nopenssl rand -base64 24\n⟦b6424⟧\n```",
+    "$ wg genpsk\n⟦b6432⟧",
+    ">>> secrets.token_urlsafe(32)\n'⟦u43⟧'",
+    "$ pwgen -s 20 1\n⟦=Q7⟪a18⟫⟧",
+    # Other languages.
+    "Kennwort: ⟦pw⟧",
+    "heslo: ⟦pw⟧",
+    "das Passwort lautet ⟦pw⟧",
+    "le mot de passe de la base est ⟦pw⟧",
+    "la contraseña es ⟦pw⟧",
+    # Words.
+    "password (staging): ⟦=Kr⟪a6⟫!x7⟧",
+    "the password's been changed, now ⟦=Kr⟪a6⟫!x7⟧",
+    "- Password: **⟦=Kr⟪a6⟫!x7⟧**",
+    "ssh as deploy, pw: ⟦=Kr⟪a6⟫#x7!⟧",
+    "use ⟦=Kr⟪a6⟫!x7⟧ as the password",
+    "username and password are both ⟦=Kr⟪a6⟫!x7⟧",
+    # Passwords for one application.
+    "SMTP_PASSWORD='⟦=rkqp xwmd hzlt bvcn⟧'",
+    "xcrun notarytool submit a.zip --password ⟦=hjkq-bvzx-plmn-wrtd⟧",
+    # Programs, calls.
+    "SSHPASS='⟦pw⟧' sshpass -e ssh deploy@h",
+    "mariadb -u root -p⟦=Kr⟪a9⟫⟧ shop",
+    "plink -ssh -pw ⟦=Kr⟪a9⟫⟧ root@10.0.0.4 uptime",
+    "evil-winrm -i 10.0.0.4 -u mira -p ⟦=Kr⟪a14⟫7⟧",
+    "net use Z: \\\\files\\all /user:SHOP\\mira ⟦pw⟧",
+    "net user mira ⟦pw⟧ /add",
+    "curl --proxy-user mira:⟦=Kr⟪a9⟫⟧ https://example.org",
+    "composer config http-basic.repo.example.org mira ⟦=Kr⟪a14⟫7⟧",
+    "poetry config pypi-token.internal ⟦=Kr⟪a14⟫7⟧",
+    'new NetworkCredential("mira", "⟦=Kr⟪a14⟫7⟧")',
+    "bcrypt.hashSync('⟦=Kr⟪a9⟫7⟧', 10)",
+    "fill_in 'Password', with: '⟦=Kr⟪a9⟫7⟧'",
+    "await page.fill('input[name=\"password\"]', '⟦=Kr⟪a9⟫7⟧')",
+    'co = cohere.ClientV2("⟦=Kr⟪a36⟫7Q⟧")',
+    '{"element": "Password field", "ref": "e12", "text": "⟦=Kr⟪a9⟫7⟧"}',
+    # Second factors, cookies.
+    "Save your recovery codes:\n⟦=⟪hex5⟫-⟪hex5⟫⟧\n⟦=⟪hex5⟫-⟪hex5⟫⟧\n⟦=⟪hex5⟫-⟪hex5⟫⟧\n⟦=⟪hex5⟫-⟪hex5⟫⟧",
+    "Setup key: ⟦=sq7v hzqk mnn4 a6cu s6u4 imly⟧",
+    ".example.org\tTRUE\t/\tTRUE\t1798000000\t__Secure-1PSID\t⟦=g.a000⟪u60⟫⟧",
+    '[{"domain": ".example.org", "name": "auth_token", "value": "⟦hex40⟧", "httpOnly": true}]',
+]
