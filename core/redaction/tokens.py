@@ -171,11 +171,12 @@ def without_keys(text: str, counts: dict[str, int]) -> str:
         pieces += (text[at : begin.start()], "[redacted:private-key]")
         counts["private-key"] = counts.get("private-key", 0) + 1
         at = stop
-    rest = text[at:]
-    end = made(_PEM_END).search(rest)
-    if end is not None:
-        back = made(_PEM_BACK).search(rest[max(0, end.start() - _PEM_MOST) : end.start()])
+    after = at
+    while (end := made(_PEM_END).search(text, after)) is not None:
+        back = made(_PEM_BACK).search(text[max(at, end.start() - _PEM_MOST) : end.start()])
+        after = end.end()
         if back is not None:
+            pieces += (text[at : end.start() - len(back[0])], "[redacted:private-key]")
             counts["private-key"] = counts.get("private-key", 0) + 1
-            rest = rest[: end.start() - len(back[0])] + "[redacted:private-key]" + rest[end.end() :]
-    return "".join((*pieces, rest))
+            at = after
+    return "".join((*pieces, text[at:]))
