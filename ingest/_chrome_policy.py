@@ -239,7 +239,9 @@ class Policy:
 
 def _read(url: str) -> str:
     """An address, and what it says decoded where that is something else."""
-    return f"{url}\n{unquote_plus(url, errors='replace')}" if "%" in url or "+" in url else url
+    if "%" in url:
+        return f"{url}\n{unquote_plus(url, errors='replace')}"
+    return f"{url}\n{url.replace('+', ' ')}" if "+" in url else url  # most searches; decoding takes ten times as long
 
 
 def _domains(entries: Iterable[str]) -> frozenset[str]:
