@@ -11,6 +11,7 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from core.errors import NO_RESULTS, BrainError
+from core.redaction import shown, shown_value
 from core.version import VERSION
 from qmd.mcp import arguments, resources
 from runtime import fence
@@ -108,7 +109,7 @@ class Service:
         try:
             envelope = await self._run(name, values)
         except BrainError as error:
-            found = error.envelope()
+            found = shown_value(error.envelope())
             return _failed(found, error=error.code != NO_RESULTS)
         return types.CallToolResult(
             content=[types.TextContent(text=words.text(name, envelope, given))],
@@ -148,7 +149,8 @@ class Service:
         try:
             envelope = await self._run("brain_get", {"hit": f"qmd://{name}", "context": 0, "full": True})
         except BrainError as error:
-            raise MCPError(types.INVALID_PARAMS, f"{error.message}\n{error.fix}".strip(), {"uri": uri}) from None
+            told = shown(f"{error.message}\n{error.fix}".strip())
+            raise MCPError(types.INVALID_PARAMS, told, {"uri": uri}) from None
         contents = types.TextResourceContents(
             uri=uri, mime_type=resources.MIME_TYPE, text=words.text("brain_get", envelope)
         )

@@ -146,6 +146,13 @@ def test_errors_are_the_commands_errors(memory: Home, name: str, given: dict[str
     assert text(result).startswith(error)
 
 
+def test_a_failure_names_no_document_by_its_secret(memory: Home) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    result = call(memory, "brain_get", hit=f"qmd://brain/{token}.md")
+    assert "[redacted:github]" in text(result)
+    assert token not in text(result) + json.dumps(result.structured_content)
+
+
 @pytest.mark.parametrize(
     "name",
     ["../../etc/passwd", "/etc/passwd", "qmd://brain/../../state/sources.sqlite", "~/.ssh/id_rsa", "brain/\0.md"],
