@@ -108,6 +108,7 @@ class Normaliser:
         for unit in self._units:
             self._stems.setdefault(names.stem(unit).casefold(), set()).add(unit)
         self._outcome: dict[str, str] = {}
+        self._written: set[str] = set()
         self._late: set[str] = set()
         self._waiting: list[Reading] = []
         self._rows: list[FileRow] = []
@@ -288,7 +289,9 @@ class Normaliser:
         self._units[unit] = self._changed_units[unit] = row
 
     def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
-        self._ledger.written += 1
+        if name not in self._written:  # one of several files may be written when the first of them has been read
+            self._written.add(name)
+            self._ledger.written += 1
         if self._on_written is not None:
             self._on_written(self._source.COLLECTION, name, data, status)
 

@@ -204,6 +204,14 @@ class RawFile:
 
         return data, self.finish()[1] if self.packed else hashlib.sha256(data).hexdigest()
 
+    def is_cut(self) -> bool:
+        """Whether a packed file ends within a frame: there was more, however well what is left of it ends."""
+        if self._raw is None or not self.packed:
+            return False
+        from ingest.zstd_frames import end_early
+
+        return end_early(self._raw.number, self.status.st_size)
+
     def finish(self) -> tuple[int, str]:
         """(bytes, SHA-256, hex) of the raw file, read to its end."""
         assert self._raw is not None
@@ -230,6 +238,11 @@ class _Hashed:
         while self.read(_BUFFER):
             pass
         return self._size, self._hash.hexdigest()
+
+    @property
+    def number(self) -> int:
+        """The file's descriptor."""
+        return self._raw.fileno()
 
     def close(self) -> None:
         self._raw.close()

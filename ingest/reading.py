@@ -146,18 +146,23 @@ def lines(
                 keeping = rawfiles.keeping()
                 recorder = None if keeping is None else keeping.recorder(path)
                 source = records.Records(_lines(raw, unwrap), path, **_sink(recorder))
+                is_cut = False
                 take(source, reading)
                 reading.recovered, reading.redacted = source.recovered, source.redacted
                 if raw.packed:
-                    torn = source.tail
+                    torn, is_cut = source.tail, raw.is_cut()
                     reading.consumed, reading.digest = raw.finish()
-                    if torn:
-                        reading.fail(Failure(path, rawfiles.TORN, f"{torn} bytes of a last line"))
+                    if torn or is_cut:
+                        detail = f"{torn} bytes of a last line" if torn else "within a frame of zstd"
+                        reading.fail(Failure(path, rawfiles.TORN, detail))
                 else:
                     reading.consumed, reading.digest = source.consumed, source.digest()
                 if raw.entry is not None:
                     reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
                 judge(reading, source, foreign)
+                if is_cut and not reading.parts and reading.skipped in ("", EMPTY, INCOMPLETE, foreign):
+                    # What is left of it is none of these: it may be no more than a preamble.
+                    reading.skipped, reading.failed = "", Failure(path, rawfiles.TORN, "within a frame of zstd")
                 withheld = keeping is not None and keeping.withhold(reading)
                 if keeping is not None and recorder is not None and withheld:
                     recorder.abandon()

@@ -294,6 +294,38 @@ def test_a_compressed_rollout_is_read_and_not_twice(home: Home, tmp_path: Path) 
     assert ingest(home, tmp_path).unchanged == 1
 
 
+def test_a_compressed_rollout_that_ends_between_two_lines_and_within_a_frame_says_so(
+    home: Home, tmp_path: Path
+) -> None:
+    make = Rollout()
+    lines = [json.dumps(record) + "\n" for record in [make.meta(), *make.asked("Why?"), *make.said("So.")]]
+    packer = zstandard.ZstdCompressor().compressobj()
+    begun = packer.compress("".join(lines[:-2]).encode()) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    (tmp_path / f"{NAME}.zst").write_bytes(begun)
+    ledger = ingest(home, tmp_path)
+    assert (ledger.ingested, ledger.failed_reasons) == (1, {"cut short": 1})
+    (tmp_path / f"{NAME}.zst").write_bytes(begun + packer.compress("".join(lines[-2:]).encode()) + packer.flush())
+    ledger = ingest(home, tmp_path)
+    assert (ledger.ingested, ledger.failed_reasons) == (1, {})
+
+
+@pytest.mark.parametrize("at", [3, 40, -1])
+def test_a_compressed_rollout_of_which_nothing_is_left_has_failed_and_is_not_empty(
+    home: Home, tmp_path: Path, at: int
+) -> None:
+    make = Rollout()
+    save(tmp_path / NAME, make.meta(), *make.asked("Why? " * 99))
+    packed = zstandard.compress((tmp_path / NAME).read_bytes())
+    (tmp_path / NAME).unlink()
+    (tmp_path / f"{NAME}.zst").write_bytes(packed[:at])
+    ledger = ingest(home, tmp_path)
+    assert (ledger.failed_files, ledger.skipped) == (1, {})
+    assert set(ledger.failed_reasons) == {"cut short"}
+    (tmp_path / f"{NAME}.zst").write_bytes(packed)
+    assert ingest(home, tmp_path).failed_files == 0
+    assert document(home)
+
+
 def test_a_compressed_rollout_that_is_cut_short_says_so(home: Home, tmp_path: Path) -> None:
     make = Rollout()
     lines = "".join(json.dumps(record) + "\n" for record in [make.meta(), *make.asked("Why?")])

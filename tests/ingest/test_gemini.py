@@ -357,3 +357,11 @@ def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(
         ("a2a-server:2026-04-28T09:50:00.120Z", "Where?"),
     ]
     assert [hits.resume(meta) for meta in made] == [None, None]
+
+
+def test_a_document_that_two_files_make_is_counted_as_written_once(home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "tmp" / "h" / "chats"
+    whole(folder / "session-2026-04-28.json", user("m1", "Why?"))
+    journal(folder / "session-2026-04-28.jsonl", user("m1", "Why?"), user("m2", "And now?"))
+    ledger = ingest(home, tmp_path)
+    assert (ledger.ingested, ledger.documents, ledger.written) == (2, 1, 1)
