@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,11 @@ def test_a_conversation_whose_head_is_lost_keeps_what_was_known_of_it(home: Home
         "bubbleId:c1:b2": {"type": 1, "text": "Why does it fail?"},
     }
     path = database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    os.utime(path, ns=(AT * 10**6, AT * 10**6))
     ingest(home, tmp_path)
     before = corpus(home)
     database(path, "cursorDiskKV", {"composerData:c1": None})
+    os.utime(path, ns=(AT * 10**6, AT * 10**6 + 1000))  # a change within the second that documents tell
     for _ in range(2):
         ingest(home, tmp_path)
         assert corpus(home) == before

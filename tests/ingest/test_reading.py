@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.ingest import test_gemini, test_opencode
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 HOLE = bytes(4096)
+AT = 1_777_366_800  # seconds
 THREAD = {"id": "T-1", "messages": [{"role": "user", "content": [{"type": "text", "text": "Why?"}], "messageId": 0}]}
 PROMPT = {"sessionId": "s1", "messageId": 0, "type": "user", "message": "Why?", "timestamp": "2026-04-28T09:00:00.000Z"}
 
@@ -59,11 +61,13 @@ def test_nul_bytes_behind_a_document_cost_nothing(
     for path in filter(Path.is_file, folder.rglob("*")):
         if secret:
             path.write_text(path.read_text().replace("Why", "Why export PASSWORD=Zx9!kqLw33vTn "))
+        os.utime(path, (AT, AT))
     run(home, source, [str(folder)], trust_stat=False)
     whole = corpus(home)
     assert whole
     for path in filter(Path.is_file, folder.rglob("*")):
         path.write_bytes(path.read_bytes() + HOLE)
+        os.utime(path, (AT, AT))  # what says no time of its own has that of its file
     ledger = run(home, source, [str(folder)], trust_stat=False, rebuild=True)
     assert (ledger.failed_files, ledger.failed_records) == (0, 0)
     assert ledger.recovered == {"NUL bytes removed": 1}
