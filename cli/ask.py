@@ -143,7 +143,11 @@ def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
 def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, object]:
     """What telemetry keeps of an answer; the question itself only where the configuration asks for it."""
     hits = envelope.get("hits") or []
-    row: dict[str, object] = {"query_len": len(question), "n_hits": len(hits), "hits": [hit["uri"] for hit in hits]}
+    row: dict[str, object] = {
+        "query_len": len(question),
+        "n_hits": len(hits),
+        "hits": [shown(hit["uri"]) for hit in hits],
+    }
     if "route" in envelope:
         row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
     if "rerank" in envelope:

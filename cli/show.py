@@ -56,12 +56,12 @@ def run(args: Args, context: Context) -> int:
     try:
         if args.open:
             row = show.open_in_editor(connection, settings, reference, context.environ, args.line or 0)
-            context.fields["uri"] = hits.uri(row.collection, row.path)
+            context.fields["uri"] = shown(hits.uri(row.collection, row.path))
             return OK
         if args.full and not args.json:
             row = hits.resolve(connection, settings, reference)
             data = show.verbatim(row, show.text_of(connection, row))
-            context.fields["uri"] = hits.uri(row.collection, row.path)
+            context.fields["uri"] = shown(hits.uri(row.collection, row.path))
             render.show_verbatim(shown(data.decode("utf-8", "replace")).encode() if agent else data)
             return OK
         envelope = show.show(
@@ -76,7 +76,7 @@ def run(args: Args, context: Context) -> int:
         )
     finally:
         connection.close()
-    context.fields["uri"] = envelope["uri"]
+    context.fields["uri"] = shown(envelope["uri"])
     if args.json:
         context.emit(envelope)
     else:

@@ -94,7 +94,7 @@ class Calls:
         )
         fields["query_len"] = len(question)
         envelope, fields["warm"] = answer(self._home, load(self._home), question, request, os.environ)
-        fields.update(n_hits=len(envelope["hits"]), hits=[hit["uri"] for hit in envelope["hits"]])
+        fields.update(n_hits=len(envelope["hits"]), hits=[redaction.shown(hit["uri"]) for hit in envelope["hits"]])
         return envelope
 
     def _recent(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:

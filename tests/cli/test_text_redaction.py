@@ -102,3 +102,12 @@ def test_exported_files_are_named_without_secrets_and_none_takes_anothers_place(
     assert len(names) == 3
     assert sum("redacted" in name for name in names) == 2
     assert not any(TOKEN in name or other in name for name in names)
+
+
+def test_the_record_of_what_was_asked_names_no_document_by_its_secret(shelf: Shelf, brain: Brain) -> None:
+    usage = Path(shelf.home.usage)
+    usage.unlink()
+    for words in (("ask", "lock"), ("show", URI), ("show", URI, "--full"), ("recent",), ("trace", URI)):
+        assert brain(*words).returncode == 0
+    assert "[redacted:github].md" in usage.read_text("utf-8")
+    assert TOKEN not in usage.read_text("utf-8")
