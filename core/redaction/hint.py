@@ -148,6 +148,8 @@ _STORING = ("add", "bulk", "create", "edit", "generic", "import", "push", "put",
 _SPOKEN = (
     "clave|contrase|creds|mdp|mot de passe|passphrase|passwort|passw|pw|senha|wachtwoord|lautet|heslo|kennwort|salasana"
 ).split("|")
+# How a name in bold ends, and one with what is there already.
+_LABELS = ("**:", "__:", "]:")
 _VERBS = ("is", "was", "to", "has been")
 _WITH = (" with ", " as ", " using ", " are ")
 _LONG = 12
@@ -245,7 +247,10 @@ def _may_hold(text: str) -> bool:
         # No token is shorter, and most words are: what is left is worth a closer look.
         if len(word) > _LONG and any(mark in word for mark in marks) and any(map(str.isdigit, word)):
             return True
-    return any(_is_given(folded, name) for name in _among(_NAMED, folded))
+    named = _among(_NAMED, folded)
+    if named and ("|" in text or any(map(text.__contains__, _LABELS))):
+        return True
+    return any(_is_given(folded, name) for name in named)
 
 
 def _places(text: str, word: str) -> Iterator[int]:

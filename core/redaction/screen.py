@@ -114,17 +114,19 @@ _BESIDE = (
     r"(?:<(?:string|value)>|(?:value|default)\\*[\"']? *[:=])"
 )
 _ENCODED = r"(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
+_LABELLED = r"(?:\*\*:|__:| \[[^\]\\\n]*\]:|[`*]*(?:[ \t]|\\t)*\|)"
+_BLOCK = r"(?:\\*[\"'])?: *[|>][+-]? *(?:\n|\\n)"
 _AFTER_PASSWORD = {
     "assignment": rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
-    "pair": _BESIDE,
-    "place": _ENCODED,
+    "pair": rf"(?:{_BESIDE}|{_BLOCK})",
+    "place": rf"(?:{_ENCODED}|{_LABELLED})",
     "stored": r" -[a-z]",
 }
 _AFTER_NAMED = {
     # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
     "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
-    "pair": rf"(?:{_BESIDE}|_(?:hex|urlsafe)\()",
-    "place": _ENCODED,
+    "pair": rf"(?:{_BESIDE}|{_BLOCK}|_(?:hex|urlsafe)\()",
+    "place": rf"(?:{_ENCODED}|{_LABELLED})",
     "stored": r"(?: --?[a-z]|[ :](?:add|bulk|create|edit|generic|import|push|put|set|update|upload|versions)\s)",
 }
 

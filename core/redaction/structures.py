@@ -34,6 +34,18 @@ _ENCODED = (
     r"|(?P<url>%3A%2F%2F[\w.~-]{0,60}%3A)|(?P<header>(?<![A-Za-z])(?:bearer|basic)(?:%20|\+)))"
     r"(?P<value>(?:[\w.~*!$()-]|%(?!2[2267C]|7D|5C|3B|40|0A|20)[0-9A-F]{2}){4,600})"
 )
+# YAML's block of one line: `password: |`, and the value below.
+_BLOCK = (
+    rf"(?i){_NAME}\\*[\"']?:[ \t]{{0,4}}[|>][+-]?[ \t]{{0,4}}\n"
+    r"[ \t]{1,40}(?P<value>[^\s:]{6,400})[ \t]{0,4}(?=\n|\Z)"
+)
+# A name in bold before its colon, and one with what is there already (`aws configure`).
+_LABEL = rf"(?i){_NAME}(?:\*\*|__|[ ]\[[^\]\n]{{0,40}}\]):[ \t]{{0,4}}[`*]{{0,3}}(?P<value>[^\s`*|]{{6,400}})"
+# A row of a table.
+_ROW = (
+    rf"(?i)\|[ \t]{{0,20}}[`*]{{0,3}}{_NAME}[`*]{{0,3}}[ \t]{{0,20}}\|"
+    r"[ \t]{0,20}[`*]{0,3}(?P<value>[^\s|`*]{6,400})[`*]{0,3}[ \t]{0,60}\|"
+)
 _JWK = r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9_-]{20,4096})"
 _NEAR = 4096
 _BASIC = r"\\*\"auth\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9+/]{8,400}={0,2})"
@@ -83,6 +95,15 @@ def _encoded(match: re.Match[str]) -> str:
 
 def _paired(match: re.Match[str]) -> str:
     return _assigned(match["name"], match["value"] or match["bare"])
+
+
+def _labelled(match: re.Match[str]) -> str:
+    # Tables describe names of settings, too: `| password | string |`.
+    return _assigned(match["name"], match["value"]) if any(map(str.isdigit, match["value"])) else ""
+
+
+def _block(match: re.Match[str]) -> str:
+    return _assigned(match["name"], match["value"])
 
 
 def _jwk(match: re.Match[str]) -> str:
@@ -136,9 +157,11 @@ def _assigned(name: str, value: str) -> str:
 
 
 # Over lines, and within one.
-PAIRS: tuple[tuple[str, Judge], ...] = ((PAIRED, _paired), (_JWK, _jwk))
+PAIRS: tuple[tuple[str, Judge], ...] = ((PAIRED, _paired), (_BLOCK, _block), (_JWK, _jwk))
 PLACES: tuple[tuple[str, Judge], ...] = (
     (_ENCODED, _encoded),
+    (_LABEL, _labelled),
+    (_ROW, _labelled),
     (_BASIC, _basic),
     (_HOOK, _hook),
     (_LOGIN, _login),

@@ -507,3 +507,42 @@ def test_of_cookies_that_a_browser_exported_only_what_may_let_somebody_in_goes()
     cleaned = clean_record(json.dumps(value).encode(), value, counts)
     assert [cookie["value"] for cookie in cleaned] == ["[redacted:cookie]", "dark-2"]
     assert counts == {"cookie": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- **Password**: {}",
+        "**API key**: `{}`",
+        "AWS Secret Access Key [None]: {}",
+        "AWS Secret Access Key [****************ABCD]: {}",
+        "| Name | Value |\n|---|---|\n| API_KEY | {} | of staging |",
+        "| `DB_PASSWORD` | `{}` |",
+        "stringData:\n  password: |\n    {}\n  user: me",
+    ],
+)
+def test_a_value_is_told_by_its_name_in_a_list_a_table_a_prompt_and_a_block(text: str) -> None:
+    secret = "kX92mfLq83nZpR47tYvW61pQ"
+    text = text.format(secret)
+    cleaned, counts = redact(text)
+
+    assert secret not in cleaned
+    assert sum(counts.values()) == 1
+    assert screen.suspects(json.dumps(text).encode())
+    assert may_hold(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| password | string |",
+        "| access_token | The token2 to use | x |",
+        "echo $TOKEN | base64 -d | head",
+        "cat secret | sha256sum | cut -c1-8 | tee x",
+        "| max_tokens | 4096 |",
+        "**Token**: see below",
+        "password: |\n  Choose at least 8 signs\n",
+    ],
+)
+def test_what_describes_a_secret_in_a_table_or_a_list_stays(text: str) -> None:
+    assert redact(text) == (text, {})
