@@ -193,7 +193,8 @@ def _among(marks: list[tuple[str, list[str]]], text: str) -> list[str]:
 
 def _may_hold(text: str) -> bool:
     text = text.replace("\t", " ")
-    if _among(_ELSE, text):
+    # A terminal's colours may part a name, too; what is made of transcripts has none.
+    if "\x1b[" in text or _among(_ELSE, text):
         return True
     if "://" in text and ("@" in text or "hook/" in text or "hooks/" in text):
         return True

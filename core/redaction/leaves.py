@@ -39,7 +39,7 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
         named = _named(value)
         if type(value.get("message")) is str and TAG.search(value["message"]):
             value = {key: [] if key in _BESIDE and type(item) is list else item for key, item in value.items()}
-        if "element" in value and "passw" in str(value["element"]).lower():
+        if type(value.get("element")) is str and "passw" in value["element"].lower():
             named, typed = "password", True  # what an agent's browser is to type into a field
         else:
             typed = False

@@ -82,11 +82,15 @@ def _once(text: str, counts: dict[str, int]) -> str:
     if "\x1b[" in text:
         found: dict[str, int] = {}
         plain = compiled(COLOUR).sub(b"", text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        cleaned = plain if plain == text else _once(plain, found)
+        cleaned = plain if plain == text else _uncoloured(plain, found)
         if found:  # without the colours, which documents do without as well
             for kind, number in found.items():
                 counts[kind] = counts.get(kind, 0) + number
             return cleaned
+    return _uncoloured(text, counts)
+
+
+def _uncoloured(text: str, counts: dict[str, int]) -> str:
     if "\\\n" in text or "\\\r\n" in text:
         text = "\n".join(_joined(run, counts) if "\n" in run else run for run in _runs(text))
     if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:

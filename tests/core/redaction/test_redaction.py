@@ -546,3 +546,28 @@ def test_a_value_is_told_by_its_name_in_a_list_a_table_a_prompt_and_a_block(text
 )
 def test_what_describes_a_secret_in_a_table_or_a_list_stays(text: str) -> None:
     assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password reset in UserV2#create fails",
+        "the creds page shows Error500! please look",
+        "my passphrase idea: see Notes2024!Draft",
+        "password field in Login2~Form",
+    ],
+)
+def test_names_made_of_words_stay_beside_a_word_for_a_password(text: str) -> None:
+    assert redact(text) == (text, {})
+    assert redact("the password of the printer: Summer2024!")[1] == {"password": 1}
+
+
+def test_hostile_texts_cost_what_they_are_long() -> None:
+    nested: Any = "x" * 100_000
+    for _ in range(300):
+        nested = {"element": nested}
+    assert clean_record(b"password = Sup3rDuper9x", nested, {}) == nested
+    for text in ("wg gen x\n" + "\\" * 100_000, '"kty"' + "\\" * 100_000):
+        assert redact(text) == (text, {})
+    coloured = "export PASSWORD=Sup3rDuper9x " + "\x1b" * 5000 + "[0m" * 5000
+    assert redact(coloured)[1] == {"password": 1}
