@@ -171,11 +171,30 @@ def test_a_paste_inside_what_the_harness_writes_makes_no_prompt_of_it(said: str,
     "I hit my usage limit while you were working, but it has reset now. Please continue from where you left off.",
     "My computer went to sleep while you were working. Please continue from where you left off.",
     "[Request cancelled by user]", "Your previous response had no visible output. Please continue.",
-    "A session-scoped Stop hook is now active with condition: all is green."])  # fmt: skip
+    "[Your previous response had no visible output. Please continue and produce a user-visible response.]",
+    "The previous response failed to produce a valid tool call. Please retry the tool call now.",
+    'A session-scoped Stop hook is now active with condition: "green". Briefly acknowledge the goal'])  # fmt: skip
 def test_what_the_apps_say_in_a_persons_place_is_nobodys_prompt(home: Home, tmp_path: Path, said: str) -> None:
     make = Script()
     made = body(home, tmp_path, make.user("Why?"), make.assistant(text("So.")), make.user(said))
     assert heads(made) == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Your previous response had no visible output. Please continue with the second test.",
+        "Your previous response had no visible output here: say it once more",
+        "The previous response failed to produce a valid tool call. Which tool was it?",
+        "A session-scoped Stop hook is now active and nags me. Take it out.",
+        "A session-scoped Stop hook is now active with condition: green. How do I end it?",
+    ],
+)
+def test_a_person_who_begins_as_the_harness_does_is_heard_out(home: Home, tmp_path: Path, said: str) -> None:
+    make = Script()
+    made = body(home, tmp_path, make.user("Why?"), make.assistant(text("So.")), make.user(said))
+    assert heads(made) == ["user", "assistant", "user"]
+    assert made.endswith(f"\n{said}\n")
 
 
 def test_a_task_that_runs_at_set_times_is_no_persons_prompt(home: Home, tmp_path: Path) -> None:
