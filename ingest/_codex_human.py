@@ -39,7 +39,7 @@ _SURROUNDINGS = (
     "# Chrome tabs:",
     "## Referenced ChatGPT conversation:",
     "<response-annotations>",
-    "This block is",
+    "This block is automatically supplied ambient UI state, not part of the user's request.",
     *_REQUESTS,
 )
 _BLOCKS = ("in-app-browser-context",)
@@ -52,7 +52,8 @@ _CAPTIONS = ("The next image is untrusted page evidence", "The next image shows 
 _NOTES, _REPLY = "response-annotations", "send_user_message_question_reply"
 _COMMENT = "## User Comment "
 # What a person asks for by voice, as the model that they speak with hands it on; the end of a talk asks for nothing.
-_VOICE, _TALK_ENDS = "<realtime_delegation>", "<source>transcript_tail_flush</source>"
+_VOICE = re.compile(r"\s*<realtime_delegation>\s*(?=<)")
+_VOICE_END, _TALK_ENDS = "</realtime_delegation>", "<source>transcript_tail_flush</source>"
 # What stands for a command that was typed, and the address behind a skill that was named.
 _INIT = "Generate a file named AGENTS.md that serves as a contributor guide for this repository."
 _SKILL = re.compile(r"\[(\$[\w:.-]{1,100})\]\([^()\n]{1,500}/SKILL\.md\)")
@@ -69,7 +70,7 @@ def typed(text: str) -> str:
         text = _IMAGE.sub("", text).strip()
     if text.startswith(f"<{_REPLY}>"):
         return _replied(text)
-    if text.startswith(_VOICE):
+    if is_spoken(text):
         return _spoken(text)
     marks = _REQUESTS if text.startswith(_SURROUNDINGS) else (_REQUEST,) if text.startswith("<") else ()
     if marks:
@@ -85,26 +86,38 @@ def typed(text: str) -> str:
 
 
 def _replied(text: str) -> str:
-    """What a person answered to questions; all that stands there where its form is another."""
-    inner = text.removeprefix(f"<{_REPLY}>").partition(f"</{_REPLY}>")[0].strip()
+    """What a person answered to questions, and wrote after that; all that stands there where its form is another."""
+    inner, end, after = text.removeprefix(f"<{_REPLY}>").partition(f"</{_REPLY}>")
+    if not end:
+        return text
     try:
-        found = json.loads(inner, strict=False)
+        answers = "\n\n".join(_answers(json.loads(inner, strict=False)))
     except (ValueError, RecursionError):
-        return inner
-    if type(found) not in (list, dict):
-        return string(found).strip() or inner
-    answers = [string(mapping(each).get("answer")).strip() for each in (found if type(found) is list else [found])]
-    return "\n\n".join(filter(None, answers))
+        answers = ""
+    return "\n\n".join(filter(None, [answers or inner.strip(), after.strip()]))
+
+
+def _answers(found: Any) -> list[str]:
+    """The texts of an answer, of a list of them, or of what holds them by these names."""
+    if type(found) is list:
+        return [said for each in found for said in _answers(each)]
+    if type(found) is dict:
+        return _answers([found.get("answer"), found.get("answers")])
+    return [said] if (said := string(found).strip()) else []
 
 
 def _spoken(text: str) -> str:
-    asked = text.partition("<input>")[2].partition("</input>")[0]
-    return "" if _TALK_ENDS in text else clean(html.unescape(asked)).strip()
+    told, _, after = text.partition(_VOICE_END)
+    asked = told.partition("<input>")[2].partition("</input>")[0]
+    said = "" if _TALK_ENDS in told else clean(html.unescape(asked)).strip()
+    return "\n\n".join(filter(None, [said, after.strip()]))
 
 
 def is_spoken(text: str) -> bool:
-    """Whether a text hands on what a person asked for by voice."""
-    return text.lstrip().startswith(_VOICE)
+    """Whether a text hands on what a person asked for by voice, or that a talk has ended."""
+    told, end, _ = text.partition(_VOICE_END)
+    has_request = "</input>" in told.partition("<input>")[2]
+    return bool(end and (has_request or _TALK_ENDS in told) and _VOICE.match(text))
 
 
 def _request(text: str, marks: tuple[str, ...]) -> tuple[str, str, str]:

@@ -47,7 +47,7 @@ PLACES = (
      "> src/a.py\nWhy\nthis?\n\nSo?\n\nAnd that."),
     (f"# Browser comments:\n{PLACES}", "> src/a.py\nWhy\nthis?\n\nSo?"),
     ('<send_user_message_question_reply>\n[{"question": "Which?", "answer": "The first."}, {"answer": 3}, "x"]\n'
-     "</send_user_message_question_reply>", "The first."),
+     "</send_user_message_question_reply>", "The first.\n\nx"),
     ("<image name=[Image #1] path='/tmp/x.png'>\n</image>\nFix the header.\n<image></image>", "Fix the header."),
     ("<image name=[Image #1]>", ""), ("</image>", ""), ("<image>", ""),
     ("<image>my svg</image>\nExplain.", "<image>my svg</image>\nExplain."),
@@ -65,6 +65,31 @@ PLACES = (
     ("My notes\n## My request:\nboth", "My notes\n## My request:\nboth")])  # fmt: skip
 def test_of_what_the_app_sends_a_persons_words_are_kept_and_they_alone(text: str, said: str) -> None:
     assert typed(text) == said
+
+
+@pytest.mark.parametrize("text", [
+    "<realtime_delegation> opens what our voice model sends: write that down",
+    "<realtime_delegation>\n<input>\nHere the sample that I saved ends. Complete it.",
+    "<send_user_message_question_reply> comes up in the log. Whose is it?",
+    "This block is slow, unroll it.\n## My request:\nis how my template begins",
+    "This block is automatically removed. Why?\n## My request:\nstays"])  # fmt: skip
+def test_a_person_who_writes_of_the_apps_marks_loses_no_word(text: str) -> None:
+    assert typed(text) == text
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ('["in March", "on a Friday"]', "in March\n\non a Friday"), ('[{"answer": ["tea", "milk"]}]', "tea\n\nmilk"),
+    ('{"answers": [{"answer": "both of them"}]}', "both of them"), ('{"reply": "neither"}', '{"reply": "neither"}'),
+    ("[" * 100_000, "[" * 100_000)])  # fmt: skip
+def test_an_answer_of_any_form_is_kept_and_what_follows_it(given: str, said: str) -> None:
+    reply = f"<send_user_message_question_reply>{given}</send_user_message_question_reply>"
+    assert typed(reply) == said
+    assert typed(f"{reply}\nThen tidy up.") == f"{said}\n\nThen tidy up."
+
+
+def test_what_is_written_after_a_request_by_voice_is_kept() -> None:
+    asked = f"<realtime_delegation>\n<input>Count them.</input>\n{DELTA}</realtime_delegation>"
+    assert typed(f"{asked}\nTwice, please.") == "Count them.\n\nTwice, please."
 
 
 def test_what_was_noted_in_the_app_is_a_prompt_once(home: Home, tmp_path: Path) -> None:
