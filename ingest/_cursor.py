@@ -182,6 +182,8 @@ def _composer(rows: list[Opened], reading: Reading) -> bool:
 
     An editor that ends in the middle of its writing, or cleans up, leaves bubbles alone: they have an order of time.
     """
+    if not rows:  # a bubble whose key names no conversation
+        return True
     cells = [row.cells for row in rows]
     header = cells.pop()[1] if rows[-1].table == "composerHeaders" else None
     data: Any = None

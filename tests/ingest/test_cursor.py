@@ -119,6 +119,18 @@ def test_a_conversation_whose_head_is_lost_keeps_what_was_known_of_it(home: Home
     assert "And now?" in document(home, "c1")[1]
 
 
+def test_a_bubble_whose_key_names_no_conversation_costs_no_other(home: Home, tmp_path: Path) -> None:
+    heads = [{"bubbleId": "b1", "type": 1}]
+    rows: dict[str, Any] = {
+        "composerData:c1": {"createdAt": AT, "fullConversationHeadersOnly": heads},
+        "bubbleId:c1:b1": {"type": 1, "text": "Why does it fail?"},
+        **{key: {} for key in ("bubbleId:x", "bubbleId:", "bubbleId::b", "composerData:")},
+    }
+    database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
+    assert ingest(home, tmp_path).failed_files == 0
+    assert "Why does it fail?" in document(home, "c1")[1]
+
+
 def test_what_several_models_were_asked_at_once_is_a_persons_and_leads_to_where_it_was_asked(
     home: Home, tmp_path: Path
 ) -> None:
