@@ -19,6 +19,8 @@ _LENGTH = 300
 _LEAD = 80
 # So many characters of a line's rest tell what a cut through it leaves of a secret.
 _BESIDE = 1000
+# Heads of lists of codes, and what draws a secret: what follows stands in the lines below.
+_ABOVE = ("ecovery code", "ackup code", "cratch code", "openssl rand", "wg gen", "pwgen")
 
 
 def fill(
@@ -96,19 +98,26 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
 
 
 def _whole(text: str, begin: int, end: int) -> str:
-    """``text[begin:end]`` as it is shown beside what else its first and last lines say: a secret is told by that."""
-    low = max(text.rfind("\n", 0, begin) + 1, begin - _BESIDE)
-    high = text.find("\n", end, end + _BESIDE)
-    high = end + _BESIDE if high < 0 else high
-    if low == begin and not text[end:high].strip():
-        return text[begin:end]
+    """``text[begin:end]`` as it is shown beside what stands around it: a secret is told by that.
+
+    Most by the rest of its line; a list of codes, and what a command has drawn, by a line before.
+    """
+    low, high = max(0, begin - _BESIDE), end + _BESIDE
+    around = text[low:high]
+    if not any(mark in around for mark in _ABOVE):
+        low = max(text.rfind("\n", 0, begin) + 1, low)
+        high = text.find("\n", end, high)
+        high = end + _BESIDE if high < 0 else high
+        if low == begin and not text[end:high].strip():
+            return text[begin:end]
+        around = text[low:high]
     from core.redaction.hint import may_hold
 
-    if not may_hold(text[low:high]):
+    if not may_hold(around):
         return text[begin:end]
     from core.redaction.outgoing import Outgoing
 
-    return Outgoing(text[low:high]).piece(begin - low, end - low)
+    return Outgoing(around).piece(begin - low, end - low)
 
 
 def locate(analyzer: Analyzer, passage: str, token: int) -> int:

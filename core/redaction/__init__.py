@@ -86,11 +86,8 @@ def shown_value(value: Any) -> Any:
     return value
 
 
-# Of what goes over several lines: the heads of keys and of lists of codes, what draws a secret.
-_KEYS = (
-    *("PRIVATE KEY", "Private-Lines", '"kty', "OpenVPN Static key", "ecovery code", "ackup code", "cratch code"),
-    *("openssl rand", "wg gen", "pwgen"),
-)
+# Of what goes over several lines: the heads of keys.
+_KEYS = ("PRIVATE KEY", "Private-Lines", '"kty', "OpenVPN Static key")
 # How documents begin that this program made of something else, and of which it has taken all that out.
 _MADE, _NOTED, _HEAD = "---\nsession_id: ", "\nsource: note\n", 400
 

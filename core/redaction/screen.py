@@ -29,7 +29,7 @@ _PASSWORDS = (
 FOREIGN = "heslo|kennwort|salasana"
 _KEYS = (
     "access account admin aes api app application auth client crypto deploy encrypt encryption hmac jwt license master"
-    " private rsa service session shared signature signing ssh storage subscription webhook"
+    " private rsa secret service session shared signature signing ssh storage subscription webhook"
 ).split()
 _OTHERS = (
     *(

@@ -36,11 +36,11 @@ _ENCODED = (
 )
 # YAML's block of one line: `password: |`, and the value below.
 _BLOCK = (
-    rf"(?i){_NAME}\\*[\"']?:[ \t]{{0,4}}[|>][+-]?[ \t]{{0,4}}\n"
+    r"(?m)^(?P<name>[^\n:]{1,80}):[ \t]{0,4}[|>][+-]?[ \t]{0,4}\n"
     r"[ \t]{1,40}(?P<value>[^\s:]{6,400})[ \t]{0,4}(?=\n|\Z)"
 )
 # A name in bold before its colon, and one with what is there already (`aws configure`).
-_LABEL = rf"(?i){_NAME}(?:\*\*|__|[ ]\[[^\]\n]{{0,40}}\]):[ \t]{{0,4}}[`*]{{0,3}}(?P<value>[^\s`*|]{{6,400}})"
+_LABEL = r"(?:\*\*|__|[ ]\[[^\]\n]{0,40}\]):[ \t]{0,4}[`*]{0,3}(?P<value>[^\s`*|]{6,400})"
 # A row of a table.
 _ROW = (
     rf"(?i)\|[ \t]{{0,20}}[`*]{{0,3}}{_NAME}[`*]{{0,3}}[ \t]{{0,20}}\|"
@@ -98,12 +98,22 @@ def _paired(match: re.Match[str]) -> str:
 
 
 def _labelled(match: re.Match[str]) -> str:
-    # Tables describe names of settings, too: `| password | string |`.
-    return _assigned(match["name"], match["value"]) if any(map(str.isdigit, match["value"])) else ""
+    # What stands before is looked at once there is something to judge.
+    head = re.search(r"[\w ./-]*\Z", match.string[max(0, match.start() - 60) : match.start()])
+    return _told_of(head[0] if head else "", match["value"])
+
+
+def _row(match: re.Match[str]) -> str:
+    return _told_of(match["name"], match["value"])
+
+
+def _told_of(name: str, value: str) -> str:
+    # Tables and lists describe names of settings, too: `| password | string |`.
+    return _assigned(name, value) if any(map(str.isdigit, value)) else ""
 
 
 def _block(match: re.Match[str]) -> str:
-    return _assigned(match["name"], match["value"])
+    return _assigned(match["name"].strip(" \t-\\\"'"), match["value"])
 
 
 def _jwk(match: re.Match[str]) -> str:
@@ -161,7 +171,7 @@ PAIRS: tuple[tuple[str, Judge], ...] = ((PAIRED, _paired), (_BLOCK, _block), (_J
 PLACES: tuple[tuple[str, Judge], ...] = (
     (_ENCODED, _encoded),
     (_LABEL, _labelled),
-    (_ROW, _labelled),
+    (_ROW, _row),
     (_BASIC, _basic),
     (_HOOK, _hook),
     (_LOGIN, _login),

@@ -45,10 +45,10 @@ _ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 _WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
 _BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
 # What ends in a letter or a digit and is no part of the word behind it: escapes of JSON and of programs, of addresses,
-# and what colours a terminal's text.
+# and what colours a terminal's text (also where copying it has lost the escape).
 _WRITTEN = re.compile(
     rb"(?:\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}"
-    rb"|(?:\x1b|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK])\Z"
+    rb"|\[[0-9;]{1,20}m|(?:\x1b|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK])\Z"
 )
 _BLOB = 100
 
