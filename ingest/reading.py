@@ -296,7 +296,10 @@ def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes,
         return  # the archive has lost it
     if now.startswith(was):
         return
-    held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))
+    try:
+        held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))
+    except OSError:
+        held = b""  # so has what it dropped earlier: what it drops now is kept all the same
     gone = keeping.dropped(path, held, was, now, read)
     if gone:
         # It may be from a time when the archive kept what was found.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -98,6 +99,23 @@ def test_what_a_shell_drops_from_its_history_stays(home: Home, tmp_path: Path) -
     ingest(home, tmp_path)
     assert "$ one" in body(home)
     assert "$ four" in body(home, "2026-04-29")
+
+
+def test_a_damaged_object_of_the_archive_costs_no_live_history(home: Home, tmp_path: Path) -> None:
+    history = tmp_path / ".bash_history"
+
+    def indexed(first: int, last: int) -> Ledger:
+        history.write_text("".join(f"#{AT + each}\necho n{each}\n" for each in range(first, last)))
+        return ingest(home, tmp_path)
+
+    indexed(0, 50)
+    indexed(20, 60)
+    (older,) = (entry for entry in archive.versions(home, "shell") if entry.version == 1)
+    for segment in older.segments:
+        os.unlink(archive.object_path(home.path(archive.FOLDER), segment[0]))
+    ledger = indexed(30, 70)
+    assert (ledger.failed, ledger.ingested) == ([], 1)
+    assert all(f"echo n{each}\n" in body(home) for each in (20, 29, 30, 69))
 
 
 def test_what_a_history_drops_is_archived_without_secrets_though_it_was_kept_with_them(
