@@ -11,7 +11,11 @@ import re
 from typing import NamedTuple
 
 from core.child import run
-from ingest._git_places import heads
+from ingest._git_places import standing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 TIMEOUT_S = 120.0
 MOST_COMMITS = 50_000
@@ -32,7 +36,6 @@ _OFF = (
     "submodule.recurse=false",
 )
 _LOG = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--no-decorate")
-_REFS = ("--branches",)
 _SILENT = "git says nothing"
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
 
@@ -52,18 +55,31 @@ class NoLog(Exception):
     """What git said instead of a log."""
 
 
-def tip(root: str) -> str:
+def _nothing(folder: str) -> bool:
+    del folder
+    return False
+
+
+def tip(root: str, is_excluded: Callable[[str], bool] = _nothing) -> str:
     """What the branches point at: equal texts mean no new commits. Raises NoLog."""
-    return " ".join((_branches(root) + _head(root), *heads(root)))
+    there = standing(root, is_excluded)
+    return " ".join((_branches(root, there.hidden) + _head(root, there.hidden), *there.heads))
 
 
-def commits(root: str) -> list[Commit]:
-    """The commits of all local branches and work trees, newest first, at most 50,000. Raises NoLog."""
+def commits(root: str, is_excluded: Callable[[str], bool] = _nothing) -> list[Commit]:
+    """The commits of all local branches and work trees, newest first, at most 50,000. Raises NoLog.
+
+    Of work trees whose folders are excluded neither what they stand on nor branches that they alone have checked out.
+    """
     # Where nothing is checked out, what would be may not be there, and other branches are.
-    refs = ("HEAD", *_REFS) if _head(root) else _REFS if _branches(root) else ()
+    there = standing(root, is_excluded)
+    branches = (*(f"--exclude={name}" for name in there.hidden), "--branches")
+    refs: tuple[str, ...] = ("HEAD",) if _head(root, there.hidden) else ()
+    if _branches(root, there.hidden):
+        refs = (*refs, *branches)
     if not refs:
         return []
-    refs = ("--ignore-missing", *refs, *heads(root))
+    refs = ("--ignore-missing", *refs, *there.heads)
     most = f"--max-count={MOST_COMMITS}"
     # Nothing in a commit can hold a NUL, and no name of a file that git prints an unquoted control character.
     texts = git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *refs, "--")
@@ -85,17 +101,35 @@ def commits(root: str) -> list[Commit]:
     return found
 
 
-def _branches(root: str) -> str:
-    return git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode()
+def _branches(root: str, hidden: Sequence[str]) -> str:
+    said = git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode(
+        "utf-8", "surrogateescape"
+    )
+    names = {f"refs/heads/{name}" for name in hidden}
+    # As git prints it where nothing is hidden: what was noted of a repository stays so.
+    return "".join(line for line in said.splitlines(keepends=True) if line.rstrip("\n").partition(" ")[2] not in names)
 
 
-def _head(root: str) -> str:
+def _head(root: str, hidden: Sequence[str]) -> str:
     try:
+        if hidden and _named(root) in hidden:
+            return ""  # nothing is checked out there, and what would be is a work tree's that is excluded
         return git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
     except NoLog as error:
         if str(error) == _SILENT:
             return ""  # no commit yet
         raise
+
+
+def _named(root: str) -> str:
+    """The branch that ``HEAD`` names, "" where it names a commit. Raises NoLog."""
+    try:
+        said = git(root, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
+    except NoLog as error:
+        if str(error) == _SILENT:
+            return ""
+        raise
+    return said.removeprefix("refs/heads/")
 
 
 def git(root: str, *words: str) -> bytes:

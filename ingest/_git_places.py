@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 DEPTH = 6
 _MOST_FOLDERS = 50_000
 # What holds other people's repositories, or none; hidden folders are not looked into either.
 _NEVER = frozenset(("node_modules", "__pycache__", "site-packages", "venv", "vendor", "target", "dist", "build"))
 _POINTER = "gitdir:"
+_REF = "ref:"
+_BRANCHES = "refs/heads/"
 _LONGEST = 4096
 _GIT = ".git"
 
@@ -34,6 +36,16 @@ class Place(NamedTuple):
 
     path: str
     trees: tuple[str, ...]
+
+
+class Standing(NamedTuple):
+    """``heads``: commits that other work trees stand on without a branch, at most 64.
+
+    ``hidden``: branches (without ``refs/heads/``) that none but excluded work trees have checked out.
+    """
+
+    heads: tuple[str, ...]
+    hidden: tuple[str, ...]
 
 
 def places(folders: Iterable[str], *, below: bool) -> tuple[list[Place], list[str]]:
@@ -85,16 +97,34 @@ def common_of(top: str) -> str:
     return realpath(_linked(top) or _git_folder(top))
 
 
-def heads(top: str) -> list[str]:
-    """The commits that other work trees of the repository at ``top`` stand on without a branch: at most 64."""
+def standing(top: str, is_excluded: Callable[[str], bool]) -> Standing:
+    """What other work trees of the repository at ``top`` stand on; ``is_excluded`` is asked about their folders.
+
+    A work tree is known by ``worktrees/<name>``: ``gitdir`` says where its ``.git`` lies, ``HEAD`` what it stands on,
+    and ``rebase-merge/head-name`` the branch that it is about to move (gitrepository-layout(5), git-rebase(1)).
+    """
     folder = join(common_of(top), "worktrees")
     try:
         names = sorted(os.listdir(folder))
     except OSError:
-        return []
-    found = (_line(join(folder, name, "HEAD")) for name in names)
-    hashes = {head for head in found if len(head) in (40, 64) and set(head) <= set("0123456789abcdef")}
-    return sorted(hashes)[:64]
+        names = []
+    heads: set[str] = set()
+    shown = {"" if is_bare(top) else _branch(_line(join(_git_folder(top), "HEAD")))}
+    hidden: set[str] = set()
+    for own in (join(folder, name) for name in names):
+        head, back = _line(join(own, "HEAD")), _line(join(own, "gitdir"))
+        left_out = bool(back) and is_excluded(dirname(normpath(join(own, back))))
+        moved = (_line(join(own, each, "head-name")) for each in ("rebase-merge", "rebase-apply"))
+        (hidden if left_out else shown).update((_branch(head), *(_branch(f"{_REF} {name}") for name in moved)))
+        if not left_out and len(head) in (40, 64) and set(head) <= set("0123456789abcdef"):
+            heads.add(head)
+    return Standing(tuple(sorted(heads)[:64]), tuple(sorted(hidden - shown - {""})))
+
+
+def _branch(head: str) -> str:
+    """The branch that a ``HEAD`` names, without ``refs/heads/``; "" where it names a commit, or nothing."""
+    kind, _, name = head.partition(" ")
+    return name.strip().removeprefix(_BRANCHES) if kind == _REF and name.strip().startswith(_BRANCHES) else ""
 
 
 def called(top: str) -> str:

@@ -139,7 +139,7 @@ def run(
             if reason:
                 ledger.skip(reason)
             else:
-                run = _Run(home, connection, ledger, on_written, shadow, verify=not trust_stat, rebuild=rebuild)
+                run = _Run(home, connection, ledger, on_written, shadow, rules, verify=not trust_stat, rebuild=rebuild)
                 _take_over(run, place)
                 _one(run, place.path)
             if progress is not None:
@@ -172,6 +172,7 @@ class _Run:
     ledger: Ledger
     on_written: OnWritten | None
     shadow: Shadow | None
+    rules: Rules
     verify: bool
     rebuild: bool
 
@@ -179,6 +180,9 @@ class _Run:
         self.ledger.written += 1
         if self.on_written is not None:
             self.on_written(COLLECTION, name, data, status)
+
+    def leaves_out(self, tree: str) -> bool:
+        return bool(self.rules.excluded(tree, tree))
 
     def corpus(self) -> Corpus | Shadow:
         return corpus_of(self.home, COLLECTION, self.landed, self.shadow)
@@ -312,13 +316,13 @@ def _one(run: _Run, root: str) -> None:
             held_back = Tombstones(home)
             forgotten, commits_gone = held_back.of(NAME), digests(held_back.marks(), NAME)
             # A branch may be called after what is nobody's business: of what git says only the digest is kept.
-            tips = hashlib.sha256(tip(root).encode()).hexdigest()
+            tips = hashlib.sha256(tip(root, run.leaves_out).encode("utf-8", "surrogateescape")).hexdigest()
             now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tips}"
             before = connection.execute("select tip from tips where name = ?", (repository,)).get
             if now == before and whole and not run.rebuild:
                 ledger.unchanged += 1
                 return
-            found = commits(root)
+            found = commits(root, run.leaves_out)
             if run.shadow is not None:
                 run.shadow.files[root] = 0
         except NoLog as error:

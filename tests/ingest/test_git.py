@@ -30,7 +30,7 @@ class Repository:
         root.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
 
-    def git(self, *words: str, at: str = DAY, author: str = "Ada Lovelace") -> None:
+    def git(self, *words: str, at: str = DAY, author: str = "Ada Lovelace", ok: bool = True) -> None:
         environ = {
             **os.environ,
             "GIT_CONFIG_GLOBAL": os.devnull,
@@ -39,7 +39,7 @@ class Repository:
             **{f"GIT_{who}_NAME": author for who in ("AUTHOR", "COMMITTER")},
             **{f"GIT_{who}_EMAIL": "a@b.test" for who in ("AUTHOR", "COMMITTER")},
         }
-        subprocess.run(["git", *words], cwd=self.root, env=environ, check=True, capture_output=True)
+        subprocess.run(["git", *words], cwd=self.root, env=environ, check=ok, capture_output=True)
 
     def commit(self, message: str, at: str = DAY, name: str = "a.txt", author: str = "Ada Lovelace") -> None:
         (self.root / name).parent.mkdir(exist_ok=True)
@@ -253,6 +253,62 @@ def test_a_repository_without_a_work_tree_is_read(home: Home, repository: Reposi
     (tmp_path / "web/.bare/HEAD").write_text("ref: refs/heads/gone\n")
     ingest(home, tmp_path / "bare", tmp_path / "web" / ".bare")
     assert list(held(home)) == ["api/2026-04-28.md", "web/2026-04-28.md"]
+
+
+@pytest.mark.parametrize("rule", ["marker", "project", "marker, and the folder is gone"])
+@pytest.mark.parametrize("stands", ["on its branch", "on none", "between"])
+def test_what_an_excluded_work_tree_alone_stands_on_is_not_read(
+    home: Home, repository: Repository, tree: Path, stands: str, rule: str
+) -> None:
+    other = object.__new__(Repository)
+    other.root = tree
+    if stands == "on none":
+        other.git("checkout", "-q", "--detach", "main")
+        other.git("branch", "-q", "-D", "side")
+        other.commit("Of no branch", at="2026-05-02T10:00:00Z")
+    elif stands == "between":
+        other.commit("One more", at="2026-05-02T11:00:00Z")
+        other.git(
+            "-c", "sequence.editor=sed -i 1iedit", "rebase", "-q", "--no-ff", "-i", "--exec", "false", "HEAD~", ok=False
+        )
+        assert (repository.root / ".git/worktrees/wt/rebase-merge/head-name").exists()
+    repository.git("branch", "-q", "idle")
+    assert "project/2026-05-02.md" in (ingest(home, repository.root), held(home))[1]
+    if rule == "project":
+        configuration = f"collections: {{git: {{path: git}}}}\nexclude: {{projects: ['{tree}']}}\n"
+        Path(home.path("collections.yml")).write_text(configuration)
+    else:
+        (tree / ".brain-ignore").touch()
+    for _ in range(2):
+        for roots in ([repository.root], [repository.root, tree]):
+            assert ingest(home, *roots).failed_files == 0
+            assert list(held(home)) == ["project/2026-04-28.md"]
+        if "gone" in rule:
+            shutil.rmtree(tree, ignore_errors=True)
+
+
+def test_a_branch_that_another_work_tree_has_checked_out_is_read_though_an_excluded_one_has_it_too(
+    home: Home, repository: Repository, tree: Path, tmp_path: Path
+) -> None:
+    repository.git("worktree", "add", "-q", "--force", str(tmp_path / "wt2"), "side")
+    (tree / ".brain-ignore").touch()
+    ingest(home, repository.root)
+    assert list(held(home)) == ["project/2026-04-28.md", "project/2026-05-02.md"]
+
+
+def test_what_a_repository_without_a_work_tree_would_check_out_is_hidden_where_an_excluded_one_has_it(
+    home: Home, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit("One")
+    repository.git("branch", "-q", "other")
+    repository.git("clone", "-q", "--bare", ".", str(tmp_path / "api.git"))
+    bare, private = object.__new__(Repository), object.__new__(Repository)
+    bare.root, private.root = tmp_path / "api.git", tmp_path / "private"
+    bare.git("worktree", "add", "-q", str(private.root), "main")
+    private.commit("Hidden", at="2026-05-02T10:00:00Z")
+    (private.root / ".brain-ignore").touch()
+    ingest(home, bare.root)
+    assert list(held(home)) == ["api/2026-04-28.md"]
 
 
 @pytest.mark.parametrize("rule", ["project", "marker", "above", "bare name"])
