@@ -132,6 +132,7 @@ def _conversation(
 def _headless(connection: apsw.Connection, heads: set[str]) -> Iterator[str]:
     """The conversations of which there are bubbles and nothing else; a seek for each that there is."""
     seen: set[str] = set()
+    known = {head.partition(":")[0] for head in heads}
     at = "bubbleId:"
     while (row := connection.execute(_NEXT, (at,)).fetchone()) is not None:
         name = str(row[0]).split(":")[1]
@@ -139,7 +140,7 @@ def _headless(connection: apsw.Connection, heads: set[str]) -> Iterator[str]:
             return  # no text of ours: there is no way past it
         seen.add(name)
         at = f"bubbleId:{name};"
-        if name and name not in heads and not any(head.startswith(f"{name}:") for head in heads):
+        if name and name not in known:
             yield name
 
 
