@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from datetime import datetime, timedelta, timezone
 from os.path import basename, dirname
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,10 @@ _FOLLOW_UPS = (
     "Perform any necessary follow-up actions in response to the subagent completion above.",
 )
 # How its lists of tools begin, which it writes anew once a conversation was compacted.
-_LISTS = ("You have access to tools through dynamic namespaces", "<dynamic_tools>", "<hooks_context ")
+_NAMESPACES = r"You have access to tools through dynamic namespaces[^\n]{0,200}`\w{1,60}`[^\n]{0,100}\n\s*## "
+_HOOKS = r'<hooks_context [a-z]{1,20}="[^"\n]{0,500}">\n'
+_LISTS = re.compile(f"^(?:{_NAMESPACES}|<dynamic_tools>\n|{_HOOKS})", re.MULTILINE)
+_UNCLOSED = re.compile(f"(?:<dynamic_tools>\n)?{_NAMESPACES}|{_HOOKS}")
 _SUMMARY = "[Previous conversation summary]:"
 # The last two as tenequm/pond issue 207 has them.
 _DROPPED = (
@@ -76,14 +80,15 @@ def typed(text: str) -> str:
             found.append(inner.strip())
         return "\n\n".join(piece for piece in found if piece and not piece.startswith(_FOLLOW_UPS))
     text = cut_blocks(text, _ASIDES).strip()
-    return "" if text.startswith((*_FOLLOW_UPS, *_LISTS)) else text
+    return "" if text.startswith(_FOLLOW_UPS) or _UNCLOSED.match(text) else text
 
 
 def sent(content: Any) -> tuple[str, str, bool]:
-    """(what a person typed, when as the editor notes it, whether the editor alone wrote it) of a user's message."""
+    """(what a person typed, when as the editor notes it, whether it is the editor's lists) of a user's message."""
     text = "\n".join(string(block.get("text")) for block in blocks(content) if block.get("type") == "text")
     words = typed(text)
-    return words, between(text, "timestamp").strip(), bool(text.strip() and not words and "<user_query>" not in text)
+    is_list = not words and "<user_query>" not in text and _LISTS.search(text) is not None
+    return words, between(text, "timestamp").strip(), is_list
 
 
 def summary(content: Any, options: dict[str, Any]) -> str:

@@ -52,7 +52,7 @@ def _stem(path: str) -> str:
 def _records(source: records.Records, reading: Reading) -> None:
     session = _session(reading.path)
     recognised, elses = False, ""
-    again = _Again()
+    again = _Again(session, reading)
     # Where transcripts lie nothing else does.
     is_given = "project_slug" not in session.extra
     for item in source:
@@ -61,16 +61,15 @@ def _records(source: records.Records, reading: Reading) -> None:
             continue
         line, record = item
         elses = elses or (others.whose(record) if is_given and not recognised else "")
-        if elses:
-            continue
         role, inner = record.get("role"), record.get("message")
-        if type(role) is not str and type(mapping(inner).get("role")) is str:
+        # Others have the role in the message alone.
+        if type(role) is not str and not elses and type(mapping(inner).get("role")) is str:
             role = mapping(inner)["role"]
             record = {**record, "role": role}
         if type(role) is not str:
             kind = record.get("type")
             if kind == "turn_ended":
-                again = _Again()
+                again.ends()
             if type(kind) is not str or kind not in _DROPPED:
                 reading.count(f"record {one_line(kind, 60)}" if type(kind) is str else "record without role", line)
             continue
@@ -80,34 +79,77 @@ def _records(source: records.Records, reading: Reading) -> None:
         session.records += 1
         try:
             content = mapping(inner).get("content") if type(inner) is dict else inner or record.get("content")
-            if role == "user" and again.stands(content):
-                session.repeated += 1
-                continue
-            message(session, reading, record, line, content=content)
+            again.take(record, line, content)
         except BROKEN as error:
             reading.broken(error, line)
-    if elses:
-        reading.dismiss(elses)
-    elif recognised:
+    again.ends()
+    if recognised:
         _done(session, reading)
+    elif elses:
+        reading.dismiss(elses)
 
 
 class _Again:
-    """Whether a turn's prompt stands again: compacting in the midst of a turn, Cursor writes its lists and it anew."""
+    """Messages on their way into a session, without a prompt that compacting in the midst of a turn writes anew.
 
-    def __init__(self) -> None:
+    Cursor writes its lists, and the prompt after them; before the lists it may stand once more, under the same stamp.
+    People say the same twice, too: only what follows the lists, or stands twice with nothing between, is no news.
+    """
+
+    def __init__(self, session: Session, reading: Reading) -> None:
+        self._session, self._reading = session, reading
+        # Said again under the same stamp: whether the lists follow, and it once more, decides whose it is.
+        self._held: list[tuple[dict[str, Any], int, Any]] = []
+        self._forget()
+
+    def _forget(self) -> None:
         self._words = self._stamp = ""
-        self._listed = False
+        self._listed = self._answered = False
 
-    def stands(self, content: Any) -> bool:
+    def take(self, record: dict[str, Any], line: int, content: Any) -> None:
+        """Put a message into the session, unless it stands again."""
+        if record["role"] != "user":
+            self._release()
+            if record["role"] in ("assistant", "tool"):
+                self._listed, self._answered = False, True
+            self._put(record, line, content)
+            return
         words, stamp, is_list = sent(content)
-        if not words or summary(content, {}):
-            self._listed = self._listed or is_list or bool(words)
-            return False
-        if words == self._words and (self._listed or stamp == self._stamp != ""):
-            return True
-        self._words, self._stamp, self._listed = words, stamp, False
-        return False
+        compacted = bool(summary(content, {}))
+        if compacted or not words:
+            self._listed = self._listed or compacted or is_list
+            self._put(record, line, content)
+            return
+        is_same = words == self._words and not (stamp and self._stamp and stamp != self._stamp)
+        is_stamped = is_same and stamp == self._stamp != ""
+        if is_same and (self._listed or (is_stamped and not self._answered)):
+            self._session.repeated += 1 + (len(self._held) if self._listed else 0)
+            if self._listed:
+                self._held.clear()
+            return
+        self._release()
+        if is_stamped:
+            self._held.append((record, line, content))
+        else:
+            self._put(record, line, content)
+        self._words, self._stamp, self._listed, self._answered = words, stamp, False, False
+
+    def ends(self) -> None:
+        """A turn has ended: what is said now is said anew."""
+        self._release()
+        self._forget()
+
+    def _release(self) -> None:
+        held = self._held
+        self._held = []
+        for record, line, content in held:
+            self._put(record, line, content)
+
+    def _put(self, record: dict[str, Any], line: int, content: Any) -> None:
+        try:
+            message(self._session, self._reading, record, line, content=content)
+        except BROKEN as error:
+            self._reading.broken(error, line)
 
 
 def _done(session: Session, reading: Reading) -> None:

@@ -16,6 +16,7 @@ from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive, forgetting
 from ingest._cursor_outcomes import of_text
+from ingest._cursor_text import typed
 from ingest._gemini import _exit_code
 from ingest.run import run
 from tests.ingest.test_rows import again
@@ -196,7 +197,15 @@ ENDED: Record = {"type": "turn_ended", "status": "success"}
     (["Paint it", None, "<summary>\nThey paint.\n</summary>", "Paint it"], 1),
     (["<user_query>Paint it</user_query>", None, "<user_query>Paint it</user_query>"], 2),
     ([NOTED, None, ENDED, NOTED, None, ENDED], 2),
-    ([NOTED, None, LISTS, NOTED.replace("Paint it", "Stop")], 2)])  # fmt: skip
+    ([NOTED, None, LISTS, NOTED.replace("Paint it", "Stop")], 2),
+    (["Paint it", None, "<system_reminder>\nBe brief.\n</system_reminder>", None, "Paint it"], 2),
+    (["Paint it", None, "<system_reminder>\nBe brief.\n</system_reminder>", "Paint it"], 2),
+    (["Paint it", None, LISTS, None, "Paint it"], 2),
+    ([NOTED, None, NOTED, None], 2),
+    ([NOTED, None, NOTED], 2),
+    ([NOTED, None, NOTED, LISTS, NOTED.replace("Paint it", "Stop")], 3),
+    ([NOTED, None, LISTS, NOTED.replace("9:14", "9:15")], 2),
+    ([NOTED, NOTED], 1)])  # fmt: skip
 def test_a_prompt_that_compacting_wrote_anew_stands_once(
     home: Home, tmp_path: Path, lines: list[Any], prompts: int
 ) -> None:
@@ -218,6 +227,23 @@ def test_a_prompt_that_compacting_wrote_anew_stands_once(
     assert meta["title"] == "Paint it"
     assert "dynamic_tools" not in body
     assert "hooks_context" not in body
+
+
+NAMESPACES = (
+    "You have access to tools through dynamic namespaces, e.g. MCP servers, using `GetDynamicTools` and"
+    " `CallDynamicTool`.\n\n## Dynamic Tool Discovery and Invocation\n\nLook first."
+)
+
+
+@pytest.mark.parametrize(("said", "words"), [
+    (NAMESPACES, ""), (f"<dynamic_tools>\n{NAMESPACES}\n</dynamic_tools>", ""), (f"<dynamic_tools>\n{NAMESPACES}", ""),
+    ('<hooks_context description="x">\nTracked.', ""),
+    *((said, said) for said in (
+        "You have access to tools through dynamic namespaces, how do they work?",
+        "<dynamic_tools> is what I find in my log: why?",
+        "<hooks_context is never closed, mend it"))])  # fmt: skip
+def test_a_sentence_that_begins_like_the_editors_lists_is_a_persons(said: str, words: str) -> None:
+    assert typed(said) == words
 
 
 def test_what_an_editor_asks_of_the_agent_lies_in_a_folder_of_its_own(home: Home) -> None:

@@ -71,6 +71,17 @@ def test_it_is_passed_over_with_its_name(home: Home, tmp_path: Path, source: str
     assert corpus(home) == {}
 
 
+@pytest.mark.parametrize("odd", [{"type": "session", "id": "x", "cwd": "/"}, GROK[0], DROID[0]])
+def test_what_looks_like_anothers_before_a_transcripts_own_records_takes_nothing_away(
+    home: Home, tmp_path: Path, odd: Record
+) -> None:
+    lines(tmp_path / "c1.jsonl", [odd, spoke("user", "Mend the lock"), spoke("assistant", "Mended.")])
+    ledger = run(home, "cursor", [str(tmp_path)], trust_stat=False)
+    assert (list(corpus(home)), ledger.skipped) == (["cursor__c1.md"], {})
+    assert b"Mend the lock" in corpus(home)["cursor__c1.md"]
+    assert ledger.unknown, "what was passed over is told"
+
+
 def test_where_cursors_transcripts_lie_nothing_else_does(home: Home, tmp_path: Path) -> None:
     odd = {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "Why?"}}
     transcript(tmp_path, "c1", odd, spoke("assistant", "So."))
