@@ -110,7 +110,8 @@ def spanned(parts: list[Any], *, to_end: bool) -> dict[int, dict[str, Any] | Non
             found[place] = {**parts[place], "text": kept}
     for start, end in cut[1]:
         last = places[end] if end < len(places) else len(parts)
-        found |= {place: None for place in range(places[start] + 1, last) if _is_medium(parts[place])}
+        first = places[start] + 1 if start >= 0 else 0
+        found |= {place: None for place in range(first, last) if _is_medium(parts[place])}
     return found
 
 

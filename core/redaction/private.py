@@ -59,15 +59,19 @@ def across(texts: list[str], *, to_end: bool = False) -> tuple[list[str], list[t
     """The parts of one message without spans that go over several of them, and which parts lie between; or None.
 
     Of each part what such a span covers goes; spans within one part are left to ``without_private``. ``to_end``: the
-    parts are all of a message, and a span that nothing ends goes to its end. What lies between is a list of (part in
-    which a span begins, part in which it ends, or how many there are).
+    parts are all of a message: a span that nothing ends goes to its end, one that nothing begins is from its beginning.
+    What lies between is a list of (part in which a span begins, or -1, part in which it ends, or how many there are).
     """
     tags = [(number, tag) for number, text in enumerate(texts) for tag in TAG.finditer(text)]
     ends = _ends([bool(tag["open"]) for _, tag in tags])
     starts = [0] * len(texts)
     kept = list(texts)
     between: list[tuple[int, int]] = []
-    number = 0
+    number = _leading([tag for _, tag in tags])
+    if number and to_end and tags[number - 1][0]:
+        first = tags[number - 1][0]
+        kept[:first] = [""] * first
+        between.append((-1, first))
     while number < len(tags):
         (part, tag), last = tags[number], ends[number]
         number += 1

@@ -180,3 +180,13 @@ def test_a_document_of_which_a_piece_may_hide_what_the_whole_tells_is_known(docu
 def test_a_document_that_hides_nothing_is_not_cleaned_for_its_pieces() -> None:
     assert not may_span("the private key idea, of 3 < 4 in /private/tmp")
     assert not may_span("name: walrus\nvalue: 7")
+
+
+def test_an_end_that_nothing_begins_hides_the_parts_before_it_in_its_message() -> None:
+    def text(words: str) -> Any:
+        return {"type": "text", "text": words}
+
+    image, call = {"type": "image", "source": {"data": "aGlk"}}, {"type": "tool_use", "name": "Bash"}
+    value = {"message": {"role": "user", "content": [text("one"), image, call, text("two</private> after")]}}
+    cleaned = clean_record(json.dumps(value).encode(), value, {})
+    assert cleaned["message"]["content"] == [text(""), call, text(" after")]
