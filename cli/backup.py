@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cli import leftover
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.counting import counted
@@ -63,6 +63,7 @@ def run(args: Args, context: Context) -> int:
         whole = report if broken is None else {**report, **broken.envelope()}
         context.emit(leftover.told(whole, left))
         return code
+    report, left = shown(report), shown(left)
     write(printable(f"{report['path']}\n"))
     documents, files = counted(report["documents"], "document"), counted(report["files"], "file")
     write(f"{documents}, {files}, {report['bytes'] / 1e6:.1f} MB\n")

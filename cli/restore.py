@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cli import leftover
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core.counting import counted
 from core.errors import BadInput
@@ -49,7 +49,11 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(leftover.told(report, left))
         return leftover.code(left)
-    write(printable(f"{home.root}: as it was at {report['made_at']}; {counted(report['documents'], 'document')}\n"))
+    code = leftover.code(left)
+    report, left = shown(report), shown(left)
+    write(
+        printable(f"{shown(home.root)}: as it was at {report['made_at']}; {counted(report['documents'], 'document')}\n")
+    )
     if report["forgotten_again"]:
         write(f"{report['forgotten_again']} of what it held was forgotten since, and stays so\n")
     if report["aside"]:
@@ -57,4 +61,4 @@ def run(args: Args, context: Context) -> int:
     for place in left:
         warn(printable(f"brain: still holds what was forgotten: {place}"))
     write("brain index brings in what is newer\n" if report["index"] else "brain rebuild makes its index\n")
-    return leftover.code(left)
+    return code

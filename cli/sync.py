@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cli import leftover
-from cli.context import Context, warn, write
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core import config
 from core.counting import counted
@@ -56,8 +56,8 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(leftover.told(report, left))
     else:
-        write(printable("\n".join(_lines(report))) + "\n")
-        for place in left:
+        write(printable("\n".join(_lines(shown(report)))) + "\n")
+        for place in shown(left):
             warn(printable(f"brain: still holds what was forgotten: {place}"))
     return leftover.code(left)
 

@@ -9,7 +9,7 @@ import time
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
-from core import clock, telemetry
+from core import clock, redaction, telemetry
 from core.errors import BrainError
 from core.files import read_or_none, write_atomic
 from core.text import one_line
@@ -91,6 +91,8 @@ def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mappi
 
     A notification of one finding comes once a day. Nothing here raises: what cannot be said in one place is in others.
     """
+    # Paths are named by what others called them, and what is said here stays in files.
+    envelope = redaction.shown_value(dict(envelope))
     failures = [finding["id"] for finding in envelope["findings"] if finding["severity"] in _FAILING]
     telemetry.record(
         home, "doctor_run", surface, latency_ms=envelope["took_ms"], exit_code=int(bool(failures)), failures=failures

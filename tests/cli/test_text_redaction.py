@@ -111,3 +111,18 @@ def test_the_record_of_what_was_asked_names_no_document_by_its_secret(shelf: She
         assert brain(*words).returncode == 0
     assert "[redacted:github].md" in usage.read_text("utf-8")
     assert TOKEN not in usage.read_text("utf-8")
+
+
+def test_no_backup_restore_or_sync_prints_a_secret_of_a_folder(home: Home, brain: Brain, tmp_path: Path) -> None:
+    inbox.write(home, "use flock for the writer lock")
+    folder, other = tmp_path / TOKEN, tmp_path / "other" / TOKEN
+    made = brain("backup", "--to", str(folder), "--no-verify")
+    (file,) = folder.glob("*.tar.zst")
+    for done in (
+        made,
+        brain("restore", str(file), "--to", str(other)),
+        brain("sync", "--dir", str(tmp_path / (TOKEN[:-1] + "9"))),
+    ):
+        assert done.returncode == 0, done.stderr
+        assert TOKEN[:-1] not in done.stdout + done.stderr
+        assert "[redacted:github]" in done.stdout
