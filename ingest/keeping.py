@@ -220,7 +220,8 @@ class Keeping:
         lost = soundness.broken(self._home, (self._source,), contents=self._checks)
         if any(each.version == archive.BESIDE for each in lost):
             return files
-        paths = {each.path for each in lost}
+        # What a file said before is not in it any more: to read it again would find nothing.
+        paths = {each.path for each in lost if each.version <= 0}
         return [file for file in files if file.path in paths]
 
     def as_archived(self) -> Keeping:

@@ -177,6 +177,7 @@ class Recorder:
         "_anew",
         "_archive",
         "_buffer",
+        "_continues",
         "_entry",
         "_grows",
         "_hash",
@@ -201,6 +202,8 @@ class Recorder:
         self._grows = not anew and entry is not None and self._is_alike(entry) and bool(entry.segments)
         # Of what the archive has of it and cannot read: where it begins and ends, and what the file says there.
         self._lost = [] if entry is None or not self._grows else _lost(archive, entry)
+        # Whether a second reading has come by what the archive has of the file, unchanged.
+        self._continues = False
         self._hash = hashlib.sha256()
         self._buffer: list[bytes] = []
         self._held = 0
@@ -239,6 +242,8 @@ class Recorder:
             if self._lost:
                 self._archive.settle()
             return
+        if self._anew and entry is not None and self.length == entry.length:
+            self._continues = self._hash.hexdigest() == entry.sha
         self._buffer.append(line)
         self._held += len(line)
         if self._held >= LARGE:
@@ -325,7 +330,8 @@ class Recorder:
         try:
             return any(line not in there for line in lines(self.folder, known.segments))
         except OSError:
-            return self.records < known.records  # what cannot be read any more is of use only if it comes back
+            # What cannot be read may come back out of a backup: its row stays, unless the file still says all of it.
+            return not self._continues if self._is_alike(known) else self.records < known.records
 
     def _is_alike(self, known: Entry) -> bool:
         """Whether its lines can be compared with these: they went through the same redaction, or through none."""

@@ -62,6 +62,7 @@ def _mending(patient: Patient, source: str) -> Callable[[], str]:
 def _mend(patient: Patient, source: str) -> str:
     """Have a run read the files again: those in the tool's own folders, then those that lie elsewhere."""
     from ingest import soundness
+    from ingest.archive import FOLDER, object_path
     from runtime.indexing import index
 
     def left() -> list[Broken]:
@@ -72,11 +73,14 @@ def _mend(patient: Patient, source: str) -> str:
     elsewhere = sorted({each.path for each in left() if os.path.exists(each.path)})
     if elsewhere:
         index(patient.home, patient.config, source=source, roots=elsewhere, check_archive=patient.deep)
-    after = {each.name for each in left()}
-    if after == before:
+    # What its file does not say any more is not among those that are left either: it is an older version by now.
+    lost = {each.name for each in soundness.broken(patient.home, contents=patient.deep)}
+    folder = patient.home.path(FOLDER)
+    stored = {name for name in before - lost if os.path.exists(object_path(folder, name))}
+    if not stored:
         raise Refused("none of them could be stored anew: their files say something else by now")
-    more = f"; {len(after)} could not be" if after else ""
-    return f"stored {counted(len(before - after), 'object')} anew{more}"
+    more = f"; {len(before - stored)} could not be" if before - stored else ""
+    return f"stored {counted(len(stored), 'object')} anew{more}"
 
 
 CHECKS = (whole,)

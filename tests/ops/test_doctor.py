@@ -159,6 +159,24 @@ def test_what_the_archive_has_lost_for_good_is_named(well: Home, tmp_path: Path)
     assert os.path.relpath(path, well.root) in found["findings"][0]["fix"]
 
 
+def test_what_the_archive_has_lost_of_a_file_that_says_something_else_stays_known_and_can_come_back(
+    well: Home, tmp_path: Path
+) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    transcript = tmp_path / "elsewhere" / "s1.jsonl"
+    transcript.write_text(transcript.read_text().replace("heron", "puffin"))
+    aside = Path(path).rename(tmp_path / "object")
+    found = examine(well, fix=True)
+    assert [each["outcome"].partition(":")[0] for each in found["mended"]] == ["failed"]
+    assert ids(found) == ["archive-lost:claude"]
+    assert {entry.version for entry in archive.versions(well, "claude")} == {0, 1}
+    aside.rename(path)
+    assert examine(well)["healthy"]
+    indexing.index(well, load(well), source="claude", from_archive=True)
+    (entry,) = [each for each in archive.versions(well, "claude") if each.version == 1]
+    assert b"the heron of s1" in b"".join(archive.lines(well.path("raw"), entry.segments))
+
+
 def _killed_while_reading(home: Home) -> Path:
     path = Path(home.state, "copies", "copy-4194999-killed", "database")
     for folder in (path.parent.parent, path.parent):
@@ -380,6 +398,27 @@ def test_failures_are_said_where_they_will_be_seen(well: Home, tmp_path: Path, m
         assert log.read_text().count("dead-link") == 2
         assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert len(told) == 1
+
+
+def test_no_log_and_no_notification_tells_a_secret_of_a_name(
+    well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    told: list[str] = []
+    monkeypatch.setattr(notify, "send", lambda title, text, environ: told.append(text))
+    second = tmp_path / "brain-doctor.log"
+    path = Path(well.path("collections.yml"))
+    path.write_text((ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {second}}}\n")
+    path.chmod(0o600)
+    os.symlink("/nowhere/at/all", well.path("brain", f"{token}.md"))
+    found = examine(well)
+    assert token in json.dumps(found)
+    doctor.report(well, os.environ, "launchd", found)
+    said = [*told, *(log.read_text() for log in (Path(well.logs, "doctor.log"), second))]
+    assert len(said) == 3
+    for text in said:
+        assert "[redacted:github]" in text
+        assert token not in text
 
 
 def test_a_link_in_place_of_the_second_log_is_not_followed(well: Home, tmp_path: Path) -> None:
