@@ -230,6 +230,8 @@ def _unforget(args: Args, context: Context) -> int:
         )
     else:
         write(f"{len(lifted)} lifted; {' and '.join(again)} to have what is still there\n")
+        if len(lifted) > len(args.words):  # what was made of the same goes along
+            write("".join(f"{source}  {unit.replace(chr(9), ' ')}\n" for source, unit in shown(lifted)))
     return OK
 
 
@@ -241,4 +243,4 @@ def _again(source: str) -> str:
         return "brain index"
     if source in ON_REQUEST:
         return f"brain index --source {source}{' --from REPOSITORY' * (source == 'git')}"
-    return "brain add FILE" if source == "article" else "brain restore FILE"
+    return "brain add FILE" if source == "article" else "brain restore --to ELSEWHERE FILE"

@@ -102,7 +102,7 @@ def test_what_comes_later_for_a_history_without_times_is_said_to_be_left_out_and
         (("git", "project:2026-05-01"), "brain index --source git --from REPOSITORY"),
         (("code", "code-0123"), "brain index --source code"),
         (("article", "article-0123"), "brain add FILE"),
-        (("note", "2026-note"), "brain restore FILE"),
+        (("note", "2026-note"), "brain restore --to ELSEWHERE FILE"),
     ],
 )
 def test_who_lifts_a_tombstone_is_told_what_lets_the_document_in(
