@@ -63,7 +63,9 @@ class Tombstones:
         return len(self._held)
 
     def covers(self, source: str, unit: str) -> bool:
-        """Whether a unit was forgotten, by itself or with its session."""
+        """Whether a unit was forgotten, by itself or with its session; what is told by content only by itself."""
+        if is_by_content((source, unit)):
+            return (source, unit) in self._held
         return (source, unit) in self._held or (source, unit.partition("\t")[0]) in self._held
 
     def marks(self) -> list[Tombstone]:

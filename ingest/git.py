@@ -328,13 +328,17 @@ def _one(run: _Run, root: str) -> None:
         except NoLog as error:
             ledger.fail(root, "no log", str(error))
             return
-        made = {
-            day.name: corpus.put(day.name, day.render())
-            for day in days(found, repository, root, ledger.redacted)
-            if day.meta["session_id"] not in forgotten
-            # Whatever folder shows the same commits: a clone, or the same one under another name.
-            and (not commits_gone or commits_gone.isdisjoint(commits_of(day.body)))
-        }
+        # Whatever folder shows them: a clone, or the same one under another name. What else it shows is its own.
+        shown = [commit for commit in found if commit.hash[:_DIGITS] not in commits_gone]
+        held_back_here = len(found) - len(shown)
+        made: dict[str, str] = {}
+        for day in days(shown, repository, root, ledger.redacted):
+            if day.meta["session_id"] in forgotten:
+                held_back_here += int(str(day.meta["commits"]))
+            else:
+                made[day.name] = corpus.put(day.name, day.render())
+        if held_back_here:
+            ledger.note(root, {"dropped": {"forgotten": held_back_here}})
         corpus.flush()
         for name in held.keys() - made.keys():
             corpus.remove(name)

@@ -18,12 +18,12 @@ import apsw
 from core.errors import BadInput
 from core.files import read_or_none, sync_folder, write_atomic
 from core.locks import FileLock
-from core.tombstones import Tombstones, is_by_content
+from core.tombstones import Tombstones, digests, is_by_content
 from ingest import code, forgetting, git, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
 from runtime import export, hits, leftovers, own_documents
-from runtime.relatives import body_of, is_distilled, is_session, with_relatives
+from runtime.relatives import body_of, is_distilled, is_session, partly, with_relatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,6 +101,8 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         else:
             picked = _selected(connection, config, chosen, everything)
         rows = with_relatives(picked, list(everything.values()))
+        # Their documents go, and are made of the rest when they are read next.
+        again = partly(picked, rows)
         for row in rows:
             if row.file is None or not _is_ours(home, row.file):
                 found.outside.append(hits.uri(row.collection, row.path))
@@ -112,11 +114,11 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         raise translate(error, home.index) from error
     finally:
         connection.close()
-    marks = _marks(home, found.rows)
+    marks = _marks(home, [row for row in found.rows if row.id not in again])
     if match:
         unseen = _marks_in_archive(home, found.probes) - marks.keys()
         _add(home, config, found, unseen)
-        told = _marks(home, found.rows)
+        told = _marks(home, [row for row in found.rows if row.id not in again])
         found.unseen = len(unseen - told.keys())
         marks |= dict.fromkeys(sorted(unseen)) | told
     found.marks = list(marks)
@@ -211,7 +213,9 @@ def obey(
             named |= dict.fromkeys(("distilled", name) for name in names)
         folders = load(home).collections
         ours = [(name, folder.path) for name, folder in folders.items() if _is_ours(home, folder.path)]
-        named |= dict.fromkeys(own_documents.find(ours, held))
+        # Of a day of commits some may have been forgotten before.
+        before = [mark for mark in Tombstones(home).marks() if is_by_content(mark)]
+        named |= dict.fromkeys(own_documents.find(ours, [*held, *before]))
         files = {each: join(folders[each[0]].path, each[1]) for each in named if each[0] in folders}
         there = [
             each for each, path in files.items() if os.path.lexists(path) and _is_below(folders[each[0]].path, path)
@@ -253,8 +257,8 @@ def forgotten(home: Home) -> list[tuple[str, str]]:
 def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
     """Lift tombstones, so that the next ``brain index`` reads what is still there; returns which.
 
-    A reference is a session's id, an agent's, a day, or the uri that the document had. Raises BadInput for one that
-    names nothing forgotten.
+    A reference is a session's id, an agent's, a day, or the uri that the document had. What was made of the same is
+    lifted along, since either alone would keep both away. Raises BadInput for one that names nothing forgotten.
     """
     lifted: list[tuple[str, str]] = []
     with _alone(home):
@@ -267,9 +271,23 @@ def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
             if not marks:
                 raise BadInput(f"{reference!r} is not forgotten", "brain forget --unforget lists what is")
             lifted += marks
+        lifted = list(dict.fromkeys([*lifted, *_of_the_same(lifted, there)]))
         held.lift(lifted)
         forgetting.read_again(home, {source for source, _ in lifted})
     return [mark for mark in lifted if not is_by_content(mark)]
+
+
+def _of_the_same(lifted: Collection[tuple[str, str]], there: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The tombstones of what shares a commit, a symbol or a file with what is lifted: a clone's day, a copy."""
+    for source in {source for source, _ in lifted}:
+        told = digests(lifted, source)
+        alike = {
+            mark[1].partition("\t")[0]
+            for mark in there
+            if mark[0] == source and is_by_content(mark) and not told.isdisjoint(digests([mark], source))
+        }
+        if alike:
+            yield from (mark for mark in there if mark[0] == source and mark[1].partition("\t")[0] in alike)
 
 
 def _names(mark: tuple[str, str]) -> tuple[str, ...]:

@@ -74,8 +74,9 @@ class Meant:
             return True
         if not self._marks.isdisjoint(_units(source, meta, name)):
             return True
-        wanted = self._digests.get(source)
-        return wanted is not None and not wanted.isdisjoint(digests_of(source, meta, body))
+        # A day of which some commits were never forgotten stays: the source makes it of these when it reads next.
+        made_of = set(digests_of(source, meta, body))
+        return bool(made_of) and made_of <= self._digests.get(source, set())
 
     def keeping_away(self, data: bytes) -> list[Tombstone]:
         """Those of them that would have to be lifted for a document with these bytes to be let in."""

@@ -45,6 +45,16 @@ def _alike(picked: list[hits.Row], everything: list[hits.Row]) -> Iterator[hits.
             yield row
 
 
+def partly(picked: list[hits.Row], rows: list[hits.Row]) -> set[int]:
+    """The ids of those ``rows`` that share commits with what was picked, and have others that nobody picked."""
+    ours = {row.id for row in picked}
+    told = {each for row in picked if row.fields.get("source") == git.NAME for each in _digests(row)}
+    others = [
+        row for row in rows if row.id not in ours and row.fields.get("source") == git.NAME and not is_distilled(row)
+    ]
+    return {row.id for row in others if not told.issuperset(_digests(row))} if told else set()
+
+
 def _called(row: hits.Row) -> tuple[str, str] | None:
     """What documents that were made of the same have in common, as their fields say; None where nothing tells it."""
     source = str(row.fields.get("source") or "")

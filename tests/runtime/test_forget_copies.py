@@ -14,11 +14,12 @@ import pytest
 
 from core import config
 from core.home import Home
-from core.tombstones import Tombstones
+from core.tombstones import Tombstones, by_content
 from ingest import archive
 from runtime import articles, forget, inbox, leftovers
 from runtime.export import Selection
 from runtime.indexing import index
+from runtime.own_documents import Meant
 from tests.ingest.test_git import Repository
 from tests.ingest.transcripts import SESSION, Script, save, tool
 
@@ -68,13 +69,71 @@ def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted
     run(home, repository.root, tmp_path / "clone")
     assert len(days(home)) == 2
     assert gone(home, "qmd://git/project/2026-04-28.md") == 2
-    forget.unforget(home, ["qmd://git/clone/2026-04-28.md"])
     run(home, repository.root, tmp_path / "clone")
-    assert days(home) == set(), "the other one's tombstone has the same commits"
-    forget.unforget(home, ["project:2026-04-28"])
+    assert days(home) == set()
+    lifted = forget.unforget(home, ["qmd://git/clone/2026-04-28.md"])
+    assert sorted(lifted) == [("git", "clone:2026-04-28"), ("git", "project:2026-04-28")], "both keep both away"
     assert Tombstones(home).marks() == []
     run(home, repository.root, tmp_path / "clone")
     assert len(days(home)) == 2
+
+
+def test_commits_that_were_never_forgotten_stay_beside_those_that_were(home: Home, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "project")
+    repository.commit("The quicksilver ledger")
+    run(home, repository.root)
+    clone = Repository(tmp_path / "clone")
+    clone.git("pull", "-q", str(repository.root), "main")
+    clone.commit("The walrus of the clone", name="b.txt")
+    assert gone(home, "qmd://git/project/2026-04-28.md") == 1
+    ledgers = index(home, config.load(home), source="git", roots=[str(repository.root), str(clone.root)])
+    assert days(home) == {"clone/2026-04-28.md"}
+    told = Path(home.path("git", "clone", "2026-04-28.md")).read_text(encoding="utf-8")
+    assert "walrus" in told
+    assert "quicksilver" not in told
+    assert "'forgotten': 2" in str(ledgers), "in either folder"
+
+
+def test_a_day_that_goes_along_comes_back_without_what_was_forgotten(home: Home, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "project")
+    repository.commit("The quicksilver ledger")
+    clone = Repository(tmp_path / "clone")
+    clone.git("pull", "-q", str(repository.root), "main")
+    clone.commit("The walrus of the clone", name="b.txt")
+    run(home, repository.root, clone.root)
+    assert gone(home, "qmd://git/project/2026-04-28.md") == 2
+    assert forget.forgotten(home) == [("git", "project:2026-04-28")]
+    assert days(home) == set()
+    run(home, repository.root, clone.root)
+    assert days(home) == {"clone/2026-04-28.md"}
+    told = Path(home.path("git", "clone", "2026-04-28.md")).read_text(encoding="utf-8")
+    assert ("walrus" in told, "quicksilver" in told) == (True, False)
+
+
+def test_a_day_in_a_copy_is_meant_by_tombstones_of_all_its_commits_alone() -> None:
+    text = "---\nsource: git\nsession_id: clone:2026-04-28\n---\n"
+    data = (text + "".join(f"\n`{digit * 12}` · Ada\n" for digit in "ab")).encode()
+    one, two = (by_content("git", f"{name}:2026-04-28", [name * 12]) for name in "ab")
+    assert not Meant([one]).covers(data, "2026-04-28.md")
+    assert Meant([one, two]).covers(data, "2026-04-28.md")
+
+
+def test_a_day_goes_when_another_home_has_forgotten_the_last_of_its_commits(home: Home) -> None:
+    one, two = (by_content("git", f"{name}:2026-04-28", [name * 12]) for name in "ab")
+    path = Path(home.path("git", "clone", "2026-04-28.md"))
+    path.parent.mkdir(parents=True)
+    text = "".join(f"\n`{digit * 12}` · Ada\n" for digit in "ab")
+    path.write_text(f"---\nsource: git\nsession_id: clone:2026-04-28\n---\n{text}", encoding="utf-8")
+    assert (forget.obey(home, [one]), path.exists()) == (0, True)
+    assert (forget.obey(home, [two]), path.exists()) == (1, False)
+
+
+def test_a_second_digest_of_a_forgotten_unit_is_not_taken_for_known(home: Home) -> None:
+    home.make()
+    held = Tombstones(home)
+    held.add([("git", "p:2026-04-28"), by_content("git", "p:2026-04-28", ["a" * 12])])
+    assert held.covers(*by_content("git", "p:2026-04-28", ["a" * 12]))
+    assert not held.covers(*by_content("git", "p:2026-04-28", ["b" * 12]))
 
 
 def test_a_forgotten_symbol_stays_away_in_a_clone_wherever_in_its_file_it_stands(home: Home, tmp_path: Path) -> None:
