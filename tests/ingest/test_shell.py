@@ -105,17 +105,27 @@ def test_a_damaged_object_of_the_archive_costs_no_live_history(home: Home, tmp_p
     history = tmp_path / ".bash_history"
 
     def indexed(first: int, last: int) -> Ledger:
-        history.write_text("".join(f"#{AT + each}\necho n{each}\n" for each in range(first, last)))
+        times = ((each, AT + each + 86_400 * (each >= 60)) for each in range(first, last))
+        history.write_text("".join(f"#{at}\necho n{each}\n" for each, at in times))
         return ingest(home, tmp_path)
 
     indexed(0, 50)
     indexed(20, 60)
-    (older,) = (entry for entry in archive.versions(home, "shell") if entry.version == 1)
-    for segment in older.segments:
+    for segment in _version(home, 1).segments:
         os.unlink(archive.object_path(home.path(archive.FOLDER), segment[0]))
     ledger = indexed(30, 70)
     assert (ledger.failed, ledger.ingested) == ([], 1)
-    assert all(f"echo n{each}\n" in body(home) for each in (20, 29, 30, 69))
+    assert "echo n69" in body(home, "2026-04-29")
+    assert all(f"echo n{each}\n" in body(home) for each in (0, 20, 29, 30))
+    # What it has dropped since is in the archive, for the next time that all is made anew.
+    held = b"".join(archive.content(home.path(archive.FOLDER), segment) for segment in _version(home, 1).segments)
+    assert held.count(b"echo n") == 10
+    assert b"echo n20\n" in held
+
+
+def _version(home: Home, number: int) -> archive.Entry:
+    (found,) = (entry for entry in archive.versions(home, "shell") if entry.version == number)
+    return found
 
 
 def test_what_a_history_drops_is_archived_without_secrets_though_it_was_kept_with_them(
