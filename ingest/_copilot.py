@@ -87,9 +87,9 @@ class _Events:
         self._refusals: set[str] = set()
         # What a session of an older version said before it was taken over: later events may say it again.
         self._said: dict[str, int] = {}
-        # What subagents are to be told, by call, and what those that began are told: it may stand unmarked.
+        # What subagents are to be told, by call, and what those that are at work are told: it may stand unmarked.
         self._tasks: dict[str, str] = {}
-        self._told: list[str] = []
+        self._told: dict[str, str] = {}
         self._line = 0
 
     def add(self, record: dict[str, Any], line: int) -> None:
@@ -165,9 +165,12 @@ class _Events:
         elif kind in ("subagent.started", "custom_agent.started"):
             task = self._tasks.pop(string(data.get("toolCallId")), "")
             if task:
-                self._told.append(task)
+                self._told[string(data.get("toolCallId"))] = task
             name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
             session.noted(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
+        elif kind in vocabulary.SUBAGENT_ENDED:
+            # From here on its words are a person's.
+            self._told.pop(string(data.get("toolCallId")), None)
         elif kind == "exit_plan_mode.completed":
             said = string(data.get("feedback")).strip()
             session.prompt(said, at, event)
@@ -204,9 +207,10 @@ class _Events:
 
     def _is_told(self, said: str) -> bool:
         key = " ".join(said.split()) if self._told else ""
-        if key not in self._told:
+        call = next((call for call, task in self._told.items() if task == key), None)
+        if call is None:
             return False
-        self._told.remove(key)
+        del self._told[call]
         return True
 
     def _is_repeated(self, said: str) -> bool:

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from ingest.reading import Reading
     from ingest.sessions import Session
 
-_ASIDES = (
-    *("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context"),
-    "attachments",
-)
+_ASIDES = (*("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context"),)
 # After what was typed, and what VS Code has attached to it, it stands again.
 _AGAIN, _AGAIN_END = "\n<userRequest>\n", "\n</userRequest>"
+_ATTACHED, _ATTACHED_END = "\n<attachments>\n<attachment ", "</attachment>\n\n</attachments>"
 _DROPPED = frozenset(("info", "warning", "error", "login", "help"))
 _EXITED = re.compile("<(?:exited|shellId: [^<>]{1,200} completed) with exit code (-?[0-9]{1,10})>")
 
@@ -62,8 +60,19 @@ def typed(text: str) -> str:
     """What of a user's text a person typed."""
     text = clean(text).rstrip()
     if text.endswith(_AGAIN_END) and _AGAIN in text:
-        text = text.removesuffix(_AGAIN_END).partition(_AGAIN)[2]
+        # Where what was typed holds such a block itself, the one in the middle begins what stands again.
+        pieces = text.removesuffix(_AGAIN_END).split(_AGAIN)
+        half = len(pieces) // 2
+        before, again = _AGAIN.join(pieces[:half]), _AGAIN.join(pieces[half:])
+        if _without_asides(before) == _without_asides(again):
+            text = again
+    elif text.endswith(_ATTACHED_END) and _ATTACHED in f"\n{text}":
+        text = f"\n{text}".rpartition(_ATTACHED)[0]
     return cut_blocks(text, _ASIDES).strip()
+
+
+def _without_asides(text: str) -> str:
+    return " ".join(cut_blocks(text, (*_ASIDES, "attachments")).split())
 
 
 def exit_error(content: str, code: Any = None) -> str:

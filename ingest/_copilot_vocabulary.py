@@ -14,8 +14,9 @@ def _words(text: str) -> frozenset[str]:
 EVENT = _words("type data id parentId timestamp ephemeral agentId")
 # What `copilot -p --output-format json` prints last: a record of its own form.
 RESULT = _words("type timestamp sessionId exitCode usage")
+SUBAGENT_ENDED = _words("subagent.completed subagent.failed custom_agent.completed custom_agent.failed")
 # Events that are read.
-READ = _words(
+READ = SUBAGENT_ENDED | _words(
     """
     session.start session.resume session.model_change session.title_changed session.compaction_complete
     session.context_changed session.import_legacy user.message assistant.message assistant.reasoning
@@ -34,7 +35,7 @@ DROPPED = _words(
     session.mcp_server_status_changed session.extensions_loaded session.permissions_changed
     assistant.turn_start assistant.turn_end assistant.intent assistant.usage assistant.message_delta
     assistant.message_start assistant.reasoning_delta assistant.streaming_delta tool.execution_partial_result
-    tool.execution_progress subagent.completed subagent.failed subagent.selected subagent.deselected
+    tool.execution_progress subagent.selected subagent.deselected
     system.message system.notification hook.start hook.end hook.progress skill.invoked pending_messages.modified
     permission.requested permission.completed user_input.requested user_input.completed elicitation.requested
     elicitation.completed external_tool.requested external_tool.completed command.queued command.execute
@@ -55,7 +56,7 @@ DROPPED = _words(
     mcp.prompts.list_changed mcp_app.tool_call_complete ui.ephemeral_query auto_mode_switch.requested
     auto_mode_switch.completed session_limits_exhausted.requested session_limits_exhausted.completed
     agent.interrupted prompt_cache_break sandbox.decision
-    custom_agent.completed custom_agent.failed custom_agent.selected
+    custom_agent.selected
     factory.run_started factory.run_updated factory.run_settled skill.invoked_ref skill.context_delivered_ref
     session.permission_mode_changed session.reasoning_effort_changed session.reasoning_summary_changed
     session.verbosity_changed session.limits_changed session.model_deselected session.auto_tier_changed

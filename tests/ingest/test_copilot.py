@@ -16,6 +16,7 @@ from core.document import Document, split
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest import amp, archive, copilot, forgetting, pulse
+from ingest._copilot_legacy import typed as of_legacy
 from ingest.ledger import Ledger
 from ingest.run import run
 from tests.ingest.transcripts import corpus
@@ -116,6 +117,21 @@ def test_what_a_subagent_is_told_is_no_prompt_where_nothing_marks_it(home: Home,
     body = document(home)[1]
     said = [part.partition("\n\n")[2].strip() for part in body.split("\n## [") if "] user" in part]
     assert said == ["Count the lines", "Meanwhile, why?", "Count the lines"]
+
+
+@pytest.mark.parametrize("ended", ["subagent.completed", "subagent.failed", "custom_agent.completed"])
+def test_a_person_may_ask_for_what_a_subagent_did_once_it_has_ended(home: Home, tmp_path: Path, ended: str) -> None:
+    given = {"prompt": "Run the tests", "agent_type": "explore"}
+    events(
+        tmp_path / "s1.jsonl",
+        ("user.message", {"content": "Look around"}),
+        ("tool.execution_start", {"toolCallId": "c1", "toolName": "task", "arguments": given}),
+        ("subagent.started", {"toolCallId": "c1", "agentName": "explore"}),
+        (ended, {"toolCallId": "c1", "agentName": "explore"}),
+        ("user.message", {"content": "Run the tests"}),
+    )
+    assert ingest(home, tmp_path).unknown == {}
+    assert document(home)[1].count("] user") == 2
 
 
 def thread(path: Path, *messages: Record, **fields: Any) -> Path:
@@ -508,6 +524,19 @@ def test_of_a_prompt_that_an_editor_repeats_below_what_it_attached_the_words_sta
     meta, body = document(home)
     assert meta["title"] == "Why does it fail? See `<userRequest>`."
     assert [part.partition("\n\n")[2].strip() for part in body.split("\n## ")[1:]] == [typed, "And now?"]
+
+
+AGAIN = "Template:\n<userRequest>\nfoo\n</userRequest>"
+PASTED = "Why is\n<attachments>\n{thing}\n</attachments>\nempty?"
+
+
+@pytest.mark.parametrize(("said", "words"), [
+    (AGAIN, AGAIN), (PASTED, PASTED), ("Fill in:\n<attachments>\nmine\n</attachments>",) * 2,
+    (f"{AGAIN}\n<reminder>\nx\n</reminder>\n<userRequest>\n{AGAIN}\n</userRequest>", AGAIN),
+    (f"{PASTED}\n<attachments>\nx\n</attachments>\n<userRequest>\n{PASTED}\n</userRequest>", PASTED),
+])  # fmt: skip
+def test_blocks_that_a_person_wrote_are_no_editors(said: str, words: str) -> None:
+    assert of_legacy(said) == words
 
 
 def test_what_stands_for_more_than_itself_is_no_news(
