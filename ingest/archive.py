@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import zstandard
 
+from core.errors import BrainError, DiskFull, Internal, LockContention
 from core.home import Home
 
 if TYPE_CHECKING:
@@ -156,11 +157,8 @@ def sources(home: Home) -> list[str]:
     path = home.path(FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return []
-    connection = open_catalogue(path)
-    try:
+    with catalogue(path) as connection:
         return [str(name) for (name,) in connection.execute("select distinct source from files order by 1")]
-    finally:
-        connection.close()
 
 
 def read(home: Home, source: str) -> dict[str, Entry]:
@@ -168,11 +166,8 @@ def read(home: Home, source: str) -> dict[str, Entry]:
     path = home.path(FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return {}
-    connection = open_catalogue(path)
-    try:
+    with catalogue(path) as connection:
         return {entry.path: entry for entry in entries(connection, source) if not entry.version}
-    finally:
-        connection.close()
 
 
 def versions(home: Home, source: str) -> list[Entry]:
@@ -180,11 +175,8 @@ def versions(home: Home, source: str) -> list[Entry]:
     path = home.path(FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return []
-    connection = open_catalogue(path)
-    try:
+    with catalogue(path) as connection:
         return list(entries(connection, source))
-    finally:
-        connection.close()
 
 
 def size(home: Home) -> tuple[int, int]:
@@ -252,6 +244,49 @@ def write_rows(connection: apsw.Connection, source: str, rows: Iterable[Entry]) 
             )
             for entry in rows
         ],
+    )
+
+
+@contextlib.contextmanager
+def catalogue(path: str) -> Iterator[apsw.Connection]:
+    """The catalogue, to be read. Raises BrainError that names it."""
+    with named(path):
+        connection = open_catalogue(path)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextlib.contextmanager
+def named(path: str) -> Iterator[None]:
+    """What SQLite fails with in the catalogue at ``path`` is raised as a BrainError that names it, and the way out.
+
+    There are other databases: of which one a failure tells, whoever catches apsw.Error further up cannot know.
+    """
+    try:
+        yield
+    except apsw.Error as error:
+        raise _failure(error, path) from error
+
+
+def _failure(error: apsw.Error, path: str) -> BrainError:
+    from core.files import is_full
+
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return LockContention("another process is writing to the archive", "wait a moment, then run the command again")
+    if isinstance(error, apsw.FullError) or (
+        isinstance(error, apsw.IOError | apsw.CantOpenError) and is_full(os.path.dirname(path))
+    ):
+        return DiskFull("the disk is full", "free some space, then run the command again")
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError):
+        return Internal(f"the archive's catalogue {path}: {error}", f"check its permissions: ls -l {path}")
+    # The objects stay where they are: what a catalogue that comes back names can be read again.
+    home = os.path.dirname(os.path.dirname(path))
+    return Internal(
+        f"the archive's catalogue {path} is damaged: {error}",
+        f"mv {path} {path}.damaged; then take it out of a backup, if one has it: tar --zstd -xf FILE -C {home}"
+        f" {FOLDER}/{CATALOGUE}; then, with or without one: brain index",
     )
 
 

@@ -217,7 +217,12 @@ class Keeping:
             return []
         from ingest import archive, soundness
 
-        lost = soundness.broken(self._home, (self._source,), contents=self._checks)
+        try:
+            lost = soundness.broken(self._home, (self._source,), contents=self._checks)
+        except BrainError:
+            if self._checks:
+                raise
+            return []  # the doctor says what is wrong with it: a run that stores nothing goes on without
         if any(each.version == archive.BESIDE for each in lost):
             return files
         # What a file said before is not in it any more: to read it again would find nothing.
@@ -351,7 +356,7 @@ class Keeping:
                     self._judged[unit] = self._excluded(unit, found.parts[unit], found)
 
     def commit(self) -> None:
-        """Make durable what was recorded. Raises OSError, LockContention and apsw.Error."""
+        """Make durable what was recorded. Raises OSError and BrainError."""
         self.rules.withheld.save()
         if self._archive is not None:
             self._archive.commit()

@@ -19,6 +19,7 @@ from ingest.archive import (
     content,
     entries,
     lines,
+    named,
     object_path,
     open_catalogue,
     unlink_unnamed,
@@ -36,7 +37,7 @@ LARGE = 8 * 1024 * 1024
 
 
 class Archive:
-    """One source's part of the archive, open. Raises OSError and apsw.Error where it cannot be read or written.
+    """One source's part of the archive, open. Raises OSError and BrainError where it cannot be read or written.
 
     ``keeps_raw``: lines are stored as they were found, not redacted. ``checks``: what a file that is taken in has there
     already is read, so that objects that are damaged are noticed; those that are missing always are. Either are stored
@@ -53,7 +54,9 @@ class Archive:
         self._is_mended = False
         make_private(self.folder)
         self._packing = Packing()
-        self._connection = open_catalogue(join(self.folder, CATALOGUE))
+        self._catalogue = join(self.folder, CATALOGUE)
+        with named(self._catalogue):
+            self._connection = open_catalogue(self._catalogue)
         # Path → version → what the archive has of the file.
         self._known: dict[str, dict[int, Entry]] = {}
         self._changed: dict[tuple[str, int], Entry] = {}
@@ -81,7 +84,8 @@ class Archive:
 
     def _versions(self, path: str) -> dict[int, Entry]:
         if path not in self._known:
-            found = entries(self._connection, self.source, path)
+            with named(self._catalogue):
+                found = list(entries(self._connection, self.source, path))
             self._known[path] = {entry.version: entry for entry in found}
         return self._known[path]
 
@@ -144,7 +148,7 @@ class Archive:
             return
         self.sync()
         self._is_mended = False
-        with self._connection:
+        with named(self._catalogue), self._connection:
             self._connection.executemany(
                 "delete from files where source = ? and path = ? and version = ?",
                 [(self.source, os.fsencode(entry.path), entry.version) for entry in self._left],
@@ -162,7 +166,8 @@ class Archive:
         self._superseded.clear()
         self._changed.clear()
         self._left.clear()
-        unlink_unnamed(self._connection, self.folder, self._dropped)
+        with named(self._catalogue):
+            unlink_unnamed(self._connection, self.folder, self._dropped)
         self._dropped.clear()
 
 

@@ -30,7 +30,7 @@ def broken(home: Home, names: Iterable[str] | None = None, *, contents: bool = F
     """What of the archive cannot be read, once for each version of a file that is made of it; of these sources, or all.
 
     An object that is not there, or is empty, is missing. ``contents``: each is unpacked and its SHA-256 compared; else
-    this costs a stat an object. Raises apsw.Error where the catalogue cannot be read.
+    this costs a stat an object. Raises BrainError where the catalogue cannot be read.
     """
     folder = home.path(archive.FOLDER)
     seen: dict[str, str] = {}

@@ -73,7 +73,7 @@ class Patient:
 
     @cached_property
     def broken(self) -> list[Broken]:
-        """What of the archive is missing, or with ``deep`` damaged. Raises apsw.Error."""
+        """What of the archive is missing, or with ``deep`` damaged. Raises BrainError."""
         from ingest.soundness import broken
 
         return broken(self.home, contents=self.deep)

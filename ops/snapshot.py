@@ -11,13 +11,13 @@ import contextlib
 import os
 import shutil
 import stat
-from os.path import dirname, join, relpath
+from os.path import basename, dirname, join, relpath
 from typing import TYPE_CHECKING
 
 import apsw
 
 from core.config import FILE as CONFIG
-from core.errors import LockContention
+from core.errors import BrainError, LockContention
 from core.files import read_or_none
 from core.home import PRIVATE_FILE, Home, make_private
 from core.tombstones import FILE as TOMBSTONES
@@ -88,6 +88,8 @@ def take(home: Home, config: Config, folder: str) -> Snapshot:
 
 
 def _copy(home: Home, config: Config, folder: str) -> list[str]:
+    from ingest import archive
+
     copy = Home(folder)
     copy.make()
     databases = [path for path in _files(home.state, NOT_KEPT) if path.endswith(".sqlite")]
@@ -96,7 +98,8 @@ def _copy(home: Home, config: Config, folder: str) -> list[str]:
         database(path, join(folder, relpath(path, home.root)))
     for path in (*(join(home.root, RAW, name) for name in DATABASES), home.index):
         if os.path.isfile(path):
-            database(path, join(folder, relpath(path, home.root)))
+            with archive.named(path) if basename(path) == archive.CATALOGUE else contextlib.nullcontext():
+                database(path, join(folder, relpath(path, home.root)))
     inside, outside = parts(home, config)
     trees = {**inside, RAW: home.path(RAW), "state": home.state, "logs": home.logs}
     for name, tree in trees.items():
@@ -166,7 +169,11 @@ def _missing(home: Home, folder: str) -> list[Broken] | None:
     """What the copy's catalogue names and is not there; None where it went while it was copied."""
     from ingest.soundness import broken
 
-    missing = broken(Home(folder))
+    try:
+        missing = broken(Home(folder))
+    except BrainError:
+        broken(home)  # the damage is the home's, whose catalogue is to be named, and not that of the copy
+        raise
     if not missing:
         return []
     lost = {each.name for each in broken(home)}

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from core.config import load
+from core.errors import Internal
 from core.home import Home
 from ingest import archive
-from ops import completions, doctor, hooks, installed, notify, program, skills, wedge
+from ops import backup, completions, doctor, hooks, installed, notify, program, skills, wedge
 from qmd import vectors
 from qmd.store import open_index
 from runtime import due, indexing
@@ -175,6 +176,42 @@ def test_what_the_archive_has_lost_of_a_file_that_says_something_else_stays_know
     indexing.index(well, load(well), source="claude", from_archive=True)
     (entry,) = [each for each in archive.versions(well, "claude") if each.version == 1]
     assert b"the heron of s1" in b"".join(archive.lines(well.path("raw"), entry.segments))
+
+
+@pytest.mark.parametrize("offset", [0, 4096])
+def test_a_damaged_catalogue_is_named_by_whatever_needs_it_and_the_way_out_leads_out(
+    well: Home, tmp_path: Path, offset: int
+) -> None:
+    folder = tmp_path / "elsewhere"
+    _archived(well, folder, "s1")
+    kept = backup.make(well, load(well), verify=False)["path"]
+    catalogue = Path(well.path("raw", "catalogue.sqlite"))
+    with catalogue.open("r+b") as stream:
+        stream.seek(offset)
+        stream.write(b"\xff" * 4096)
+
+    def run() -> None:
+        indexing.index(well, load(well), source="claude", roots=[str(folder)])
+
+    run()  # there is nothing new that would have to be stored
+    found = examine(well)
+    assert "archive.whole" in ids(found)
+    save(folder / "s2.jsonl", Script("s2").user("the puffin of s2"))
+    with pytest.raises(Internal) as failed:
+        run()
+    with pytest.raises(Internal) as not_backed_up:
+        backup.make(well, load(well), verify=False)
+    (finding,) = [each for each in found["findings"] if each["id"] == "archive.whole"]
+    told = [(each.value.message, each.value.fix) for each in (failed, not_backed_up)]
+    for said, fix in [(finding["evidence"], finding["fix"]), *told]:
+        assert f"{catalogue} is damaged" in said
+        assert fix == finding["fix"]
+    away, restoring, _ = finding["fix"].replace("FILE", kept).split("; ")
+    subprocess.run(away.split(), check=True)
+    assert restoring.endswith(f"tar --zstd -xf {kept} -C {well.root} raw/catalogue.sqlite")
+    run()
+    assert examine(well)["healthy"]
+    assert {os.path.basename(path) for path in archive.read(well, "claude")} == {"s1.jsonl", "s2.jsonl"}
 
 
 def _killed_while_reading(home: Home) -> Path:
