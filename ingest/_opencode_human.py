@@ -13,10 +13,16 @@ from core.text import clean
 from ingest.markup import between, cut_blocks
 
 _MARKS = ("<!-- OMO_INTERNAL_INITIATOR -->", "<!-- OMO_INTERNAL_NOREPLY -->")
-_MODE = re.compile(r"\[[a-z]{2,20}-mode\]\n|<([a-z]{2,20}-mode)>")
+# The modes that the plugin knows: anyone may write a block of another name.
+_MODE = re.compile(
+    r"\[(?:search|analyze|ultrawork|ultrawork-autonomous|hyperplan|hyperplan-ultrawork|team)-mode\]\n"
+    r"|<((?:search|analyze|ultrawork|hyperplan|hyperplan-ultrawork)-mode)>"
+)
 _END = "\n\n---\n\n"
-_ORDER = re.compile(r"(?:ultrawork )?\[SYSTEM DIRECTIVE: ")
-_ORDER_ENDS = "[END SYSTEM DIRECTIVE]"
+_GAP = re.compile(r"\s*(?:---\n\s*)*")
+# An order's first line, and nothing else in it; one without an end is all of its text.
+_ORDER = re.compile(r"(?:ultrawork )?\[SYSTEM DIRECTIVE: [A-Z][A-Z0-9_-]* - [A-Z][A-Z0-9 _/-]{0,80}\](\n\n?)")
+_ORDER_ENDS = "\n[END SYSTEM DIRECTIVE]"
 _SLASH = "auto-slash-command"
 _NAME = re.compile(r"\s*# (/\S{1,100}) Command\n")
 _GIVEN = "**User Arguments**: "
@@ -30,15 +36,17 @@ def typed(text: str, *, to_subagent: bool = False) -> tuple[str, str]:
     said = clean(text).strip()
     if "<" not in said and "[" not in said:
         return said, ""
-    if any(mark in said for mark in _MARKS):
+    said = cut_blocks(said, ("system-reminder",)).strip()
+    # The mark is the last line; elsewhere a person speaks of it.
+    while mark := next((mark for mark in _MARKS if said == mark or said.endswith(f"\n{mark}")), ""):
         if not to_subagent:
             return "", ""
-        for mark in _MARKS:
-            said = said.replace(mark, "")
-    said = cut_blocks(said, ("system-reminder",)).strip()
+        said = said.removesuffix(mark).strip()
     said = _without_modes(said)
-    if _ORDER.match(said):
-        said = said.partition(_ORDER_ENDS)[2].strip()
+    if order := _ORDER.match(said):
+        _, ended, rest = said.partition(_ORDER_ENDS)
+        if ended or order[1] == "\n\n":
+            said = rest.strip()
     if said.startswith(f"<{_SLASH}>"):
         inner = between(said, _SLASH)
         name = _NAME.match(inner)
@@ -50,25 +58,34 @@ def typed(text: str, *, to_subagent: bool = False) -> tuple[str, str]:
     return said, ""
 
 
+def repeats(text: str, slash: str) -> bool:
+    """Whether a text is whole lines of a slash command's: the command's own words, which stand beside it again."""
+    said = clean(text).strip()
+    return bool(said and slash) and f"\n{said}\n" in f"\n{clean(slash)}\n"
+
+
 def _without_modes(said: str) -> str:
     """``said`` without the modes' instructions, which end where a line of dashes stands alone."""
-    rest = said
-    while found := _MODE.match(rest):
+    at = 0
+    while found := _MODE.match(said, at):
         if found[1]:
-            _, closed, rest = rest.partition(f"</{found[1]}>")
-            if not closed:
+            closing = f"</{found[1]}>"
+            end = said.find(closing, at)
+            if end < 0:
                 return said
+            end += len(closing)
         else:
-            ends = [place for place in (rest.find(_END), _next(rest, found.end())) if place >= 0]
-            if not ends:
+            # No further than to the next mode, so that many take no longer than their text.
+            following = _next(said, found.end())
+            end = said.find(_END, at, following if following >= 0 else len(said))
+            end = end if end >= 0 else following
+            if end < 0:
                 return said
-            rest = rest[min(ends) :]
-        rest = rest.lstrip()
-        while rest.startswith("---\n"):
-            rest = rest[4:].lstrip()
-    return rest
+        gap = _GAP.match(said, end)
+        at = gap.end() if gap else end
+    return said[at:]
 
 
 def _next(text: str, start: int) -> int:
     found = _MODE.search(text, start)
-    return found.start() if found and text[: found.start()].endswith("\n\n") else -1
+    return found.start() if found and text.endswith("\n\n", 0, found.start()) else -1

@@ -119,7 +119,7 @@ class Talk:
                 self._check("part text", part)
                 # What the harness adds: files that were read, reminders, its own prompts.
                 text = string(part.get("text"))
-                if not part.get("synthetic") and not part.get("ignored") and text.strip() not in slash:
+                if not part.get("synthetic") and not part.get("ignored") and not human.repeats(text, slash):
                     words, command = human.typed(text, to_subagent=to_subagent)
                     first = first or one_line(string(part.get("id")), 200)
                     if command:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,15 @@ the shed
     (f"<system-reminder>\n[BACKGROUND TASK COMPLETED]\n</system-reminder>{MARK}", ""),
     (f"Go on with the list.{MARK}", ""),
     ("<command-instruction>\nStart.\n</command-instruction>\n\n<user-request>\nthe plan\n</user-request>", "the plan"),
+    (f"[ultrawork-autonomous-mode]\nGO.\n\n{SEARCH}---\n\nDo it", "Do it"),
+    *((text, text) for text in (
+        "the plugin puts <!-- OMO_INTERNAL_INITIATOR --> in my prompts, remove it",
+        "each of my prompts ends with <!-- OMO_INTERNAL_INITIATOR -->",
+        "<dark-mode>\nmake the header darker\n</dark-mode>\nand also footer",
+        "[dark-mode]\nis broken\n\n---\n\nmend it",
+        "[SYSTEM DIRECTIVE: is what the plugin writes; strip it please",
+        "[SYSTEM DIRECTIVE: OH-MY-OPENCODE - LOOP] is what it writes.\n\nStrip it please",
+        "[SYSTEM DIRECTIVE: is ended by\n[END SYSTEM DIRECTIVE]\n, why?")),
 ])  # fmt: skip
 def test_a_plugins_words_are_no_persons(said: str, words: str) -> None:
     assert typed(said) == (words, "")
@@ -58,6 +68,25 @@ def test_a_plugins_words_are_no_persons(said: str, words: str) -> None:
 def test_a_subagents_task_is_kept_without_the_mark() -> None:
     said = f"<system-reminder>\nOne task only.\n</system-reminder>\n\nFind the lock{MARK}"
     assert typed(said, to_subagent=True) == ("Find the lock", "")
+
+
+def test_many_modes_take_no_longer_than_their_text() -> None:
+    for mode in ("<ultrawork-mode></ultrawork-mode>\n", "[search-mode]\n\n", "[search-mode]\n\n\n---\n\n"):
+        begun = time.process_time()
+        typed(mode * 60_000 + "Do it")
+        assert time.process_time() - begun < 5
+
+
+def test_what_is_typed_beside_a_slash_command_is_kept_though_the_command_has_the_word(
+    home: Home, tmp_path: Path
+) -> None:
+    texts = [SLASH.replace("Tidy it well.", "Tidy the login page well."), "login", "Tidy the login page well."]
+    parts = [{"id": f"prt_{number}", "type": "text", "text": text} for number, text in enumerate(texts)]
+    export(tmp_path / "x.json", {**INFO, "title": "New session - 2026-04-28"}, parts)
+    ingest(home, tmp_path)
+    meta, body = document(home)
+    assert meta["title"] == "login"
+    assert "login page" not in body
 
 
 def test_a_slash_command_stands_as_it_was_typed_and_once(home: Home, tmp_path: Path) -> None:
