@@ -90,7 +90,7 @@ class _Rollout(Said):
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading, Session(_named(reading.path), NAME))
         self._line = 0
-        self._recognised = self._begun = False
+        self._recognised = self._begun = self._is_headed = False
         self._linked: set[str] = set()
         # The goal that was set last, and whether the assistant may have set one since it said something.
         self._objective, self._sets_goal, self._asks = "", False, False
@@ -113,9 +113,10 @@ class _Rollout(Said):
             self._bare(kind, record)
 
     def finish(self) -> None:
-        if self._elses:
+        is_elses = bool(self._elses) and not self._is_headed
+        if is_elses:
             self._reading.dismiss(self._elses)
-        if self._elses or not self._recognised:
+        if is_elses or not self._recognised:
             return
         self._all_said()
         session = self._session
@@ -132,7 +133,8 @@ class _Rollout(Said):
         if kind not in known.RECORDS:
             self._unknown(f"record {one_line(kind, 60)}")
             return
-        self._recognised = True
+        # An item by itself another tool writes, too: not so an envelope.
+        self._recognised = self._is_headed = True
         session = self._session
         session.records += 1
         at = moment(record.get("timestamp"))
@@ -187,13 +189,14 @@ class _Rollout(Said):
 
     def _bare(self, kind: Any, record: dict[str, Any]) -> None:
         if _BARE_STATE in record:
-            self._recognised = True
+            self._recognised = self._is_headed = True
         elif type(kind) is str and (kind in known.ITEMS or kind in known.DROPPED_ITEMS) and "message" not in record:
             self._recognised = self._recognised or "role" in record or "call_id" in record or kind == "reasoning"
             self._session.records += 1
             self._item(record, moment(record.get("timestamp")))
         elif not self._begun and type(record.get("id")) is str and "timestamp" in record and _is_opening(record):
             self._recognised = True
+            self._is_headed = self._is_headed or kind is None
             self._session.records += 1
             self._meta(record, moment(record.get("timestamp")))
         else:

@@ -61,8 +61,6 @@ _INJECTED = (
     "<system_context>",
     "System: Potential loop detected.",
     "System: Please continue.",
-    "Here is the user's editor context as a JSON object.",
-    "Here is a summary of changes in the user's editor context",
 )
 _CONTEXTS = ("session_context", "system_context", "hook_context")
 # What the harness alone says, where it is all of a text; what it puts around a hint that was typed meanwhile
@@ -83,7 +81,7 @@ _ASSISTANTS = (
 # (packages/core/src/core/client.ts, packages/cli/src/ui/hooks/shellCommandProcessor.ts).
 _EDITOR = (
     "Here is the user's editor context as a JSON object.",
-    "Here is a summary of changes in the user's editor context,",
+    "Here is a summary of changes in the user's editor context, in JSON format.",
 )
 _RAN, _PRODUCED = "I ran the following shell command:\n```sh\n", "\n```\n\nThis produced the following result:"
 # The name that all sessions of the server behind the editors have (packages/a2a-server); their files have none else.
@@ -369,10 +367,14 @@ def parts(content: Any) -> list[dict[str, Any]]:
 
 
 def _without_editor(text: str) -> str:
-    """``text`` without what is said of the editor before it: its JSON is one block, and holds no line that ends one."""
-    if not text.startswith(_EDITOR):
+    """``text`` without what is said of the editor before it: its JSON is one block, and holds no line that ends one.
+
+    The block stands right below the sentence; where it does not, a person quotes that.
+    """
+    _, _, rest = text.partition("\n")
+    if not text.startswith(_EDITOR) or rest.partition("\n")[0].rstrip() != "```json":
         return text
-    return text.partition("\n```json\n")[2].partition("\n```")[2].strip()
+    return rest.partition("\n```")[2].strip()
 
 
 def _is_compressed(messages: list[Any], before: dict[str, dict[str, Any]]) -> bool:

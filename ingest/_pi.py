@@ -86,7 +86,7 @@ def take(source: records.Records, reading: Reading, name: str) -> None:
     tree = Tree(reading, name, _named(reading.path))
     fill(tree, source, reading)
     tree.finish()
-    if tree.elses:
+    if tree.elses and not tree.is_headed:
         reading.dismiss(tree.elses)
     for unit in list(reading.parts):
         if _pi_owner.is_others(name, reading.path, unit, tree.written_by):
@@ -113,6 +113,8 @@ class Tree:
         """Who alone writes some of the entries: ``pi``, ``openclaw``."""
         self.elses = ""
         """Why the file is none of theirs, where that is told before its first entry."""
+        self.is_headed = False
+        """Whether the file has the header of theirs, which no other tool writes."""
         self._last = ""
         self._line = 0
 
@@ -157,6 +159,7 @@ class Tree:
         entry = one_line(string(record.get("id")), 200)
         at = moment(record.get("timestamp"))
         if kind == "session":
+            self.is_headed = self.is_headed or _is_ours(kind, record)
             self._header(record, at)
             return
         if entry:

@@ -312,6 +312,10 @@ def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path:
     ("User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation).", ""),
     (EDITOR, ""), (f"{EDITOR}\nMend it.", "Mend it."),
     ("Here is a summary of changes in the user's editor context, in JSON format.\n```json\n{}\n```", ""),
+    *((said, said) for said in (
+        "Here is a summary of changes in the user's editor context, as I read it in the log: why is it sent?",
+        "Here is the user's editor context as a JSON object. So says the log; may it go?",
+        "Here is the user's editor context as a JSON object. Look:\n\nMy file:\n```json\n{}\n```\nIs it right?")),
     (f"<session_context>\n{CONTEXT}{FOLDERS}\n</session_context>\n\nMend it.", "Mend it.")])  # fmt: skip
 def test_of_what_the_harness_says_in_a_persons_place_their_words_are_kept(
     home: Home, tmp_path: Path, text: str, shown: str

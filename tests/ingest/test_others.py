@@ -89,6 +89,20 @@ def test_where_cursors_transcripts_lie_nothing_else_does(home: Home, tmp_path: P
     assert list(corpus(home)) == ["cursor__c1.md"]
 
 
+@pytest.mark.parametrize("odd", [GROK[0], DROID[0]])
+@pytest.mark.parametrize(("source", "make"), [("pi", _pi), ("codex", _codex)])
+def test_a_header_of_its_own_outdoes_what_stands_before_it(
+    home: Home, tmp_path: Path, source: str, make: Any, odd: Record
+) -> None:
+    make(tmp_path)
+    path = next(tmp_path.glob("*.jsonl"))
+    path.write_text(json.dumps(odd) + "\n" + path.read_text())
+    ledger = run(home, source, [str(tmp_path)], trust_stat=False)
+    assert (ledger.ingested, ledger.skipped) == (1, {})
+    assert b"Mend the lock" in next(iter(corpus(home).values()))
+    assert ledger.unknown, "what was passed over is told"
+
+
 @pytest.mark.parametrize("record", [{}, {"type": None}, {"type": ["session"]}, {"type": "session"}, {"type": "user"}])
 def test_a_record_that_does_not_say_it_is_nobodys(record: Record) -> None:
     assert others.whose(record) == ""
