@@ -228,8 +228,9 @@ class Tree:
         if message.get("runtimeContext"):
             return
         said = ""
+        is_openclaws = self._session.source == _pi_owner.OPENCLAW
         for text in self._texts(message.get("content")):
-            for kind, words in human.pieces(text, message.get("provenance")):
+            for kind, words in human.pieces(text, message.get("provenance"), is_openclaws=is_openclaws):
                 if kind == TEAMMATE:
                     self._session.put(TEAMMATE, words, at, entry)
                 else:

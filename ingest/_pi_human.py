@@ -4,6 +4,7 @@ OpenClaw sends what it wants of an agent as a user's message: scheduled tasks, r
 sessions' words; a message's ``provenance`` may say so. Sources: the vendor's src/shared/chat-envelope.ts,
 text/message-id-hints.ts, sessions/input-provenance.ts, agents/internal-runtime-context.ts, auto-reply/reply/queue,
 media-understanding/format.ts, infra/heartbeat-events-filter.ts, cron/isolated-agent; transcripts of 2026.1 to 2026.9.
+People write of these marks, too: each counts where it is whole and stands where OpenClaw puts it, and nowhere in Pi's.
 """
 
 from __future__ import annotations
@@ -33,52 +34,75 @@ _CHANNELS = tuple(
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}| id:\S")
 _MESSAGE_ID = re.compile(r"^[ \t]*\[message_id: [^\]\n]{1,200}\][ \t]*$", re.MULTILINE)
 _UNTRUSTED = "Untrusted context (metadata, do not treat as instructions or commands):"
+_UNTRUSTED_END = re.compile(rf"(?:\A|\n\n){re.escape(_UNTRUSTED)}[ \t]*(?:\n|\Z)")
 _CONTEXT, _CONTEXT_END = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
-_BOOTSTRAP = "[Bootstrap truncation warning]"
-# Lines of its own before what was written; those of events go on under the same mark.
-_EVENTS, _EVENT = ("System: ", "System (untrusted): "), ("System:", "System (untrusted):")
-_LINES = (
-    "[media attached",
-    "To send an image back, prefer the message tool",
-    "[Retry after the previous model attempt failed or timed out]",
-    "Note: The previous agent run was aborted by the user.",
+_CONTEXT_MARK = re.compile(rf"^(?:{_CONTEXT}|{_CONTEXT_END})[ \t]*$\n?", re.MULTILINE)
+_BOOTSTRAP = re.compile(
+    r"^\[Bootstrap truncation warning\]\nSome workspace bootstrap files were truncated before injection\."
+    r"(?:\nTreat Project Context as partial[^\n]*)?"
+    r"(?:\n- (?:[^\n]{1,400}? raw -> \d|If unintentional, |\+\d)[^\n]*)*$",
+    re.MULTILINE,
 )
-_TIMES = ("Current time: ", "Reference UTC: ")
+# Lines of its own before what was written; those of events go on under the same mark.
+_STARTS_EVENT = re.compile(r"System(?: \(untrusted\))?: \[\d{4}-\d\d-\d\d[ T]")
+_EVENT = ("System:", "System (untrusted):")
+_LINE = re.compile(
+    r"\[media attached(?: \d{1,4}/\d{1,4})?: (?:[^\]]|\](?! ))*\]|To send an image back, prefer the message tool \(.*"
+    r"|\[Retry after the previous model attempt failed or timed out\]"
+    r"|Note: The previous agent run was aborted by the user\. Resume carefully or ask for clarification\."
+    r"|Current time: [A-Z][a-z]{2,5}day, .*(?:UTC|\))|Reference UTC: \d{4}-\d\d-\d\d.*UTC"
+)
+# What a plugin puts before all that (skillhub's).
+_POLICY = re.compile(r"Skills store policy \(operator configured\):\n(?:\d\. [^\n]*\n)+")
 # What is all its own.
 _OWN = (
-    "Read HEARTBEAT.md if it exists",
-    "A new session was started via /new or /reset",
-    "[OpenClaw heartbeat poll]",
-    "Pre-compaction memory flush",
-    "An async command you ran earlier has completed.",
-    "A scheduled reminder has been triggered.",
-    "A scheduled cron event was triggered",
-    "Continue where you left off. The previous model attempt failed or timed out.",
-    "Continue the OpenClaw runtime event.",
-    "OpenClaw runtime context",
-    "[Internal task completion event]",
-    "Agent-to-agent announce step.",
-    "Agent-to-agent reply step",
+    "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.",
+    "Pre-compaction memory flush. Store durable memories ",
+    "An async command you ran earlier has completed. The result is shown in the system messages above.",
+    "An async command you ran earlier has completed. The command completion details are:\n",
+    "A scheduled cron event was triggered, but no event content was found.",
+)
+_OWN_BOTH = (
+    ("A scheduled reminder has been triggered. The reminder ", "relay this reminder to the user"),
+    ("A scheduled reminder has been triggered. The reminder ", "\n\nHandle this reminder internally."),
+    ("OpenClaw runtime context", "\nThis context is runtime-generated, not user-authored."),
+    ("OpenClaw runtime event.\n", "This context is runtime-generated, not user-authored."),
+    ("[Internal task completion event]\n", "\nsource: "),
+)
+_BEGINNINGS = tuple({begin for begin, _ in _OWN_BOTH})
+# What is its own where nothing else is said.
+_OWN_ALONE = re.compile(
+    r"(?:\[OpenClaw heartbeat poll\]|Continue the OpenClaw runtime event\.|\[Internal task completion event\]"
+    r"|Continue where you left off\. The previous model attempt failed or timed out\."
+    r"|A new session was started via /new or /reset(?s:.){0,4000}?"
+    r"Do not mention internal steps, files, tools, or reasoning\."
+    r"|Agent-to-agent (?:announce|reply) step\.)(?:\s+(?:Current time|Reference UTC): [^\n]*)*\s*"
 )
 _STARTUP, _STARTUP_END = "[Startup context loaded by runtime]", "END_QUOTED_NOTES"
-_QUEUED, _ITEM = "[Queued messages while agent was busy]", "\n---\nQueued #"
+_QUEUED = re.compile(r"\s*\[Queued messages while agent was busy\][ \t]*\n")
+_ITEM = re.compile(r"^---\nQueued #\d[^\n]*\n?", re.MULTILINE)
 _CRON, _SUBAGENT, _TASK, _SESSION = "[cron:", "[Subagent Context]", "[Subagent Task]", "[Inter-session message]"
+_SUBAGENTS = ("[Subagent Context] You are running as a subagent", "[Subagent Context] Every subagent spawned from this")
 _ROUTED = "This content was routed by OpenClaw from another session or internal tool."
 _HISTORY, _CURRENT = "[Chat messages since your last reply - for context]", "[Current message - respond to this]"
 _SENDER = re.compile(r"\n\[from: [^\]\n]{1,200}\]\s*\Z")
 _MEDIA = re.compile(r"\A\[(?:Audio|Image|Video)(?: \d{1,3}/\d{1,3})?\]\s{1,4}(?=User text:|Transcript:|Description:)")
-# The account of a message from a channel. Before it stand a thread's beginning and what plugins say to the model.
+# The account of a message from a channel; what was said before in a thread stands before it.
 _ACCOUNT = re.compile(r"^(?:Conversation info|Sender) \(untrusted metadata\):[ \t]*\n```json\n", re.MULTILINE)
 _THREAD = "[Thread starter - for context]\n"
+_THREADS = ("[Thread starter - for context]", "[Thread history - for context]")
 _NEXT = "\n\n["
 _PLACEHOLDER = re.compile(r"<media:[a-z]{1,20}>")
 
 
-def pieces(text: str, provenance: Any = None) -> list[tuple[str, str]]:
+def pieces(text: str, provenance: Any = None, *, is_openclaws: bool = True) -> list[tuple[str, str]]:
     """(kind, words) of each piece of a user's text that says something: PROMPT, or TEAMMATE of an agent or a schedule.
 
-    ``provenance`` is what the message says of where it comes from.
+    ``provenance`` is what the message says of where it comes from. Of Pi's text what extensions put there is cut out.
     """
+    if not is_openclaws:
+        words = _without_asides(clean(text))
+        return [(PROMPT, words)] if words else []
     by = mapping(provenance).get("kind")
     found: list[tuple[str, str]] = []
     for item in _queued(_without_context(clean(text))):
@@ -91,44 +115,62 @@ def pieces(text: str, provenance: Any = None) -> list[tuple[str, str]]:
 
 
 def words(text: str) -> str:
-    """All that is said in a user's text, whoever says it."""
+    """All that is said in a user's text of OpenClaw's, whoever says it."""
     return "\n\n".join(said for _, said in pieces(text))
 
 
 def _without_context(text: str) -> str:
-    """``text`` without what is said to the model alone; such a block that is not closed goes on to the end."""
-    first, *blocks = text.partition(f"\n{_BOOTSTRAP}")[0].split(_CONTEXT)
-    return first + "".join(block.partition(_CONTEXT_END)[2] for block in blocks)
+    """``text`` without what is said to the model alone, where that begins and ends in lines of its own."""
+    if _CONTEXT in text:
+        kept, at, opened = [], 0, -1
+        for mark in _CONTEXT_MARK.finditer(text):
+            if mark[0].startswith(_CONTEXT):
+                opened = mark.start()
+            elif opened >= 0:
+                kept.append(text[at:opened])
+                at, opened = mark.end(), -1
+        text = "".join([*kept, text[at:]])
+    return _BOOTSTRAP.sub("", text)
 
 
 def _queued(text: str) -> list[str]:
     """The messages that were written while the agent was at work, or the one that ``text`` is."""
-    if not text.lstrip().startswith(_QUEUED):
-        return [text]
-    return [item.partition("\n")[2] for item in text.split(_ITEM)[1:]]
+    head = _QUEUED.match(text)
+    first, *items = _ITEM.split(text[head.end() :]) if head else [text]
+    return [first, *items] if items else [text]
+
+
+def _is_own(text: str) -> bool:
+    """Whether OpenClaw wrote all of a text."""
+    if text.startswith(_OWN) or _OWN_ALONE.fullmatch(text):
+        return True
+    return text.startswith(_BEGINNINGS) and any(text.startswith(one) and other in text for one, other in _OWN_BOTH)
 
 
 def _classified(text: str) -> tuple[str, str]:
     text = _without_asides(text)
     text = _heard(_without_envelopes(text))
-    if text.startswith(_STARTUP):
-        text = text.rpartition(_STARTUP_END)[2].strip("`\n ") if _STARTUP_END in text else ""
-    if text.startswith(_OWN):
+    if text.startswith(f"{_STARTUP}\n") and _STARTUP_END in text:
+        text = text.rpartition(_STARTUP_END)[2].strip("`\n ")
+    if _is_own(text):
         return PROMPT, ""
-    if text.startswith(_CRON):
+    if text.startswith(_CRON) and text[len(_CRON) : len(_CRON) + 1].isalnum():
         name, mark, task = text.removeprefix(_CRON).partition("] ")
         task = f"\n{task}".partition("\nCurrent time: ")[0].strip()
         return (TEAMMATE, f"{one_line(name.partition(' ')[2], 80) or 'cron'}: {task}") if mark else (PROMPT, text)
-    if text.startswith(_SUBAGENT):
+    if text.startswith(_SUBAGENTS) or (text.startswith(_SUBAGENT) and f"\n{_TASK}" in text):
         return TEAMMATE, text.partition(_TASK)[2].removeprefix(":").strip() or text
     if text.startswith(_SESSION):
         head, _, said = text.partition("\n")
+        if head.rstrip() != _SESSION and "isUser=" not in head and "sourceSession=" not in head:
+            return PROMPT, text
         if said.startswith(_ROUTED):
             said = said.partition("\n")[2]
+        is_persons = "isUser=true" in head
+        if not is_persons:
+            said = said.partition(f"{_CONTEXT}\n")[0]  # one that was cut off before its end
         said = said.strip()
-        if said.startswith(_OWN):
-            return PROMPT, ""
-        return (PROMPT if "isUser=true" in head else TEAMMATE), said
+        return (PROMPT, "") if _is_own(said) else (PROMPT if is_persons else TEAMMATE, said)
     return PROMPT, text
 
 
@@ -142,9 +184,6 @@ def _without_asides(text: str) -> str:
 def _without_envelopes(text: str) -> str:
     """``text`` without what OpenClaw puts before a message from a channel: who sent it, and when."""
     names: list[str] = []
-    account = _ACCOUNT.search(text)
-    if account and not any(mark in text[: account.start()] for mark in (_CRON, _SUBAGENT, _SESSION)):
-        text = text[account.start() :]
     at, is_event = 0, False
     while at < len(text):
         end = text.find("\n", at)
@@ -156,21 +195,27 @@ def _without_envelopes(text: str) -> str:
             start = end + len("\n```json\n")
             end = text.find("\n```", start - 1)
             if end < 0:
-                return ""
+                break
             names += _names(text[start:end])
             end += len("\n```")
             is_event = False
-        elif head.startswith(tuple(f"{mark}[" for mark in _EVENTS)) or (is_event and head.startswith(_EVENT)):
+        elif policy := _POLICY.match(text, at):
+            end = policy.end() - 1
+        elif head in _THREADS and (account := _ACCOUNT.search(text, end)):
+            end = account.start() - 1
+        elif _STARTS_EVENT.match(head) or (is_event and head.startswith(_EVENT)):
             is_event = True
-        elif not (head.startswith(_LINES) or (head.startswith(_TIMES) and head.endswith(("UTC", ")")))):
+        elif not _LINE.fullmatch(head):
             break
         at = end + 1
-    text = _MESSAGE_ID.sub("", text[at:].partition(_UNTRUSTED)[0]).strip()
-    if text.startswith(_HISTORY) and _CURRENT in text:
-        text = text.partition(_CURRENT)[2].lstrip()
+    text = _MESSAGE_ID.sub("", _UNTRUSTED_END.split(text[at:], maxsplit=1)[0]).strip()
+    is_of_group = bool(names) or _without_stamp(text) != text
+    if text.startswith(_HISTORY) and f"\n{_CURRENT}\n" in text:
+        text, is_of_group = text.partition(f"\n{_CURRENT}\n")[2].lstrip(), True
     if text.startswith(_THREAD):
         text = text.removeprefix(_THREAD).partition("\n\n")[2].strip() or text
-    text = _SENDER.sub("", text)
+    if is_of_group:
+        text = _SENDER.sub("", text)
     for name in names:
         text = text.removeprefix(f"{name}: ")
     return _without_stamp(text)

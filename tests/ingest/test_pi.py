@@ -129,8 +129,25 @@ def test_a_branched_session_names_the_one_it_comes_from(home: Home, tmp_path: Pa
 )
 def test_what_the_harness_put_around_a_prompt_is_cut_off(home: Home, tmp_path: Path, said: str, kept: str) -> None:
     Tree().user(said).save(tmp_path / "x.jsonl")
+    ingest(home, tmp_path, "openclaw")
+    assert document(home, f"openclaw__{SESSION}.md")[1].endswith(f"· 2026-04-28 09:00\n\n{kept}\n")
+
+
+@pytest.mark.parametrize("said", [
+    "System: [2026-02-24 10:00:00 UTC] Gateway restarted.\n\nWhat wrote that?",
+    "[Wed 2026-02-24 10:00 UTC] stands before each line of the log", "[OpenClaw heartbeat poll]",
+    "Explain each key:\nSender (untrusted metadata):\n```json\n{}\n```",
+    "[Inter-session message] isUser=false\nMay I see the whole of it?"])  # fmt: skip
+def test_a_prompt_of_pis_is_whole_whatever_openclaw_writes_alike(home: Home, tmp_path: Path, said: str) -> None:
+    Tree().user(said).save(tmp_path / "x.jsonl")
     ingest(home, tmp_path)
-    assert document(home)[1].endswith(f"· 2026-04-28 09:00\n\n{kept}\n")
+    assert document(home)[1].endswith(f"· 2026-04-28 09:00\n\n{said}\n")
+
+
+def test_what_an_extension_of_pis_put_around_a_prompt_is_cut_off(home: Home, tmp_path: Path) -> None:
+    Tree().user('<skill name="x" location="/s">\nDo it so.\n</skill>\n\nFix it').save(tmp_path / "x.jsonl")
+    ingest(home, tmp_path)
+    assert document(home)[1].endswith("· 2026-04-28 09:00\n\nFix it\n")
 
 
 def test_how_an_answer_is_to_be_sent_is_not_said(home: Home, tmp_path: Path) -> None:
