@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from core.errors import Refused
+from core.errors import EngineMissing, Refused
+from ingest.withheld import Withheld
 from ops import backup, forgetting, restore
 from ops.finding import Finding, Patient
 from runtime import forget
@@ -48,6 +49,14 @@ def forgotten_whole(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def exclusions_known(patient: Patient) -> Iterator[Finding]:
+    """What was excluded can be read: no run reads anything without it."""
+    try:
+        Withheld(patient.home).check()
+    except EngineMissing as error:
+        yield Finding("excluded", "error", error.message, error.fix)
+
+
 def _go_on(patient: Patient) -> str:
     left = forgetting.go_on(patient.home, patient.environ)
     if left:
@@ -70,4 +79,4 @@ def backup_is_young(patient: Patient) -> Iterator[Finding]:
         yield Finding("backup-old", "warning", f"the last backup is {age:.0f} days old: {last[1]}", "brain backup")
 
 
-CHECKS = (restored_whole, forgotten_whole, forgotten_in_backups, backup_is_young)
+CHECKS = (restored_whole, forgotten_whole, forgotten_in_backups, exclusions_known, backup_is_young)

@@ -8,11 +8,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from core.errors import EngineMissing
 from core.home import Home
 from ingest import archive, rawfiles
 from ingest.exclusions import SYNTHETIC_PROMPT, Rules
 from ingest.run import run
-from ingest.withheld import Withheld
+from ingest.withheld import FILE, UNITS, Withheld
 from tests.ingest import test_codex as codex
 from tests.ingest import test_cursor as cursor
 from tests.ingest.test_opencode import database
@@ -173,7 +174,7 @@ def test_what_a_marker_excluded_stays_out_when_its_folder_is_gone(home: Home, tm
     ledger = ingest(home, tmp_path / ".claude", trust_stat=again == "grown", rebuild=again == "rebuild")
     assert corpus(home) == {}
     assert ledger.skipped == {"excluded: .brain-ignore": 2}
-    assert b"client" not in (Path(home.state) / "excluded.json").read_bytes()
+    assert all(b"client" not in (Path(home.state) / name).read_bytes() for name in (FILE, UNITS))
     project.mkdir()  # there again, and without a marker
     ingest(home, tmp_path / ".claude", rebuild=True)
     assert len(corpus(home)) == 2
@@ -186,7 +187,7 @@ def test_a_rehearsal_remembers_nothing(home: Home, tmp_path: Path) -> None:
     (tmp_path / "client" / ".brain-ignore").touch()
     save(tmp_path / "t" / "a.jsonl", Script(cwd=str(tmp_path / "client")).user("hidden"))
     assert rehearse(home, "claude", [str(tmp_path / "t")], trust_stat=False)["skipped"]
-    assert not (Path(home.state) / "excluded.json").exists()
+    assert not any((Path(home.state) / name).exists() for name in (FILE, UNITS))
 
 
 def test_agents_of_a_database_go_with_their_session_whatever_their_ids(home: Home, tmp_path: Path) -> None:
@@ -256,6 +257,66 @@ def test_what_another_home_remembers_is_taken_over(home: Home, tmp_path: Path) -
     withheld.save()
     assert all(Withheld(home).has_folder(folder) for folder in ("/a", "/b"))
     assert Withheld(home).unit("claude", "/b") == ("excluded: .brain-ignore", True)
+
+
+_DAMAGED = (
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b'{"schema": 1}',
+    b'{"schema": 1, "%s": null}',
+    b'{"%s": [["a"]]}',
+    b"\xff\xfe\xfa",
+    b"[" * 99999,
+)
+
+
+@pytest.mark.parametrize("data", _DAMAGED)
+@pytest.mark.parametrize("name", [FILE, UNITS])
+def test_nothing_is_read_while_what_was_excluded_cannot_be(home: Home, folder: Path, data: bytes, name: str) -> None:
+    home.make()
+    place = Path(home.state, name)
+    place.write_bytes(data.replace(b"%s", b"folders" if name == FILE else b"units"))
+    with pytest.raises(EngineMissing, match="what was excluded") as failure:
+        ingest(home, folder)
+    assert corpus(home) == {}
+    assert str(place) in failure.value.fix
+    place.rename(f"{place}.damaged")
+    ingest(home, folder)
+    assert len(corpus(home)) == 2
+
+
+@pytest.mark.parametrize("name", [FILE, UNITS])
+@pytest.mark.parametrize("whose", ["this home's", "the other's"])
+def test_of_another_home_all_is_taken_over_that_either_can_read(
+    home: Home, tmp_path: Path, name: str, whose: str
+) -> None:
+    other = Home(str(tmp_path / "other"))
+    for place in (home, other):
+        place.make()
+    noted = Withheld(other)
+    noted.note_folder("/b", marked=True)
+    noted.note_unit("claude", "b", "excluded: .brain-ignore", "/b")
+    noted.save()
+    damaged = Path((other if whose == "the other's" else home).state, name)
+    damaged.write_bytes(b"")
+    withheld = Withheld(home)
+    withheld.add(Withheld(other))
+    withheld.save()
+    assert damaged.read_bytes() == b""
+    assert Path(home.state, UNITS if name == FILE else FILE).stat().st_size > 0
+
+
+def test_a_hook_asks_for_folders_alone(home: Home, tmp_path: Path) -> None:
+    from runtime.hooks import excluded
+
+    (tmp_path / "client").mkdir()
+    (tmp_path / "client" / ".brain-ignore").touch()
+    home.make()
+    Path(home.state, UNITS).mkdir()  # whoever reads it fails
+    assert excluded(home, str(tmp_path / "t" / "a.jsonl"), str(tmp_path / "client")) == "excluded: .brain-ignore"
+    assert Withheld(home).has_folder(str(tmp_path / "client"))
 
 
 def test_an_agent_that_stands_before_its_conversation_in_cursors_database_goes_with_it(

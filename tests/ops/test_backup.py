@@ -25,6 +25,7 @@ from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive
 from ingest._chrome_archive import Archive
+from ingest.withheld import FILE, UNITS, Withheld
 from ops import backup, packing, questions, rebuild, restore, snapshot
 from runtime import forget, inbox, leftovers
 from runtime.export import Selection
@@ -373,6 +374,19 @@ def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(f
     assert not Path(filled.path("brain", f"{session(3)}.md")).exists()
     index(filled, config.load(filled))
     assert not any("drawer3." in hit[3] for hit in ask(filled, ["drawer3"])[0])
+
+
+@pytest.mark.parametrize("name", [FILE, UNITS])
+def test_a_home_that_cannot_read_what_it_excluded_is_restored(filled: Home, name: str) -> None:
+    withheld = Withheld(filled)
+    withheld.note_folder("/gone", marked=True)
+    withheld.note_unit("claude", "x", "excluded: .brain-ignore", "/gone")
+    withheld.save()
+    path = make(filled)["path"]
+    Path(filled.state, name).write_bytes(b"{")
+    report = restore.restore(path, filled, force=True)
+    assert Withheld(filled).unit("claude", "x") == ("excluded: .brain-ignore", True)
+    assert Path(Home(report["aside"]).state, name).read_bytes() == b"{"
 
 
 def test_nor_does_it_in_another_home_beside_the_one_that_forgot(filled: Home, tmp_path: Path) -> None:
