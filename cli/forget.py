@@ -78,6 +78,7 @@ def run(args: Args, context: Context) -> int:
             failed, beyond = elsewhere([], [], probes)
             left = failed + leftovers.find(context.home, probes)
         left = late + left
+        beyond += leftovers.unsettled(context.home) if left else []
         if not left and not beyond:
             _show(args, context, found, None, swept=True)
             return NO_RESULTS

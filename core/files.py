@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _LONGEST_PROCESS = 9
+# So long a writer that cannot be seen from here may still be about to rename what it writes.
+LIVELY_S = 60.0
 
 # Of OSErrors: nothing more can be written there.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -119,7 +121,8 @@ def is_full(folder: str) -> bool:
 def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
     """Remove what killed writers left in ``folder``; returns how many files went.
 
-    What ``write_temporary`` made of a process that is no more goes at once, all else when it is old.
+    What ``write_temporary`` made of a process that is no more goes once it is a minute old, all else when it is old: a
+    process of another machine or container that shares the folder is none that can be seen from here.
     """
     gone = 0
     try:
@@ -133,7 +136,8 @@ def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
                 import time
 
                 with contextlib.suppress(OSError):
-                    if is_left_over(entry.name) or time.time() - entry.stat().st_mtime > older_than_s:
+                    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                    if age > older_than_s or (age > LIVELY_S and is_left_over(entry.name)):
                         os.unlink(entry.path)
                         gone += 1
     return gone

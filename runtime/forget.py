@@ -155,7 +155,9 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
     if elsewhere is not None:
         failed, beyond = finish_elsewhere(home, elsewhere, found.probes)
     left = leftovers.find(home, found.probes)
-    return Outcome(len(found.rows), failed + left, beyond + leftovers.beyond(home, found.originals))
+    return Outcome(
+        len(found.rows), failed + left, beyond + leftovers.unsettled(home) + leftovers.beyond(home, found.originals)
+    )
 
 
 def pending(home: Home) -> bool:

@@ -11,7 +11,7 @@ import subprocess
 from os.path import dirname, join, relpath
 from typing import TYPE_CHECKING, Any
 
-from core.files import sweep_temporaries
+from core.files import is_left_over, sweep_temporaries
 from runtime import pending_queue
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def find(home: Home, probes: list[bytes]) -> list[str]:
 def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> None:
     """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError.
 
-    What killed writers left of any document goes with them.
+    What killed writers left of any document goes with them, once it is a minute old: ``unsettled`` tells the rest.
     """
     for place, _, _ in os.walk(home.root):
         sweep_temporaries(place)
@@ -152,6 +152,17 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
             with contextlib.suppress(FileNotFoundError):
                 if wanted and _contains(path, wanted):
                     os.unlink(path)
+
+
+def unsettled(home: Home) -> list[str]:
+    """What was half written just now by processes that are not seen here, as sentences: any of it may be forgotten."""
+    young = [relpath(path, home.root) for path in _files(home) if is_left_over(os.path.basename(path))]
+    return [
+        f"{path} was half written less than a minute ago, by a process that was killed or runs elsewhere: in a minute,"
+        " brain forget --match TEXT takes it away"
+        for path in young
+        if path.endswith(".tmp")
+    ]
 
 
 def questions(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import BadInput
-from core.files import read_or_none, sweep_temporaries, sync_folder, write_atomic
+from core.files import LIVELY_S, read_or_none, sweep_temporaries, sync_folder, write_atomic
 
 _WRITER = """
 import sys
@@ -105,11 +105,14 @@ def test_reading_tells_a_missing_file_from_an_unreadable_one(folder: Path) -> No
 def test_only_temporaries_of_ours_that_are_old_or_of_a_dead_process_are_swept(folder: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         pass
-    mine, killed = f".{os.getpid()}-ab.tmp", f".{dead.pid}-cd.tmp"
-    kept = [mine, ".0-ef.tmp", ".brain-2026.tar.zst.tmp", f".{'9' * 40}-ab.tmp", ".hidden", "a.md", "a.tmp"]
+    mine, killed, elsewhere = f".{os.getpid()}-ab.tmp", f".{dead.pid}-cd.tmp", f".{dead.pid}-ef.tmp"
+    kept = [mine, elsewhere, ".0-ef.tmp", ".brain-2026.tar.zst.tmp", f".{'9' * 40}-ab.tmp", ".hidden", "a.md", "a.tmp"]
     for name in (killed, ".old-cd.tmp", *kept):
         (folder / name).write_text("x")
     hour_ago = time.time() - 7200
+    minutes_ago = time.time() - 2 * LIVELY_S
+    for name in (mine, killed):
+        os.utime(folder / name, (minutes_ago, minutes_ago))
     for name in (".old-cd.tmp", "a.tmp", ".hidden", "a.md"):
         os.utime(folder / name, (hour_ago, hour_ago))
     assert sweep_temporaries(str(folder)) == 2

@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core import config
+from core.files import LIVELY_S
 from core.home import Home
 from core.tombstones import Tombstones, by_content
 from ingest import archive
@@ -249,5 +251,23 @@ def test_what_a_killed_writer_left_is_forgotten_too(home: Home) -> None:
     left, own = folder / f".{dead.pid}-0badcafe.tmp", folder / f".{os.getpid()}-0badcafe.tmp"
     left.write_text("All of the vermilion gate.")
     own.write_text("What this process is writing.")
+    for each in (left, own):
+        os.utime(each, (time.time() - 2 * LIVELY_S,) * 2)
     assert gone(home, match="vermilion gate") == 1
     assert (left.exists(), own.exists()) == (False, True)
+
+
+def test_what_is_being_written_elsewhere_is_named_and_goes_when_it_was_left(home: Home) -> None:
+    inbox.write(home, "The vermilion gate.")
+    index(home, config.load(home))
+    with subprocess.Popen([sys.executable, "-c", ""]) as elsewhere:
+        pass
+    young = Path(home.root, f".{elsewhere.pid}-0badcafe.tmp")
+    young.write_text("All of the vermilion gate.")
+    outcome = forget.carry_out(home, forget.plan(home, config.load(home), Selection(), "vermilion gate"))
+    assert outcome.left == [young.name]
+    assert [line for line in outcome.beyond if young.name in line and "brain forget --match TEXT" in line]
+    assert young.exists()
+    os.utime(young, (time.time() - 2 * LIVELY_S,) * 2)
+    assert forget.sweep(home, "vermilion gate") == []
+    assert (young.exists(), leftovers.unsettled(home)) == (False, [])
