@@ -206,6 +206,10 @@ class _Lines:
 
     def cleaned(self, rules: set[str]) -> str:
         """The text after ``rules``."""
+        if "label" in rules:
+            from core.redaction import structures
+
+            self._text = structures.cleaned(structures.LABELS, self._text, self._counts)
         if "place" in rules:
             from core.redaction import stores, structures
 

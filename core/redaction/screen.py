@@ -119,14 +119,16 @@ _BLOCK = r"(?:\\*[\"'])?: *[|>][+-]? *(?:\n|\\n)"
 _AFTER_PASSWORD = {
     "assignment": rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
     "pair": rf"(?:{_BESIDE}|{_BLOCK})",
-    "place": rf"(?:{_ENCODED}|{_LABELLED})",
+    "label": _LABELLED,
+    "place": _ENCODED,
     "stored": r" -[a-z]",
 }
 _AFTER_NAMED = {
     # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
     "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
     "pair": rf"(?:{_BESIDE}|{_BLOCK}|_(?:hex|urlsafe)\()",
-    "place": rf"(?:{_ENCODED}|{_LABELLED})",
+    "label": _LABELLED,
+    "place": _ENCODED,
     "stored": r"(?: --?[a-z]|[ :](?:add|bulk|create|edit|generic|import|push|put|set|update|upload|versions)\s)",
 }
 
@@ -164,6 +166,8 @@ _OPENING: dict[str, tuple[str, ...]] = {
 }
 # Rule → what else it needs to be there: each beginning that can be shared by itself.
 _OWN: dict[str, tuple[str, ...]] = {
+    # Apart from other places, whose patterns are slow, and which few texts need.
+    "label": (),
     "token": (
         *(each for pattern in WITHIN.values() for each in alternatives(pattern)),
         *(f"(?-i:[_-]{each})" for pattern in DISTINCT.values() for each in alternatives(pattern)),

@@ -170,14 +170,13 @@ def _assigned(name: str, value: str) -> str:
 PAIRS: tuple[tuple[str, Judge], ...] = ((PAIRED, _paired), (_BLOCK, _block), (_JWK, _jwk))
 PLACES: tuple[tuple[str, Judge], ...] = (
     (_ENCODED, _encoded),
-    (_LABEL, _labelled),
-    (_ROW, _row),
     (_BASIC, _basic),
     (_HOOK, _hook),
     (_LOGIN, _login),
     (_USER, _user),
     (_SEED, _seed),
 )
+LABELS: tuple[tuple[str, Judge], ...] = ((_LABEL, _labelled), (_ROW, _row))
 # Where a password is assigned to in a list of settings.
 SETTINGS: tuple[tuple[str, Judge], ...] = ((_BRACED, _braced),)
 
