@@ -87,7 +87,7 @@ def _closed(parts: list[Any], name: str) -> list[Any]:
     ``name``: what they stand under; other lists of texts may be of many messages.
     """
     found = spanned(parts, to_end=name in _MESSAGES)
-    return [found.get(place, part) for place, part in enumerate(parts) if found.get(place, part) is not None]
+    return [found.get(place, part) for place, part in enumerate(parts) if found.get(place, place) is not None]
 
 
 def spanned(parts: list[Any], *, to_end: bool) -> dict[int, dict[str, Any] | None]:

@@ -190,3 +190,8 @@ def test_an_end_that_nothing_begins_hides_the_parts_before_it_in_its_message() -
     value = {"message": {"role": "user", "content": [text("one"), image, call, text("two</private> after")]}}
     cleaned = clean_record(json.dumps(value).encode(), value, {})
     assert cleaned["message"]["content"] == [text(""), call, text(" after")]
+
+
+def test_what_is_nothing_in_a_list_stays_where_a_record_is_looked_through() -> None:
+    value = {"parts": [None, 1, None], "-PW ": None}
+    assert clean_record(b"password = Sup3rDuper9x", value, {}) == value
