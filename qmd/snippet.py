@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.redaction import is_made, may_span
+from core.redaction import excerpt
 from qmd import cjk
 
 TYPE_CHECKING = False
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 _LENGTH = 300
 _LEAD = 80
-# So many characters of a line's rest tell what a cut through it leaves of a secret.
-_BESIDE = 1000
-# Heads of lists of codes, and what draws a secret: what follows stands in the lines below.
-_ABOVE = ("ecovery code", "ackup code", "cratch code", "openssl rand", "wg gen", "pwgen")
 
 
 def fill(
@@ -87,37 +83,7 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
             snippet = snippet[:cut]
         snippet = snippet.rstrip()
         ellipsis = "…"
-    end = begin + len(snippet)
-    if may_span(text):
-        from core.redaction.outgoing import Outgoing
-
-        snippet = Outgoing(text).piece(begin, end)
-    elif not is_made(text):
-        snippet = _whole(text, begin, end)
-    return line, snippet.strip() + ellipsis
-
-
-def _whole(text: str, begin: int, end: int) -> str:
-    """``text[begin:end]`` as it is shown beside what stands around it: a secret is told by that.
-
-    Most by the rest of its line; a list of codes, and what a command has drawn, by a line before.
-    """
-    low, high = max(0, begin - _BESIDE), end + _BESIDE
-    around = text[low:high]
-    if not any(mark in around for mark in _ABOVE):
-        low = max(text.rfind("\n", 0, begin) + 1, low)
-        high = text.find("\n", end, high)
-        high = end + _BESIDE if high < 0 else high
-        if low == begin and not text[end:high].strip():
-            return text[begin:end]
-        around = text[low:high]
-    from core.redaction.hint import may_hold
-
-    if not may_hold(around):
-        return text[begin:end]
-    from core.redaction.outgoing import Outgoing
-
-    return Outgoing(around).piece(begin - low, end - low)
+    return line, excerpt(text, begin, begin + len(snippet)).strip() + ellipsis
 
 
 def locate(analyzer: Analyzer, passage: str, token: int) -> int:

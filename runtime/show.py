@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, Internal, Refused
 from core.files import read_or_none
-from core.redaction import may_span
+from core.redaction import excerpt
 from runtime import hits
 from runtime.recent import item
 
@@ -86,11 +86,9 @@ def show(
     if wanted > passage.total:
         raise BadInput(f"{row.path} has {passage.total} lines, not {wanted}", f"--line 1 to {passage.total}")
     shown = "\n".join(passage.lines)
-    if whole and may_span(text):
-        from core.redaction.outgoing import Outgoing
-
+    if whole:
         start = sum(len(each) + 1 for each in text.split("\n")[: passage.first - 1])
-        shown = Outgoing(text).piece(start, start + len(shown))
+        shown = excerpt(text, start, start + len(shown))
     return {
         "schema": 1,
         "ok": True,

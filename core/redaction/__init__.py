@@ -88,6 +88,10 @@ def shown_value(value: Any) -> Any:
 
 # Of what goes over several lines: the heads of keys.
 _KEYS = ("PRIVATE KEY", "Private-Lines", '"kty', "OpenVPN Static key")
+# Heads of lists of codes, and what draws a secret: what follows stands in the lines below.
+_ABOVE = ("ecovery code", "ackup code", "cratch code", "openssl rand", "wg gen", "pwgen")
+# So many characters beside a piece tell what a cut has parted from it.
+_BESIDE = 1000
 # How documents begin that this program made of something else, and of which it has taken all that out.
 _MADE, _NOTED, _HEAD = "---\nsession_id: ", "\nsource: note\n", 400
 
@@ -111,6 +115,38 @@ def may_span(document: str) -> bool:
     from core.redaction.hint import is_beside, is_tagged
 
     return is_tagged(folded) or is_beside(folded)
+
+
+def excerpt(document: str, start: int, end: int) -> str:
+    """``document[start:end]`` as it may be shown, where not only what it says itself tells that it hides something.
+
+    What lies in a private span or a key that goes over lines is left out, and a value whose name, or whose list's
+    head, stands before ``start``. For questions: of a long document that has no such span only what is near is read.
+    """
+    if is_made(document):
+        return document[start:end]
+    low, around = 0, document
+    if not may_span(document):
+        from core.redaction.hint import may_hold
+
+        low, around = _surroundings(document, start, end)
+        is_whole = low == start and not document[end : low + len(around)].strip()
+        if is_whole or not may_hold(around):  # what a piece says by itself is left to whoever shows it
+            return document[start:end]
+    from core.redaction.outgoing import Outgoing
+
+    return Outgoing(around).piece(start - low, end - low)
+
+
+def _surroundings(document: str, start: int, end: int) -> tuple[int, str]:
+    """(where it begins, text) of what tells of ``document[start:end]`` by standing around it: most the rest of its
+    lines; of a list of codes, and of what a command has drawn, also the lines before."""
+    low, high = max(0, start - _BESIDE), end + _BESIDE
+    if not any(mark in document[low:high] for mark in _ABOVE):
+        low = max(document.rfind("\n", 0, start) + 1, low)
+        line = document.find("\n", end, high)
+        high = high if line < 0 else line
+    return low, document[low:high]
 
 
 def shown(text: str) -> str:

@@ -84,8 +84,7 @@ def _once(text: str, counts: dict[str, int]) -> str:
         plain = compiled(COLOUR).sub(b"", text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
         cleaned = plain if plain == text else _uncoloured(plain, found)
         if found:  # without the colours, which documents do without as well
-            for kind, number in found.items():
-                counts[kind] = counts.get(kind, 0) + number
+            _add(counts, found)
             return cleaned
     return _uncoloured(text, counts)
 
@@ -96,6 +95,11 @@ def _uncoloured(text: str, counts: dict[str, int]) -> str:
     if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:
         text = "\n".join(_unescaped(line, counts) if "\\" in line else line for line in text.split("\n"))
     return _plain(text, counts)
+
+
+def _add(counts: dict[str, int], found: dict[str, int]) -> None:
+    for kind, number in found.items():
+        counts[kind] = counts.get(kind, 0) + number
 
 
 def _runs(text: str) -> Iterator[str]:
@@ -121,8 +125,7 @@ def _joined(run: str, counts: dict[str, int]) -> str:
     # A secret ends where a line does; where one does not, it is left to the rules as they are.
     if not found or cleaned.count(mark) != len(breaks):
         return run
-    for kind, number in found.items():
-        counts[kind] = counts.get(kind, 0) + number
+    _add(counts, found)
     pieces = cleaned.split(mark)
     return "".join(piece + end for piece, end in zip(pieces, (*breaks, ""), strict=True))
 
@@ -139,8 +142,7 @@ def _unescaped(line: str, counts: dict[str, int]) -> str:
     cleaned = _plain(_PUNCTUATED.sub("", line), found)
     if not found or cleaned == _PUNCTUATED.sub("", _plain(line, {})):
         return line
-    for kind, number in found.items():
-        counts[kind] = counts.get(kind, 0) + number
+    _add(counts, found)
     return cleaned
 
 
