@@ -1,13 +1,19 @@
-"""Two machines with a repository between them."""
+"""Two machines with a repository between them, and a home that is well."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from runtime import inbox
+from core.config import load
+from core.home import Home
+from ops import program
+from runtime import inbox, indexing
+from runtime.capture import capture
 from tests.ops.machines import Machine
+from tests.ops.patients import ROOT, RUN, examine, ids
 
 
 @pytest.fixture
@@ -20,3 +26,25 @@ def pair(tmp_path: Path) -> tuple[Machine, Machine]:
     other.session(3, "heron")
     inbox.write(other.home, "the puffin landed on the tower")
     return one, other
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout under test need not have an environment of its own."""
+    monkeypatch.setattr(program, "command", lambda: [sys.executable, "-c", RUN, str(ROOT)])
+    monkeypatch.setenv("BRAIN_NOTIFY", "off")
+
+
+@pytest.fixture
+def well(home: Home) -> Home:
+    """A home of a few documents with nothing to find."""
+    for number in range(3):
+        path = Path(home.path("brain", f"s{number}.md"))
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        head = f"---\nsession_id: s{number}\nsource: claude\ndate: 2026-05-0{number + 1}T08:00:00Z\n---\n\n"
+        path.write_text(f"{head}# Session {number}\n\n## [1] user\n\nthe walrus number {number}\n")
+        path.chmod(0o600)
+    indexing.index(home, load(home))
+    capture(home, "prefer flock over pid files")
+    assert ids(examine(home)) == []
+    return home

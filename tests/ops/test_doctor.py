@@ -17,58 +17,15 @@ from typing import Any
 import pytest
 
 from core.config import load
-from core.errors import Internal
 from core.home import Home
-from ingest import archive
-from ops import backup, completions, doctor, hooks, installed, notify, program, skills, wedge
+from ops import completions, doctor, hooks, installed, notify, program, skills, wedge
 from qmd import vectors
 from qmd.store import open_index
 from runtime import due, indexing
 from runtime.capture import capture
-from tests.ingest.transcripts import Script, save
+from tests.ops.patients import ROOT, examine, ids, mends
 
-ROOT = Path(__file__).resolve().parents[2]
-RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
-
-
-@pytest.fixture(autouse=True)
-def _program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkout under test need not have an environment of its own."""
-    monkeypatch.setattr(program, "command", lambda: [sys.executable, "-c", RUN, str(ROOT)])
-    monkeypatch.setenv("BRAIN_NOTIFY", "off")
-
-
-@pytest.fixture
-def well(home: Home) -> Home:
-    """A home of a few documents with nothing to find."""
-    for number in range(3):
-        path = Path(home.path("brain", f"s{number}.md"))
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        head = f"---\nsession_id: s{number}\nsource: claude\ndate: 2026-05-0{number + 1}T08:00:00Z\n---\n\n"
-        path.write_text(f"{head}# Session {number}\n\n## [1] user\n\nthe walrus number {number}\n")
-        path.chmod(0o600)
-    indexing.index(home, load(home))
-    capture(home, "prefer flock over pid files")
-    assert ids(examine(home)) == []
-    return home
-
-
-def examine(home: Home, **options: Any) -> dict[str, Any]:
-    return doctor.examine(home, os.environ, **{"wedge": False, **options})
-
-
-def ids(found: dict[str, Any], *severities: str) -> list[str]:
-    chosen = severities or ("error", "warning")
-    return [finding["id"] for finding in found["findings"] if finding["severity"] in chosen]
-
-
-def mends(home: Home, identity: str) -> None:
-    """The finding is there, ``--fix`` mends it, and the second look is clean."""
-    assert identity in ids(examine(home), "error", "warning", "notice")
-    found = examine(home, fix=True)
-    assert identity in [each["id"] for each in found["mended"]]
-    assert identity not in ids(found, "error", "warning", "notice"), found["mended"]
-    assert examine(home)["healthy"]
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def write(home: Home, *statements: str) -> None:
@@ -119,99 +76,6 @@ def test_damage_inside_the_full_text_index_is_found_by_the_long_look(well: Home)
     assert any(identity.startswith(("fts-damaged", "index-damaged")) for identity in ids(found))
     indexing.index(well, load(well), rebuild=True)
     assert examine(well, deep=True)["healthy"]
-
-
-def _archived(home: Home, folder: Path, *sessions: str) -> list[str]:
-    """The objects of transcripts that lie in a folder which is none of the tool's own."""
-    folder.mkdir()
-    for session in sessions:
-        save(folder / f"{session}.jsonl", Script(session).user(f"the heron of {session}"))
-    indexing.index(home, load(home), source="claude", roots=[str(folder)])
-    return list(archive.objects(home.path("raw")))
-
-
-def test_what_the_archive_has_lost_is_noticed_at_once_and_stored_anew(well: Home, tmp_path: Path) -> None:
-    objects = _archived(well, tmp_path / "elsewhere", "s1", "s2")
-    before = {path: Path(path).read_bytes() for path in objects}
-    for path in objects:
-        os.unlink(path)
-    mends(well, "archive-broken:claude")
-    assert {path: Path(path).read_bytes() for path in objects} == before
-
-
-def test_what_is_damaged_in_the_archive_is_found_by_the_long_look_and_stored_anew(well: Home, tmp_path: Path) -> None:
-    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
-    before = Path(path).read_bytes()
-    Path(path).write_bytes(before[:-9] + bytes(9))
-    assert examine(well)["healthy"]
-    found = examine(well, deep=True)
-    assert ids(found) == ["archive-broken:claude"]
-    assert found["findings"][0]["fix"] == "brain doctor --deep --fix"
-    assert examine(well, deep=True, fix=True)["healthy"]
-    assert Path(path).read_bytes() == before
-
-
-def test_what_the_archive_has_lost_for_good_is_named(well: Home, tmp_path: Path) -> None:
-    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
-    os.unlink(path)
-    os.unlink(tmp_path / "elsewhere" / "s1.jsonl")
-    found = examine(well, fix=True)
-    assert ids(found) == ["archive-lost:claude"]
-    assert os.path.relpath(path, well.root) in found["findings"][0]["fix"]
-
-
-def test_what_the_archive_has_lost_of_a_file_that_says_something_else_stays_known_and_can_come_back(
-    well: Home, tmp_path: Path
-) -> None:
-    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
-    transcript = tmp_path / "elsewhere" / "s1.jsonl"
-    transcript.write_text(transcript.read_text().replace("heron", "puffin"))
-    aside = Path(path).rename(tmp_path / "object")
-    found = examine(well, fix=True)
-    assert [each["outcome"].partition(":")[0] for each in found["mended"]] == ["failed"]
-    assert ids(found) == ["archive-lost:claude"]
-    assert {entry.version for entry in archive.versions(well, "claude")} == {0, 1}
-    aside.rename(path)
-    assert examine(well)["healthy"]
-    indexing.index(well, load(well), source="claude", from_archive=True)
-    (entry,) = [each for each in archive.versions(well, "claude") if each.version == 1]
-    assert b"the heron of s1" in b"".join(archive.lines(well.path("raw"), entry.segments))
-
-
-@pytest.mark.parametrize("offset", [0, 4096])
-def test_a_damaged_catalogue_is_named_by_whatever_needs_it_and_the_way_out_leads_out(
-    well: Home, tmp_path: Path, offset: int
-) -> None:
-    folder = tmp_path / "elsewhere"
-    _archived(well, folder, "s1")
-    kept = backup.make(well, load(well), verify=False)["path"]
-    catalogue = Path(well.path("raw", "catalogue.sqlite"))
-    with catalogue.open("r+b") as stream:
-        stream.seek(offset)
-        stream.write(b"\xff" * 4096)
-
-    def run() -> None:
-        indexing.index(well, load(well), source="claude", roots=[str(folder)])
-
-    run()  # there is nothing new that would have to be stored
-    found = examine(well)
-    assert "archive.whole" in ids(found)
-    save(folder / "s2.jsonl", Script("s2").user("the puffin of s2"))
-    with pytest.raises(Internal) as failed:
-        run()
-    with pytest.raises(Internal) as not_backed_up:
-        backup.make(well, load(well), verify=False)
-    (finding,) = [each for each in found["findings"] if each["id"] == "archive.whole"]
-    told = [(each.value.message, each.value.fix) for each in (failed, not_backed_up)]
-    for said, fix in [(finding["evidence"], finding["fix"]), *told]:
-        assert f"{catalogue} is damaged" in said
-        assert fix == finding["fix"]
-    away, restoring, _ = finding["fix"].replace("FILE", kept).split("; ")
-    subprocess.run(away.split(), check=True)
-    assert restoring.endswith(f"tar --zstd -xf {kept} -C {well.root} raw/catalogue.sqlite")
-    run()
-    assert examine(well)["healthy"]
-    assert {os.path.basename(path) for path in archive.read(well, "claude")} == {"s1.jsonl", "s2.jsonl"}
 
 
 def _killed_while_reading(home: Home) -> Path:
