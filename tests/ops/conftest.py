@@ -1,4 +1,4 @@
-"""Two machines with a repository between them, and a home that is well."""
+"""Two machines with a repository between them, and homes: one that is well, one to back up."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from core.home import Home
 from ops import program
 from runtime import inbox, indexing
 from runtime.capture import capture
+from tests.ops.backups import transcript
 from tests.ops.machines import Machine
 from tests.ops.patients import ROOT, RUN, examine, ids
 
@@ -47,4 +48,14 @@ def well(home: Home) -> Home:
     indexing.index(home, load(home))
     capture(home, "prefer flock over pid files")
     assert ids(examine(home)) == []
+    return home
+
+
+@pytest.fixture
+def filled(home: Home, claude_root: Path) -> Home:
+    """Twenty-two sessions and a note, indexed and archived."""
+    for number in range(22):
+        transcript(claude_root, number)
+    indexing.index(home, load(home), enqueue=True)
+    inbox.write(home, "the pelican landed at the quiet harbour")
     return home

@@ -1,4 +1,4 @@
-"""A backup is whole or none, holds what the home holds, and gives it back; what is forgotten leaves it too."""
+"""A backup is whole or none, holds what the home holds, and gives it back."""
 
 from __future__ import annotations
 
@@ -22,60 +22,17 @@ import brain
 from core import config
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
-from core.tombstones import Tombstones
 from ingest import archive
 from ingest._chrome_archive import Archive
 from ingest.withheld import FILE, UNITS, Withheld
 from ops import backup, packing, questions, rebuild, restore, snapshot
-from runtime import forget, inbox, leftovers
-from runtime.export import Selection
+from runtime import inbox
 from runtime.indexing import index
-from tests.ingest.history import MORNING, History
+from tests.ingest.history import History
 from tests.ingest.test_chrome import configure, days
-from tests.ingest.test_git import Repository
-from tests.ingest.transcripts import Script, save, text
+from tests.ops.backups import ask, corpus, make, transcript
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-WORDS = "harvest ledger valley engineer argument queue token refresh tenant migration index vector heron ocelot".split()
-
-
-def session(number: int) -> str:
-    return f"{number:08x}-0000-4000-8000-000000000000"
-
-
-def transcript(root: Path, number: int, *, turns: int = 3) -> None:
-    script = Script(session(number))
-    records = []
-    for turn in range(turns):
-        words = " ".join(WORDS[(number * 5 + turn * 3 + each) % len(WORDS)] for each in range(6))
-        records += [
-            script.user(f"Where is secret{number} of turn {turn}: {words}?"),
-            script.assistant(text(f"The {words} lies in drawer{number}.")),
-        ]
-    save(root / "projects" / "-home-me" / f"{session(number)}.jsonl", *records)
-
-
-@pytest.fixture
-def filled(home: Home, claude_root: Path) -> Home:
-    """Twenty-two sessions and a note, indexed and archived."""
-    for number in range(22):
-        transcript(claude_root, number)
-    index(home, config.load(home), enqueue=True)
-    inbox.write(home, "the pelican landed at the quiet harbour")
-    return home
-
-
-def make(home: Home, **options: Any) -> dict[str, Any]:
-    return backup.make(home, config.load(home), **options)
-
-
-def corpus(home: Home) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(home.root)): path.read_bytes()
-        for name in ("brain", "inbox", "raw")
-        for path in sorted(Path(home.path(name)).rglob("*"))
-        if path.is_file() and path.suffix != ".sqlite" and "sqlite-" not in path.name
-    }
 
 
 def test_the_visits_of_browsers_are_in_a_backup_as_they_are_while_they_are_written(home: Home, tmp_path: Path) -> None:
@@ -96,21 +53,6 @@ def test_the_visits_of_browsers_are_in_a_backup_as_they_are_while_they_are_writt
     shutil.rmtree(other.path("chrome-history"))
     index(other, config.load(other), from_archive=True)
     assert days(other) == before
-
-
-def ask(home: Home, asked: list[str]) -> list[Any]:
-    return questions.answers(home, config.load(home), asked)
-
-
-def unpacked(path: str, place: Path) -> bytes:
-    """All bytes of a backup, what is packed within it unpacked too."""
-    packing.unpack(path, str(place))
-    held = []
-    for each in sorted(place.rglob("*")):
-        if each.is_file():
-            data = each.read_bytes()
-            held.append(zstandard.ZstdDecompressor().decompress(data) if each.suffix == ".zst" else data)
-    return b"\0".join(held)
 
 
 def test_an_index_made_from_markdown_alone_answers_twenty_questions_as_before(filled: Home, claude_root: Path) -> None:
@@ -296,86 +238,6 @@ def test_a_backup_that_does_not_stand_its_trial_is_not_kept(filled: Home, monkey
     assert backup.last(filled) is None
 
 
-def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: Home, tmp_path: Path) -> None:
-    inside = make(filled)["path"]
-    restore.restore(inside, filled, force=True)
-    beside = make(filled, to=str(tmp_path / "disk"))["path"]
-    found = forget.plan(filled, config.load(filled), Selection(references=[session(3)]), "")
-    outcome = forget.carry_out(
-        filled, found, lambda documents, marks, probes: (backup.forget(filled, documents, marks, probes), [])
-    )
-    assert outcome.left == []
-    for number, path in enumerate((inside, beside)):
-        held = unpacked(path, tmp_path / f"held{number}")
-        assert b"drawer3." not in held
-        assert b"drawer4." in held
-    for each in Path(filled.path("backups")).rglob("*"):
-        if each.is_file():
-            assert b"drawer3." not in each.read_bytes()
-    copy = Home(str(tmp_path / "copy"))
-    assert restore.restore(inside, copy)["documents"] == 22
-    assert Tombstones(copy).covers("claude", session(3))
-
-
-@pytest.mark.parametrize("former", [False, True])
-def test_a_day_of_browsing_leaves_a_backup_wherever_its_visits_lie_in_that(
-    home: Home, tmp_path: Path, former: bool
-) -> None:
-    configure(home, "    {mode: all}\n")
-    history = History(tmp_path / "browser" / "History")
-    history.visit("https://walrus.test/", "On walruses")
-    history.visit("https://heron.test/", "On herons", MORNING + 86_400)
-    index(home, config.load(home), source="chrome", roots=[history.save()])
-    if former:
-        shutil.move(home.path("raw", "chrome.sqlite"), home.path("state", "chrome.sqlite"))
-    path = make(home)["path"]
-    assert b"walrus" in unpacked(path, tmp_path / "before")
-    found = forget.plan(home, config.load(home), Selection(), "on walruses")
-    outcome = forget.carry_out(
-        home, found, lambda documents, marks, probes: (backup.forget(home, documents, marks, probes), [])
-    )
-    assert (outcome.documents, outcome.left) == (1, [])
-    held = unpacked(path, tmp_path / "after")
-    assert b"walrus" not in held
-    assert b"On herons" in held
-
-
-def test_a_text_that_only_a_backup_holds_by_now_leaves_it(filled: Home, tmp_path: Path) -> None:
-    page = Path(filled.path("kb-wiki", "bird.md"))
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("# Birds\n\nA vermilion gate.\n", encoding="utf-8")
-    Path(filled.usage).write_text('{"event":"ask","query":"the vermilion gate"}\n', encoding="utf-8")
-    index(filled, config.load(filled))
-    path = make(filled)["path"]
-    page.unlink()
-    Path(filled.usage).unlink()
-    index(filled, config.load(filled))
-    # A session whose document leaves out what its raw file says, in the backup alone, too.
-    before = Path(path).read_bytes()
-    assert backup.forget(filled, [], [], leftovers.spellings("an ochre lamp"), anywhere=True) == []
-    assert Path(path).read_bytes() == before
-    assert backup.forget(filled, [], [], leftovers.spellings("Vermilion  Gate"), anywhere=True) == []
-    held = unpacked(path, tmp_path / "held")
-    assert b"vermilion gate" not in held
-    assert b"drawer3." in held
-    assert backup.forget(filled, [], [], leftovers.spellings("in drawer3."), anywhere=True) == []
-    held = unpacked(path, tmp_path / "again")
-    assert b"drawer3." not in held
-    assert b"drawer4." in held
-
-
-def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(filled: Home, tmp_path: Path) -> None:
-    path = make(filled)["path"]
-    away = tmp_path / "away.tar.zst"
-    shutil.move(path, away)
-    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(references=[session(3)]), ""))
-    report = restore.restore(str(away), filled, force=True)
-    assert report["forgotten_again"] == 1
-    assert not Path(filled.path("brain", f"{session(3)}.md")).exists()
-    index(filled, config.load(filled))
-    assert not any("drawer3." in hit[3] for hit in ask(filled, ["drawer3"])[0])
-
-
 @pytest.mark.parametrize("name", [FILE, UNITS])
 def test_a_home_that_cannot_read_what_it_excluded_is_restored(filled: Home, name: str) -> None:
     withheld = Withheld(filled)
@@ -387,74 +249,6 @@ def test_a_home_that_cannot_read_what_it_excluded_is_restored(filled: Home, name
     report = restore.restore(path, filled, force=True)
     assert Withheld(filled).unit("claude", "x") == ("excluded: .brain-ignore", True)
     assert Path(Home(report["aside"]).state, name).read_bytes() == b"{"
-
-
-def test_nor_does_it_in_another_home_beside_the_one_that_forgot(filled: Home, tmp_path: Path) -> None:
-    path = make(filled)["path"]
-    away = tmp_path / "away.tar.zst"
-    shutil.move(path, away)
-    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(references=[session(3)]), ""))
-    copy = Home(str(tmp_path / "copy"))
-    report = restore.restore(str(away), copy, beside=filled)
-    assert (report["forgotten_again"], report["aside"]) == (1, "")
-    assert not Path(copy.path("brain", f"{session(3)}.md")).exists()
-    assert Tombstones(copy).covers("claude", session(3))
-
-
-def test_notes_and_files_of_ones_own_do_not_come_back_either(filled: Home, tmp_path: Path) -> None:
-    page = Path(filled.path("kb-wiki", "bird.md"))
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("# Birds\n\nA pelican is a bird.\n", encoding="utf-8")
-    page.with_name("fish.md").write_text("# Fish\n\nNo bird.\n", encoding="utf-8")
-    index(filled, config.load(filled))
-    path = make(filled)["path"]
-    away = tmp_path / "away.tar.zst"
-    shutil.move(path, away)
-    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(), "pelican"))
-    report = restore.restore(str(away), filled, force=True)
-    assert report["forgotten_again"] == 2
-    assert b"pelican" not in b"".join(corpus(filled).values())
-    assert sorted(each.name for each in page.parent.iterdir()) == ["fish.md"]
-    index(filled, config.load(filled))
-    assert not any("pelican" in hit[3] for hit in ask(filled, ["pelican"])[0])
-
-
-def test_days_of_commits_and_symbols_of_code_do_not_come_back_either(filled: Home, tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "project")
-    repository.commit("The pelican landed", name="bird.py")
-    (repository.root / "bird.py").write_text("def pelican():\n    return 1\n\n\ndef otter():\n    return 2\n")
-    repository.commit("Nothing of note", at="2026-04-29T09:00:00+00:00", name="fish.py")
-    for source in ("git", "code"):
-        index(filled, config.load(filled), source=source, roots=[str(repository.root)])
-    path = make(filled)["path"]
-    away = tmp_path / "away.tar.zst"
-    shutil.move(path, away)
-    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(), "pelican"))
-    report = restore.restore(str(away), filled, force=True)
-    assert report["forgotten_again"] == 3, "a note, a day and a symbol"
-    held = [path.read_bytes() for name in ("git", "code") for path in Path(filled.path(name)).rglob("*.md")]
-    assert len(held) == 2
-    assert b"pelican" not in b"".join(held).lower()
-    index(filled, config.load(filled))
-    assert not any("pelican" in hit[3] for hit in ask(filled, ["pelican"])[0])
-
-
-def test_forgetting_in_backups_that_was_killed_is_finished_by_the_next_backup(
-    filled: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = make(filled)["path"]
-    found = forget.plan(filled, config.load(filled), Selection(references=[session(3)]), "")
-
-    def dies(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(packing, "pack", dies)
-        with pytest.raises(KeyboardInterrupt):
-            forget.carry_out(filled, found, lambda *what: (backup.forget(filled, *what), []))
-    assert b"drawer3." in unpacked(path, tmp_path / "before")
-    make(filled)
-    assert b"drawer3." not in unpacked(path, tmp_path / "after")
 
 
 def test_a_restore_that_is_killed_at_any_step_is_finished_by_the_next(
