@@ -1,0 +1,145 @@
+"""What stands around a value: escapes, colours, labels, rows, what hides it and what tells it; and what it may cost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.redaction import clean_record, redact, screen
+from core.redaction.hint import may_hold
+from qmd.snippet import around
+from tests.core.redaction.test_redaction import LABELLED, POSITIVES
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "\\x27",
+        "\\u003d",
+        "\\033[32m",
+        "\\x1B[31m",
+        "[31m",
+        "^[[0;31m",
+        "x%3D",
+        "%22",
+        "\x1b[32m",
+        "\x1b[01;31m\x1b[K",
+        "build-",
+        "r_",
+    ],
+)
+@pytest.mark.parametrize("kind", ["github", "anthropic", "aws", "slack", "google", "gitlab", "npm", "jwt"])
+def test_a_token_is_found_behind_whatever_is_no_part_of_its_word(before: str, kind: str) -> None:
+    token = next(case.secret for case in POSITIVES if redact(case.secret)[0] == f"[redacted:{kind}]")
+    text = f"see {before}{token} there"
+
+    assert token[-12:] not in redact(text)[0]
+    assert screen.suspects(json.dumps(text).encode())
+    assert may_hold(text)
+
+
+def test_a_word_goes_on_as_it_is_where_a_token_would_begin_within_it() -> None:
+    text = "the risk-ant-hill, my-AKIAS, a_hf_b, gh-pages-npm_config_cache and x-xoxo"
+    assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize("text", ["\x1b[33mDB_PASSWORD\x1b[0m=\x1b[32m{}\x1b[0m", "\x1b[1mpassword\x1b[0m: {}\x1b[K"])
+def test_colours_between_a_name_and_its_value_hide_neither(text: str) -> None:
+    text = f"$ docker compose config\n{text}\n"
+    secret = "Sup3rDuper9x"
+
+    assert secret not in redact(text.format(secret))[0]
+    assert screen.suspects(json.dumps(text.format(secret)).encode())
+    assert redact("\x1b[33mplain\x1b[0m words") == ("\x1b[33mplain\x1b[0m words", {})
+
+
+def test_a_list_of_codes_is_told_by_what_stands_above_it() -> None:
+    codes = "\n".join(f"{number:05x}-{number * 7919 % 99991:05d}" for number in range(40, 48))
+    text = f"# Mine\n\nRecovery codes:\n\n{codes}\n"
+    assert redact(text) == ("# Mine\n\nRecovery codes:\n\n[redacted:otp]\n", {"otp": 1})
+    assert codes[:11] not in around(text, 0, text.index(codes[12:23]))[1]
+
+
+def test_what_an_agents_browser_types_into_a_field_is_judged_by_the_field() -> None:
+    word = "Tangerine" + "42x"
+    for name, kept in (("Password field", "[redacted:password]"), ("Name field", word)):
+        value = {"input": {"element": name, "ref": "e3", "text": word}}
+        assert clean_record(json.dumps(value).encode(), value, {})["input"]["text"] == kept
+
+
+def test_of_cookies_that_a_browser_exported_only_what_may_let_somebody_in_goes() -> None:
+    token = LABELLED.Maker(5).some(LABELLED.ALNUM, 40)
+    value = [
+        {"name": "auth_token", "value": token, "httpOnly": True},
+        {"name": "theme", "value": "dark-2", "httpOnly": True},
+    ]
+    counts: dict[str, int] = {}
+    cleaned = clean_record(json.dumps(value).encode(), value, counts)
+    assert [cookie["value"] for cookie in cleaned] == ["[redacted:cookie]", "dark-2"]
+    assert counts == {"cookie": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- **Password**: {}",
+        "**API key**: `{}`",
+        "AWS Secret Access Key [None]: {}",
+        "AWS Secret Access Key [****************ABCD]: {}",
+        "| Name | Value |\n|---|---|\n| API_KEY | {} | of staging |",
+        "| `DB_PASSWORD` | `{}` |",
+        "stringData:\n  password: |\n    {}\n  user: me",
+    ],
+)
+def test_a_value_is_told_by_its_name_in_a_list_a_table_a_prompt_and_a_block(text: str) -> None:
+    secret = "kX92mfLq83nZpR47tYvW61pQ"
+    text = text.format(secret)
+    cleaned, counts = redact(text)
+
+    assert secret not in cleaned
+    assert sum(counts.values()) == 1
+    assert screen.suspects(json.dumps(text).encode())
+    assert may_hold(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| password | string |",
+        "| access_token | The token2 to use | x |",
+        "echo $TOKEN | base64 -d | head",
+        "cat secret | sha256sum | cut -c1-8 | tee x",
+        "| max_tokens | 4096 |",
+        "**Token**: see below",
+        "password: |\n  Choose at least 8 signs\n",
+    ],
+)
+def test_what_describes_a_secret_in_a_table_or_a_list_stays(text: str) -> None:
+    assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password reset in UserV2#create fails",
+        "the creds page shows Error500! please look",
+        "my passphrase idea: see Notes2024!Draft",
+        "password field in Login2~Form",
+    ],
+)
+def test_names_made_of_words_stay_beside_a_word_for_a_password(text: str) -> None:
+    assert redact(text) == (text, {})
+    assert redact("the password of the printer: Summer2024!")[1] == {"password": 1}
+
+
+def test_hostile_texts_cost_what_they_are_long() -> None:
+    nested: Any = "x" * 100_000
+    for _ in range(300):
+        nested = {"element": nested}
+    assert clean_record(b"password = Sup3rDuper9x", nested, {}) == nested
+    for text in ("wg gen x\n" + "\\" * 100_000, '"kty"' + "\\" * 100_000):
+        assert redact(text) == (text, {})
+    coloured = "export PASSWORD=Sup3rDuper9x " + "\x1b" * 5000 + "[0m" * 5000
+    assert redact(coloured)[1] == {"password": 1}
