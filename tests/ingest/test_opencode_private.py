@@ -50,13 +50,17 @@ def told(home: Home) -> bytes:
     return b"\n".join(corpus(home).values())
 
 
+def shown_of_the_span(home: Home) -> list[bytes]:
+    kept = b"\n".join([told(home), *held(home).values()])
+    return [hidden for hidden in HIDDEN if hidden in kept]
+
+
 def test_in_the_database_nothing_of_the_span_is_kept(home: Home, tmp_path: Path) -> None:
     place = tmp_path / "opencode"
     place.mkdir()
     database(place / "opencode.db", PARTS)
     ledger = ingest(home, place)
-    kept = b"\n".join([told(home), *held(home).values()])
-    assert not [hidden for hidden in HIDDEN if hidden in kept]
+    assert shown_of_the_span(home) == []
     assert all(word in told(home) for word in (b"walrus", b"otter", b"heron", b"an answer"))
     assert ledger.unknown == {}
     before = corpus(home)
@@ -68,8 +72,7 @@ def test_a_span_that_nothing_ends_hides_the_rest_of_its_message_and_no_other(hom
     place.mkdir()
     database(place / "opencode.db", PARTS[:3])
     ingest(home, place)
-    kept = b"\n".join([told(home), *held(home).values()])
-    assert not [hidden for hidden in HIDDEN if hidden in kept]
+    assert shown_of_the_span(home) == []
     assert b"an answer" in told(home)
 
 
@@ -84,8 +87,7 @@ def test_in_a_tree_nothing_of_the_span_is_kept(home: Home, tmp_path: Path, layou
             file = path.with_name(f"{path.stem}_{number}.json")
             file.write_text(json.dumps({**first, "id": f"prt_1_{number}", "text": "", **part}), "utf-8")
     ledger = ingest(home, tmp_path / "opencode")
-    kept = b"\n".join([told(home), *held(home).values()])
-    assert not [hidden for hidden in HIDDEN if hidden in kept]
+    assert shown_of_the_span(home) == []
     assert all(word in told(home) for word in (b"walrus", b"otter", b"heron", b"ses_1 said 2"))
     assert ledger.unknown == {}
     before = corpus(home)

@@ -288,13 +288,19 @@ def test_a_check_that_breaks_hides_no_other(well: Home, monkeypatch: pytest.Monk
     assert {"dead-link", "test_doctor.broken"} <= set(ids(examine(well)))
 
 
-def test_failures_are_said_where_they_will_be_seen(well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _listening(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Path]:
+    """What notifications say, and the second log that the configuration asks for."""
     told: list[str] = []
     monkeypatch.setattr(notify, "send", lambda title, text, environ: told.append(text))
-    second = tmp_path / "brain-doctor.log"
-    path = Path(well.path("collections.yml"))
+    second = folder / "brain-doctor.log"
+    path = Path(home.path("collections.yml"))
     path.write_text((ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {second}}}\n")
     path.chmod(0o600)
+    return told, second
+
+
+def test_failures_are_said_where_they_will_be_seen(well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told, second = _listening(well, tmp_path, monkeypatch)
     os.symlink("/nowhere/at/all", well.path("brain", "old.md"))
     for _ in range(2):
         doctor.report(well, os.environ, "launchd", examine(well))
@@ -310,12 +316,7 @@ def test_no_log_and_no_notification_tells_a_secret_of_a_name(
     well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    told: list[str] = []
-    monkeypatch.setattr(notify, "send", lambda title, text, environ: told.append(text))
-    second = tmp_path / "brain-doctor.log"
-    path = Path(well.path("collections.yml"))
-    path.write_text((ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {second}}}\n")
-    path.chmod(0o600)
+    told, second = _listening(well, tmp_path, monkeypatch)
     os.symlink("/nowhere/at/all", well.path("brain", f"{token}.md"))
     found = examine(well)
     assert token in json.dumps(found)
