@@ -1,4 +1,4 @@
-"""Numbers of things, as a sentence says them."""
+"""Numbers of things: added up by what they are of, and as a sentence says them."""
 
 from __future__ import annotations
 
@@ -6,3 +6,9 @@ from __future__ import annotations
 def counted(number: int, noun: str) -> str:
     """``1 document``, ``2 documents``, ``13,000 documents``: for nouns whose plural takes an s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def add(into: dict[str, int], counts: dict[str, int]) -> None:
+    """Add ``counts`` (what → number) to those of ``into``."""
+    for what, number in counts.items():
+        into[what] = into.get(what, 0) + number

@@ -17,24 +17,20 @@ from ingest.events import TEAMMATE
 from ingest.markup import cut_blocks
 from ingest.reading import BROKEN, Reading, whole
 from ingest.sessions import Session
-from ingest.values import blocks, mapping, moment, string
+from ingest.values import blocks, mapping, moment, string, vocabulary
 
 NAME = "amp"
 FOREIGN = "not an Amp thread"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_THREAD = _words(
+_THREAD = vocabulary(
     """
     v id created title messages env meta agentMode mainThreadID originThreadID relationships queuedMessages draft
     nextMessageId activatedSkills usageLedger creatorUserID updatedAt archived labels maxTokens pendingNavigation
     autoSubmitDraft summaryStats diffStats visibility debug ~debug forkedFromThreadID reasoningEffort
     """
 )
-_MESSAGE = _words(
+_MESSAGE = vocabulary(
     """
     role messageId content state usage meta userState agentMode id dtwMessageID timestamp parentToolUseId
     parentToolUseID fileMentions discoveredGuidanceFiles turnElapsedMs readAt compactedHistoryMessageIndices
@@ -42,7 +38,7 @@ _MESSAGE = _words(
     """
 )
 _ASIDES = ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles")
-_DROPPED = _words("image redacted_thinking manual_bash_invocation_result summary_marker")
+_DROPPED = vocabulary("image redacted_thinking manual_bash_invocation_result summary_marker")
 _REFUSED = ("rejected-by-user", "cancelled", "cancelled:user")
 # Who else than the person may have sent a message (``meta``): another thread's agent, a rule, the manager of agents.
 _SENDERS = ("fromExecutorThreadID", "fromAutomation", "fromAggman")

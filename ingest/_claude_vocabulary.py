@@ -5,17 +5,16 @@ Names seen in transcripts of 1.0.24 to 2.1.295 and in the vendor's own program.
 
 from __future__ import annotations
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from ingest.values import vocabulary
 
 # Record types that are read.
-READ = _words("user assistant system summary attachment queue-operation ai-title custom-title pr-link fork-context-ref")
+READ = vocabulary(
+    "user assistant system summary attachment queue-operation ai-title custom-title pr-link fork-context-ref"
+)
 
 # Record types of no use to a reader; ``progress`` repeats what the subagent's own file holds, and ``marble-origami-…``
 # summarise records that stand in the same file.
-DROPPED = _words(
+DROPPED = vocabulary(
     """
     progress file-history-snapshot file-history-delta permission-mode mode last-prompt agent-name bridge-session
     atis-latch tag agent-color agent-setting agent_metadata worktree-state content-replacement attribution-snapshot
@@ -26,7 +25,7 @@ DROPPED = _words(
 )
 
 # ``system`` subtypes of no use to a reader; ``away_summary`` and ``local_command`` are read.
-DROPPED_SYSTEM = _words(
+DROPPED_SYSTEM = vocabulary(
     """
     stop_hook_summary turn_duration compact_boundary api_error microcompact_boundary informational
     scheduled_task_fire bridge_status permission_retry memory_saved agents_killed model_fallback model_consent_fallback
@@ -36,13 +35,13 @@ DROPPED_SYSTEM = _words(
 
 # Who put a message in, where a record says it (``origin.kind``, 2.1.119 and later): the harness, or another agent. What
 # a ``channel`` brings, a person wrote elsewhere.
-MACHINES = _words("task-notification auto-continuation observer observer-activity")
-AGENTS = _words("peer coordinator scheduled-trigger")
+MACHINES = vocabulary("task-notification auto-continuation observer observer-activity")
+AGENTS = vocabulary("peer coordinator scheduled-trigger")
 # Who began a turn, where no ``origin`` says it.
-OTHER_ORIGINS = _words("scheduled peer task_notification")
+OTHER_ORIGINS = vocabulary("scheduled peer task_notification")
 
 # ``attachment`` kinds of no use to a reader; ``queued_command`` and ``teammate_mailbox`` are read.
-DROPPED_ATTACHMENTS = _words(
+DROPPED_ATTACHMENTS = vocabulary(
     """
     agent_listing_delta agent_mention async_hook_response auto_mode command_permissions compact_file_reference
     critical_system_reminder date_change deferred_tools_delta diagnostics directory edited_image_file edited_text_file
@@ -65,8 +64,8 @@ DROPPED_ATTACHMENTS = _words(
 )
 
 # Content blocks that are passed over: images, documents, and results that servers ran.
-DROPPED_USER_BLOCKS = _words("image document search_result container_upload")
-DROPPED_ASSISTANT_BLOCKS = _words(
+DROPPED_USER_BLOCKS = vocabulary("image document search_result container_upload")
+DROPPED_ASSISTANT_BLOCKS = vocabulary(
     """
     redacted_thinking image document tool_result fallback web_search_tool_result web_fetch_tool_result
     mcp_tool_result code_execution_tool_result bash_code_execution_tool_result
@@ -75,7 +74,7 @@ DROPPED_ASSISTANT_BLOCKS = _words(
 )
 
 # Fields of every record, whatever its type; those of its type besides. Whatever else stands in it is not known.
-RECORD = _words(
+RECORD = vocabulary(
     """
     type uuid parentUuid logicalParentUuid sessionId session_id timestamp cwd version gitBranch userType entrypoint
     isSidechain isMeta agentId agentName agentColor teamName slug forkedFrom sessionKind promptId origin parentSessionId
@@ -84,7 +83,7 @@ RECORD = _words(
 )
 FIELDS = {
     "user": RECORD
-    | _words(
+    | vocabulary(
         """
         message content toolUseResult sourceToolUseID sourceToolAssistantUUID thinkingMetadata todos permissionMode
         isCompactSummary isVisibleInTranscriptOnly imagePasteIds planContent promptSource mcpMeta isReplay isSynthetic
@@ -95,7 +94,7 @@ FIELDS = {
         """
     ),
     "assistant": RECORD
-    | _words(
+    | vocabulary(
         """
         message content requestId isApiErrorMessage apiError apiErrorStatus error errorDetails retryInMs retryAttempt
         maxRetries costUSD durationMs isVirtual advisorModel parent_tool_use_id isReplay effort perTurnEffort
@@ -104,7 +103,7 @@ FIELDS = {
         """
     ),
     "system": RECORD
-    | _words(
+    | vocabulary(
         """
         content subtype level toolUseID hookCount hookInfos hookErrors hasOutput preventedContinuation stopReason
         durationMs messageCount compactMetadata microcompactMetadata url error cause retryInMs retryAttempt maxRetries
@@ -115,24 +114,24 @@ FIELDS = {
         noOpStreak streakStartedAt foldedUuids
         """
     ),
-    "attachment": RECORD | _words("attachment rendered renderedRole renderedInHumanTurn renderedBesideToolResult"),
-    "summary": RECORD | _words("summary leafUuid"),
-    "queue-operation": RECORD | _words("operation content taskId reason commandUuid deliveryId"),
-    "custom-title": RECORD | _words("customTitle title"),
-    "ai-title": RECORD | _words("aiTitle title"),
-    "pr-link": RECORD | _words("prNumber prUrl prRepository"),
-    "fork-context-ref": RECORD | _words("parentLastUuid contextLength"),
+    "attachment": RECORD | vocabulary("attachment rendered renderedRole renderedInHumanTurn renderedBesideToolResult"),
+    "summary": RECORD | vocabulary("summary leafUuid"),
+    "queue-operation": RECORD | vocabulary("operation content taskId reason commandUuid deliveryId"),
+    "custom-title": RECORD | vocabulary("customTitle title"),
+    "ai-title": RECORD | vocabulary("aiTitle title"),
+    "pr-link": RECORD | vocabulary("prNumber prUrl prRepository"),
+    "fork-context-ref": RECORD | vocabulary("parentLastUuid contextLength"),
 }
 # Fields of a message and of the blocks that are read.
-MESSAGE = _words(
+MESSAGE = vocabulary(
     """
     role content id type model stop_reason stop_sequence stop_details usage context_management container diagnostics
     input_transformations
     """
 )
 BLOCKS = {
-    "text": _words("type text citations cache_control"),
-    "thinking": _words("type thinking signature"),
-    "tool_use": _words("type id name input caller cache_control"),
-    "tool_result": _words("type tool_use_id content is_error cache_control"),
+    "text": vocabulary("type text citations cache_control"),
+    "thinking": vocabulary("type thinking signature"),
+    "tool_use": vocabulary("type id name input caller cache_control"),
+    "tool_result": vocabulary("type tool_use_id content is_error cache_control"),
 }

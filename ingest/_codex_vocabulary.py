@@ -6,15 +6,12 @@ codex-rs/history).
 
 from __future__ import annotations
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from ingest.values import vocabulary
 
 # Records: {timestamp, type, payload}; ``ordinal`` since 0.145, ``metadata`` of an item since 0.149. Those that are not
 # read are the harness's accounts, or repeat what was said (``retained_context``).
-ENVELOPE = _words("timestamp type payload ordinal metadata")
-RECORDS = _words(
+ENVELOPE = vocabulary("timestamp type payload ordinal metadata")
+RECORDS = vocabulary(
     """
     session_meta turn_context response_item event_msg compacted world_state inter_agent_communication
     inter_agent_communication_metadata realtime_item token_usage_record security_risk_score retained_context
@@ -23,16 +20,16 @@ RECORDS = _words(
 )
 
 # What ``realtime_item`` holds: what was said by voice is read.
-DROPPED_REALTIME = _words("realtime_session_started realtime_session_closed bem_item_promoted")
+DROPPED_REALTIME = vocabulary("realtime_session_started realtime_session_closed bem_item_promoted")
 
 # Items of the conversation with the model. Those that are not read have no content of their own.
-ITEMS = _words(
+ITEMS = vocabulary(
     """
     message reasoning function_call function_call_output custom_tool_call custom_tool_call_output local_shell_call
     web_search_call tool_search_call image_generation_call agent_message
     """
 )
-DROPPED_ITEMS = _words(
+DROPPED_ITEMS = vocabulary(
     """
     tool_search_output ghost_snapshot compaction compaction_summary context_compaction compaction_trigger
     additional_tools configuration_update other
@@ -40,7 +37,7 @@ DROPPED_ITEMS = _words(
 )
 
 # Events of no use to a reader: repeated by items, or housekeeping. Those of use are named where they are read.
-DROPPED_EVENTS = _words(
+DROPPED_EVENTS = vocabulary(
     """
     error warning guardian_assessment guardian_warning exec_command_begin exec_command_end exec_command_output_delta
     terminal_interaction patch_apply_begin patch_apply_updated patch_apply_end mcp_tool_call_begin mcp_tool_call_end
@@ -65,7 +62,7 @@ DROPPED_EVENTS = _words(
 
 # Items of a turn (``item_completed``), lower case without underscores. Since 0.146 a "paginated" history has them for
 # the older events. Those that are not read repeat a call that stands as an item of the conversation.
-DROPPED_TURN_ITEMS = _words(
+DROPPED_TURN_ITEMS = vocabulary(
     """
     hookprompt commandexecution dynamictoolcall websearch imageview sleep imagegeneration filechange mcptoolcall
     contextcompaction functioncalloutput extension
@@ -75,7 +72,7 @@ DROPPED_TURN_ITEMS = _words(
 # Fields of what is read, by record type, item or event.
 _ITEM = "type id metadata internal_chat_message_metadata_passthrough encrypted_content"
 FIELDS = {
-    "session_meta": _words(
+    "session_meta": vocabulary(
         """
         id session_id timestamp cwd originator cli_version instructions base_instructions source thread_source
         model_provider git forked_from_id parent_thread_id agent_nickname agent_role agent_type agent_path
@@ -84,7 +81,7 @@ FIELDS = {
         runtime_workspace_roots creator_user_id creator_account_id
         """
     ),
-    "turn_context": _words(
+    "turn_context": vocabulary(
         """
         turn_id trace_id cwd workspace_roots current_date timezone approval_policy approvals_reviewer sandbox_policy
         permission_profile active_permission_profile file_system_sandbox_policy network model comp_hash personality
@@ -93,37 +90,37 @@ FIELDS = {
         disabled_plugin_ids cyber_access_program
         """
     ),
-    "compacted": _words(
+    "compacted": vocabulary(
         """
         message replacement_history window_id window_number first_window_id previous_window_id phase guardian_history
         replacement_history_metadata replacement_history_entries retained_context mcp_resource_origins
         compaction_response_id latest_token_usage_record resume_metadata
         """
     ),
-    "response_item message": _words(f"{_ITEM} role content phase status end_turn"),
-    "response_item reasoning": _words(f"{_ITEM} summary content encrypted_content status duration_ms"),
-    "response_item function_call": _words(
+    "response_item message": vocabulary(f"{_ITEM} role content phase status end_turn"),
+    "response_item reasoning": vocabulary(f"{_ITEM} summary content encrypted_content status duration_ms"),
+    "response_item function_call": vocabulary(
         f"{_ITEM} name namespace arguments call_id status encrypted_function_args async"
     ),
-    "response_item function_call_output": _words(f"{_ITEM} call_id output status name namespace"),
-    "response_item custom_tool_call": _words(f"{_ITEM} name namespace input call_id status"),
-    "response_item custom_tool_call_output": _words(f"{_ITEM} call_id output status name namespace"),
-    "response_item local_shell_call": _words(f"{_ITEM} call_id status action"),
-    "response_item web_search_call": _words(f"{_ITEM} call_id status action"),
-    "response_item tool_search_call": _words(f"{_ITEM} call_id status execution arguments"),
-    "response_item image_generation_call": _words(f"{_ITEM} status revised_prompt result"),
-    "response_item agent_message": _words(f"{_ITEM} author recipient content other_recipients"),
-    "event_msg user_message": _words(
+    "response_item function_call_output": vocabulary(f"{_ITEM} call_id output status name namespace"),
+    "response_item custom_tool_call": vocabulary(f"{_ITEM} name namespace input call_id status"),
+    "response_item custom_tool_call_output": vocabulary(f"{_ITEM} call_id output status name namespace"),
+    "response_item local_shell_call": vocabulary(f"{_ITEM} call_id status action"),
+    "response_item web_search_call": vocabulary(f"{_ITEM} call_id status action"),
+    "response_item tool_search_call": vocabulary(f"{_ITEM} call_id status execution arguments"),
+    "response_item image_generation_call": vocabulary(f"{_ITEM} status revised_prompt result"),
+    "response_item agent_message": vocabulary(f"{_ITEM} author recipient content other_recipients"),
+    "event_msg user_message": vocabulary(
         """
         type message kind images local_images text_elements client_id image_details local_image_details audio
         local_audio
         """
     ),
-    "event_msg agent_message": _words("type message phase memory_citation id delivery questions"),
-    "event_msg agent_reasoning": _words("type text"),
-    "event_msg turn_aborted": _words("type turn_id reason completed_at duration_ms started_at"),
-    "event_msg thread_rolled_back": _words("type num_turns"),
-    "event_msg thread_goal_updated": _words("type goal threadId turnId thread_id turn_id"),
+    "event_msg agent_message": vocabulary("type message phase memory_citation id delivery questions"),
+    "event_msg agent_reasoning": vocabulary("type text"),
+    "event_msg turn_aborted": vocabulary("type turn_id reason completed_at duration_ms started_at"),
+    "event_msg thread_rolled_back": vocabulary("type num_turns"),
+    "event_msg thread_goal_updated": vocabulary("type goal threadId turnId thread_id turn_id"),
 }
 
 # What a text of a user record begins with where the harness wrote it.

@@ -6,17 +6,14 @@ before and what journals hold beyond it (``shellExecution``, seen in those of Se
 
 from __future__ import annotations
 
+from ingest.values import vocabulary
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-EVENT = _words("type data id parentId timestamp ephemeral agentId")
+EVENT = vocabulary("type data id parentId timestamp ephemeral agentId")
 # What `copilot -p --output-format json` prints last: a record of its own form.
-RESULT = _words("type timestamp sessionId exitCode usage")
-SUBAGENT_ENDED = _words("subagent.completed subagent.failed custom_agent.completed custom_agent.failed")
+RESULT = vocabulary("type timestamp sessionId exitCode usage")
+SUBAGENT_ENDED = vocabulary("subagent.completed subagent.failed custom_agent.completed custom_agent.failed")
 # Events that are read.
-READ = SUBAGENT_ENDED | _words(
+READ = SUBAGENT_ENDED | vocabulary(
     """
     session.start session.resume session.model_change session.title_changed session.compaction_complete
     session.context_changed session.import_legacy user.message assistant.message assistant.reasoning
@@ -25,7 +22,7 @@ READ = SUBAGENT_ENDED | _words(
     """
 )
 # Housekeeping, and what other events hold as a whole.
-DROPPED = _words(
+DROPPED = vocabulary(
     """
     session.info session.error session.warning session.idle session.shutdown session.truncation
     session.usage_info session.usage_checkpoint session.auto_mode_resolved session.mode_changed
@@ -65,7 +62,7 @@ DROPPED = _words(
     """
 )
 DATA = {
-    "session.start": _words(
+    "session.start": vocabulary(
         """
         sessionId version producer copilotVersion startTime selectedModel contextTier alreadyInUse remoteSteerable
         context reasoningEffort summary clientName parentSessionId detachedFromSpawningParentSessionId
@@ -73,13 +70,13 @@ DATA = {
         autoTierManaged sessionLimits githubMcpToolConfig
         """
     ),
-    "user.message": _words(
+    "user.message": vocabulary(
         """
         content transformedContent attachments delivery interactionId parentAgentTaskId source agentMode
         supportedNativeDocumentMimeTypes nativeDocumentPathFallbackPaths isAutopilotContinuation turnId messageId
         """
     ),
-    "assistant.message": _words(
+    "assistant.message": vocabulary(
         """
         messageId content toolRequests interactionId turnId model phase outputTokens requestId clientRequestId
         serviceRequestId apiCallId chunkIndex chunkCount encryptedContent reasoningOpaque reasoningText
@@ -87,7 +84,7 @@ DATA = {
         reasoningWireField serverTools originatingMessageId
         """
     ),
-    "tool.execution_complete": _words(
+    "tool.execution_complete": vocabulary(
         """
         toolCallId success result error interactionId turnId model toolTelemetry parentToolCallId rte isUserRequested
         toolDescription sandboxed fusion mcpMeta mcpServerName mcpToolName shellExecution

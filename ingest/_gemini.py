@@ -22,7 +22,7 @@ from ingest.histories import is_history
 from ingest.markup import between, cut_blocks
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
-from ingest.values import exit_code, mapping, moment, string
+from ingest.values import exit_code, mapping, moment, string, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,23 +31,19 @@ NAME = "gemini"
 FOREIGN = "not a Gemini CLI session"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_METADATA = _words(
+_METADATA = vocabulary(
     """
     sessionId projectHash startTime lastUpdated summary directories kind activeExtensionName messages memoryScratchpad
     """
 )
-_MESSAGE = _words("id timestamp type content displayContent toolCalls thoughts tokens model")
-_CALL = _words(
+_MESSAGE = vocabulary("id timestamp type content displayContent toolCalls thoughts tokens model")
+_CALL = vocabulary(
     """
     id name args result status timestamp agentId displayName description resultDisplay renderOutputAsMarkdown
     approvalMode outcome
     """
 )
-_DROPPED = _words("info error warning")
+_DROPPED = vocabulary("info error warning")
 _DROPPED_PARTS = (
     "inlineData", "fileData", "executableCode", "codeExecutionResult", "functionResponse", "videoMetadata", "toolCall",
     "toolResponse", "thoughtSignature",

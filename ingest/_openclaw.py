@@ -12,6 +12,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
+from core.counting import add
 from core.document import Failure
 from core.redaction import clean
 from core.text import one_line
@@ -253,8 +254,7 @@ def _archives(connection: apsw.Connection, trees: _Trees, table: str) -> None:
             continue
         source = records.Records(io.BytesIO(data), reading.path)
         fill(trees.of(session), source, reading)
-        for kind, count in source.redacted.items():
-            reading.redacted[kind] = reading.redacted.get(kind, 0) + count
+        add(reading.redacted, source.redacted)
 
 
 def _unpacked(blob: bytes) -> bytes:

@@ -26,7 +26,7 @@ from ingest.lineage import generations
 from ingest.reading import Reading, lines, whole
 from ingest.rows import Json, decoded
 from ingest.sessions import Session
-from ingest.values import mapping, moment, string
+from ingest.values import mapping, moment, string, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,11 +39,7 @@ FOREIGN = "not an OpenCode session"
 NAMELESS = "session whose name is damaged"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SESSION = _words("directory title version slug parent_id agent time_created fork_session_id")
+_SESSION = vocabulary("directory title version slug parent_id agent time_created fork_session_id")
 # Table → the columns that are read, the session's, and the order.
 _ROWS = {
     "message": (("id", "session_id", "data", "time_created"), "time_created, id"),

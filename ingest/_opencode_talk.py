@@ -11,32 +11,28 @@ from core.text import clean, one_line
 from ingest import _opencode_human as human
 from ingest.reading import BROKEN, Reading
 from ingest.sessions import Session
-from ingest.values import blocks, mapping, moment, plain, string
+from ingest.values import blocks, mapping, moment, plain, string, vocabulary
 
 NAME = "opencode"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Parts of no use to a reader: marks of steps and snapshots, and the files that were attached.
-_DROPPED_PARTS = _words("step-start step-finish snapshot patch file agent retry compaction")
+_DROPPED_PARTS = vocabulary("step-start step-finish snapshot patch file agent retry compaction")
 # Rows of the second projection that say nothing to a reader.
-_DROPPED_ROWS = _words("agent-switched model-switched location-switched synthetic system skill")
+_DROPPED_ROWS = vocabulary("agent-switched model-switched location-switched synthetic system skill")
 _FIELDS = {
-    "message user": _words(
+    "message user": vocabulary(
         "id sessionID role time agent model format summary system tools variant metadata parts path parentID"
     ),
-    "message assistant": _words(
+    "message assistant": vocabulary(
         """
         id sessionID role time parentID modelID providerID mode agent path cost tokens error finish variant summary
         system metadata parts model structured_output structured
         """
     ),
-    "part text": _words("id sessionID messageID type text synthetic ignored time metadata"),
-    "part reasoning": _words("id sessionID messageID type text time metadata"),
-    "part tool": _words("id sessionID messageID type callID tool state metadata time"),
+    "part text": vocabulary("id sessionID messageID type text synthetic ignored time metadata"),
+    "part reasoning": vocabulary("id sessionID messageID type text time metadata"),
+    "part tool": vocabulary("id sessionID messageID type callID tool state metadata time"),
 }
 _UNNAMED = ("New session - ", "Child session - ")
 # What a person says who refuses a call (packages/core/src/v1/permission.ts, ``CorrectedError``).

@@ -18,19 +18,15 @@ from ingest import _pi_human as human
 from ingest.events import TEAMMATE
 from ingest.reading import BROKEN, Reading, lines
 from ingest.sessions import Session
-from ingest.values import blocks, mapping, moment, plain, string
+from ingest.values import blocks, mapping, moment, plain, string, vocabulary
 
 NAME = "pi"
 FOREIGN = "not a Pi transcript"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-ENTRIES = _words("session message model_change compaction branch_summary session_info")
+ENTRIES = vocabulary("session message model_change compaction branch_summary session_info")
 # Settings, labels and an extension's own state; what was put into the context for the model alone.
-DROPPED = _words(
+DROPPED = vocabulary(
     """
     thinking_level_change custom custom_message label usage context_edit context_transform ephemeral leaf reset
     active_tools_change reasoning_change
@@ -38,42 +34,42 @@ DROPPED = _words(
 )
 _COMMON = "type id parentId timestamp appendMode seq"
 FIELDS = {
-    "session": _words(
+    "session": vocabulary(
         """
         type version id timestamp cwd parentSession branchedFrom provider modelId thinkingLevel systemPrompt tools
         metadata
         """
     ),
-    "message": _words(f"{_COMMON} message terminate"),
-    "compaction": _words(
+    "message": vocabulary(f"{_COMMON} message terminate"),
+    "compaction": vocabulary(
         f"{_COMMON} summary firstKeptEntryId firstKeptEntryIndex tokensBefore tokensAfter details usage fromHook"
         " systemMessage retainedTail"
     ),
 }
 ROLES = {
-    "user": _words(
+    "user": vocabulary(
         """
         role content timestamp attachments runtimeContext idempotencyKey metadata id provenance __openclaw MediaPath
         MediaPaths MediaType MediaTypes
         """
     ),
-    "assistant": _words(
+    "assistant": vocabulary(
         """
         role content api provider model responseModel responseId turnId thinkingLevel diagnostics usage stopReason
         rawStopReason endTurn deferred errorMessage errorBody providerReplay timestamp metadata id idempotencyKey runId
         openclawAbort __openclaw
         """
     ),
-    "toolResult": _words(
+    "toolResult": vocabulary(
         "role toolCallId toolName content details isError timestamp usage nestedCalls addedToolNames metadata id"
         " idempotencyKey"
     ),
-    "bashExecution": _words(
+    "bashExecution": vocabulary(
         "role command output exitCode cancelled truncated fullOutputPath excludeFromContext timestamp"
     ),
 }
-_DROPPED_ROLES = _words("custom hookMessage branchSummary compactionSummary system")
-_DROPPED_BLOCKS = _words("image redacted_thinking")
+_DROPPED_ROLES = vocabulary("custom hookMessage branchSummary compactionSummary system")
+_DROPPED_BLOCKS = vocabulary("image redacted_thinking")
 
 
 def read(path: str) -> Reading:

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from core import clock
+from core.counting import add
 from core.document import Failure, Timestamp
 from core.redaction import clean as redacted
 from core.redaction import clean_document
@@ -144,7 +145,7 @@ def _history(data: bytes, reading: Reading) -> bytes:
         if may_hold:
             piece, counts = taking.redaction.archived(kind, piece)
         if counts is not None:
-            _add(reading.redacted, counts)
+            add(reading.redacted, counts)
             taking.look(shell_formats.entries(kind, piece)[0])
         elif as_written and not may_hold:
             taking.add(entries)
@@ -163,7 +164,7 @@ def without_secrets(path: str, data: bytes, counts: dict[str, int]) -> bytes:
     kept = _history(data, reading)
     if reading.failed is not None:
         return clean_document(data, counts)
-    _add(counts, reading.redacted)
+    add(counts, reading.redacted)
     return kept
 
 
@@ -193,7 +194,7 @@ class _Taking:
             )
 
     def _replaced(self, entry: Entry, command: str, counts: dict[str, int]) -> Entry:
-        _add(self._reading.redacted, counts)
+        add(self._reading.redacted, counts)
         return entry[0], command, entry[2], entry[3]
 
     def add(self, entries: list[Entry]) -> None:
@@ -208,11 +209,6 @@ class _Taking:
                 day = Day(unit, knows_more=self._kind == "atuin")
                 day = self._days[number] = self._reading.parts.setdefault(unit, day)
             day.commands += found
-
-
-def _add(redacted: dict[str, int], counts: dict[str, int]) -> None:
-    for kind, count in counts.items():
-        redacted[kind] = redacted.get(kind, 0) + count
 
 
 def _day(entry: Entry) -> int:
@@ -293,7 +289,7 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
             counts: dict[str, int] = {}
             shown[value, length] = one_line(redacted(value, counts), length), counts
         found, counts = shown[value, length]
-        _add(reading.redacted, counts)
+        add(reading.redacted, counts)
         return found
 
     held = [row for row in atuin.rows(connection, columns) if type(row.timestamp) is int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from core.counting import add
 from core.redaction import clean as redacted
 from core.redaction.screen import suspects
 from core.text import clean
@@ -65,8 +66,7 @@ class Redaction:
                 pieces[number], found = self._redacted(piece)
                 # Bash writes what one command has in several lines only where it writes times.
                 together |= bool(found) and not (kind == "bash" and number) and has_several(kind, piece)
-                for what, count in found.items():
-                    counts[what] = counts.get(what, 0) + count
+                add(counts, found)
         return "".join(pieces)[1:].encode("utf-8", "surrogateescape"), counts if together else None
 
     def alone(self, commands: Iterable[bytes]) -> Iterator[bytes]:

@@ -9,6 +9,8 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable
 
+from core.counting import add
+
 # One pasted log must not make a document that no index can use.
 MAX_BLOCK = 256 * 1024
 # Of one document, in characters: thirty times the longest real session it was tried on. At four bytes a character,
@@ -114,7 +116,7 @@ class Window:
     def _forget(self, event: Event) -> None:
         self._tail_weight -= _weight(event)
         self._at = self._at or event.at
-        _sum(self._missing, event.missing if isinstance(event, Gap) else {identity(event): 1})
+        add(self._missing, event.missing if isinstance(event, Gap) else {identity(event): 1})
 
     def events(self) -> list[Event]:
         """What is kept, in order, with a ``Gap`` where something is missing."""
@@ -124,7 +126,7 @@ class Window:
         for event in (*self._head, Gap(self._at, dict(self._missing)), *self._tail):
             # Gaps with nothing between them are one.
             if isinstance(event, Gap) and events and isinstance(before := events[-1], Gap):
-                _sum(before.missing, event.missing)
+                add(before.missing, event.missing)
             else:
                 events.append(event)
         return events
@@ -143,11 +145,6 @@ def fit(events: list[Event]) -> list[Event]:
     for event in events:
         window.add(event)
     return window.events()
-
-
-def _sum(into: dict[str, int], missing: dict[str, int]) -> None:
-    for what, count in missing.items():
-        into[what] = into.get(what, 0) + count
 
 
 def _weight(event: Event) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from os.path import join
 
+from core.counting import add
 from core.home import Home
 
 TYPE_CHECKING = False
@@ -109,13 +110,10 @@ class Ledger:
 
     def note(self, path: str, notes: dict[str, Any]) -> None:
         """Add what one file had to say: counts by reason or kind, and the first ``failures``."""
-        for reason, count in notes.get("dropped", {}).items():
-            self.dropped[reason] = self.dropped.get(reason, 0) + count
+        add(self.dropped, notes.get("dropped", {}))
         _add_unknown(self.unknown, path, notes)
-        for reason, count in notes.get("recovered", {}).items():
-            self.recovered[reason] = self.recovered.get(reason, 0) + count
-        for kind, count in notes.get("redacted", {}).items():
-            self.redacted[kind] = self.redacted.get(kind, 0) + count
+        add(self.recovered, notes.get("recovered", {}))
+        add(self.redacted, notes.get("redacted", {}))
         for reason, count in notes.get("failed", {}).items():
             self.failed_records += count
             self._failed(reason, count)

@@ -11,6 +11,11 @@ from typing import Any
 _CODE = re.compile("-?[0-9]{1,10}")
 
 
+def vocabulary(text: str) -> frozenset[str]:
+    """The words of a vocabulary: types of records, names of fields."""
+    return frozenset(text.split())
+
+
 def instant(stamp: object) -> str:
     """A timestamp as ``YYYY-MM-DDTHH:MM:SS.mmm``, UTC, which sorts as text; "" where it is none."""
     if type(stamp) is not str or len(stamp) < 10:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from core.counting import add
 from core.redaction import MARK
 from core.redaction.commands import CALLS, CURL, LOGIN, PROGRAMS, SAID, TOLD, before, made
 from core.redaction.looks import HEX, WORDED, is_drawn, is_granted, is_id, is_pointed, is_strong, is_worded
@@ -84,7 +85,7 @@ def _once(text: str, counts: dict[str, int]) -> str:
         plain = compiled(COLOUR).sub(b"", text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
         cleaned = plain if plain == text else _uncoloured(plain, found)
         if found:  # without the colours, which documents do without as well
-            _add(counts, found)
+            add(counts, found)
             return cleaned
     return _uncoloured(text, counts)
 
@@ -95,11 +96,6 @@ def _uncoloured(text: str, counts: dict[str, int]) -> str:
     if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:
         text = "\n".join(_unescaped(line, counts) if "\\" in line else line for line in text.split("\n"))
     return _plain(text, counts)
-
-
-def _add(counts: dict[str, int], found: dict[str, int]) -> None:
-    for kind, number in found.items():
-        counts[kind] = counts.get(kind, 0) + number
 
 
 def _runs(text: str) -> Iterator[str]:
@@ -125,7 +121,7 @@ def _joined(run: str, counts: dict[str, int]) -> str:
     # A secret ends where a line does; where one does not, it is left to the rules as they are.
     if not found or cleaned.count(mark) != len(breaks):
         return run
-    _add(counts, found)
+    add(counts, found)
     pieces = cleaned.split(mark)
     return "".join(piece + end for piece, end in zip(pieces, (*breaks, ""), strict=True))
 
@@ -142,7 +138,7 @@ def _unescaped(line: str, counts: dict[str, int]) -> str:
     cleaned = _plain(_PUNCTUATED.sub("", line), found)
     if not found or cleaned == _PUNCTUATED.sub("", _plain(line, {})):
         return line
-    _add(counts, found)
+    add(counts, found)
     return cleaned
 
 
