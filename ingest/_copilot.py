@@ -233,9 +233,9 @@ class _Events:
         if type(tokens) is int and tokens:
             # One call of the model may be told in several messages, each with the count of all.
             session.tokens[string(data.get("apiCallId")) or string(data.get("messageId")) or event] = tokens
-        session.think(string(data.get("reasoningText")), at, event)
         if agents:
-            return  # a subagent's words to the agent that started it
+            return  # a subagent's thoughts, and its words to the agent that started it
+        session.think(string(data.get("reasoningText")), at, event)
         said = string(data.get("content"))
         if data.get("phase") == "commentary":
             session.comment(said, at, event)

@@ -156,7 +156,7 @@ def test_a_subagents_words_are_told_from_the_assistants_by_the_events_own_field(
     theirs: list[tuple[str, Record]] = [
         ("user.message", {"content": "Look in src"}),
         ("assistant.reasoning", {"content": "Hm, src"}),
-        ("assistant.message", {"content": "sub-agent chatter", "messageId": "m2"}),
+        ("assistant.message", {"content": "sub-agent chatter", "reasoningText": "I guess", "messageId": "m2"}),
         ("abort", {"reason": "x"}),
     ]
     with path.open("a", encoding="utf-8") as stream:
@@ -166,7 +166,7 @@ def test_a_subagents_words_are_told_from_the_assistants_by_the_events_own_field(
     assert ingest(home, tmp_path).unknown == {}
     body = document(home)[1]
     assert "Found it." in body
-    for text in ("Look in src", "Hm, src", "chatter", "interrupted"):
+    for text in ("Look in src", "Hm, src", "chatter", "I guess", "interrupted"):
         assert text not in body
 
 
