@@ -50,6 +50,8 @@ _LINE = re.compile(
     r"\[media attached(?: \d{1,4}/\d{1,4})?: (?:[^\]]|\](?! ))*\]|To send an image back, prefer the message tool \(.*"
     r"|\[Retry after the previous model attempt failed or timed out\]"
     r"|Note: The previous agent run was aborted by the user\. Resume carefully or ask for clarification\."
+    r"|Delivery: (?:to send a message, use the `message` tool|(?:Final assistant text is not|No visible reply is) "
+    r".{0,600}(?:user-visible output|detailed internal reasoning|you produce stays private))\."
     r"|Current time: [A-Z][a-z]{2,5}day, .*(?:UTC|\))|Reference UTC: \d{4}-\d\d-\d\d.*UTC"
 )
 # What a plugin puts before all that (skillhub's).
@@ -68,11 +70,39 @@ _OWN_BOTH = (
     ("OpenClaw runtime context", "\nThis context is runtime-generated, not user-authored."),
     ("OpenClaw runtime event.\n", "This context is runtime-generated, not user-authored."),
     ("[Internal task completion event]\n", "\nsource: "),
+    (
+        "Follow the heartbeat monitor scratch context when provided. ",
+        " Do not infer or repeat old tasks from prior chats.",
+    ),
+    (
+        "Run the following periodic tasks (only those due based on their intervals):\n",
+        "\nAfter completing all due tasks",
+    ),
 )
 _BEGINNINGS = tuple({begin for begin, _ in _OWN_BOTH})
+# What is its own from the one to the other end: how a command ended that was approved, what goes on after a restart.
+_RESTARTED = "[System] Your previous turn was interrupted by a gateway restart"
+_WAITED = f"{_RESTARTED} while OpenClaw was waiting on tool/model work. "
+_RELOADED = "[System] Your previous turn was interrupted by a gateway reload. Your original task was:\n\n"
+_GO_ON = ("\n\nPlease continue where you left off.", " changes data or sends messages.")
+_OWN_ENDS = (
+    (
+        "An async command the user already approved has completed.\nDo not run",
+        "\nIf it failed, explain what went wrong.",
+    ),
+    ("An async command did not run.\nDo not run", "\nDo not claim there is new command output."),
+    (_WAITED, (" finish the interrupted response.", " never claim completion or success.")),
+    (f"{_WAITED}Continue from the existing transcript and finish the interrupted response.\n\nNote: The ", '"'),
+    (f"{_RESTARTED}. Your original task was:\n\n", _GO_ON),
+    (_RELOADED, _GO_ON),
+)
 # What is its own where nothing else is said.
 _OWN_ALONE = re.compile(
-    r"(?:\[OpenClaw heartbeat poll\]|Continue the OpenClaw runtime event\.|\[Internal task completion event\]"
+    r"(?:\[OpenClaw (?:heartbeat poll|exec completion|cron wake|session event)\]"
+    r"(?:\nDisable automatic completion turns with tools\.exec\.notifyOnExit=false; [^\n]*)?"
+    r"|Continue the OpenClaw runtime event\.|\[Internal task completion event\]"
+    r"|An async command completion event was triggered, but [^\n]{0,1000}"
+    r"Do not mention, summarize, or reuse (?:command output|output from any earlier run)\."
     r"|Continue where you left off\. The previous model attempt failed or timed out\."
     r"|A new session was started via /new or /reset(?s:.){0,4000}?"
     r"Do not mention internal steps, files, tools, or reasoning\."
@@ -143,6 +173,8 @@ def _queued(text: str) -> list[str]:
 def _is_own(text: str) -> bool:
     """Whether OpenClaw wrote all of a text."""
     if text.startswith(_OWN) or _OWN_ALONE.fullmatch(text):
+        return True
+    if any(text.startswith(begin) and text.endswith(end) for begin, end in _OWN_ENDS):
         return True
     return text.startswith(_BEGINNINGS) and any(text.startswith(one) and other in text for one, other in _OWN_BOTH)
 

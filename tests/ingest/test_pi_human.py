@@ -29,6 +29,9 @@ NOTICE = (
 )
 
 
+RESTARTED = (
+    "[System] Your previous turn was interrupted by a gateway restart while OpenClaw was waiting on tool/model work."
+)
 RESET = (
     "A new session was started via /new or /reset. Greet. Do not mention internal steps, files, tools, or reasoning."
 )
@@ -46,6 +49,8 @@ INFO = block("Conversation info", message_id="7", sender="Ada") + block("Sender"
     f"[media attached: 2 files]\n[media attached 1/2: /a.png]\n[media attached 2/2: /b.png]\n{HINT}\n{INFO}Why?",
     f"{EXEC}{EXEC}\nWhy?", "System: [2026-05-04 06:30:00 UTC] Rest:\nSystem: \nSystem: now\n\nWhy?",
     "[Retry after the previous model attempt failed or timed out]\n\nWhy?",
+    "Delivery: Final assistant text is not automatically delivered in this run. Use the `message` tool to send "
+    "user-visible output.\n\nWhy?",
     "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\n\nWhy?",
     "Why?\n\n[Bootstrap truncation warning]\nSome workspace bootstrap files were truncated before injection.",
     "Why?\n<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nsecret\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>",
@@ -71,7 +76,22 @@ def test_what_is_put_around_a_persons_words_is_cut_off(said: str) -> None:
 
 
 @pytest.mark.parametrize("said", [
-    "[OpenClaw heartbeat poll]", f"{EXEC}\n{DONE}\n{NOW}", NOW, "Continue the OpenClaw runtime event.",
+    "[OpenClaw heartbeat poll]", "[OpenClaw exec completion]", f"[OpenClaw cron wake]\n{NOW}",
+    "Delivery: to send a message, use the `message` tool.\n\n[OpenClaw session event]",
+    "[OpenClaw exec completion]\nDisable automatic completion turns with tools.exec.notifyOnExit=false; or else.",
+    "Follow the heartbeat monitor scratch context when provided. Recurring tasks are automations. Do not infer or "
+    "repeat old tasks from prior chats. If nothing needs attention, reply NO_REPLY.\n- Read the mail.",
+    "Run the following periodic tasks (only those due based on their intervals):\n\n- mail: Read it\n\nAfter "
+    "completing all due tasks, reply NO_REPLY.\n\nAdditional context from HEARTBEAT.md:\nBe brief.",
+    "An async command completion event was triggered, but no command output was found. Reply NO_REPLY only. Do not "
+    "mention, summarize, or reuse output from any earlier run.",
+    "[Wed 2026-04-08 21:26 GMT+8] An async command the user already approved has completed.\nDo not run the command "
+    "again.\n\nExact completion details:\nbuilt\n\nReply to the user.\nIf it failed, explain what went wrong.",
+    f"{RESTARTED} Continue from the existing transcript and finish the interrupted response.",
+    f"{RESTARTED} The restart did not cancel it. If a tool failed, say so; never claim completion or success.",
+    "[System] Your previous turn was interrupted by a gateway reload. Your original task was:\n\nCount them.\n\nPlease "
+    "continue where you left off.",
+    f"{EXEC}\n{DONE}\n{NOW}", NOW, "Continue the OpenClaw runtime event.",
     f"Pre-compaction memory flush. Store durable memories only in memory/2026-05-04.md.\n{NOW}",
     "System: [2026-05-04 06:30:00 UTC] Drink.\n\nA scheduled reminder has been triggered. The reminder content is:\n\n"
     "Drink.\n\nPlease relay this reminder to the user in a helpful and friendly way.",
@@ -121,6 +141,14 @@ OPEN, CLOSE = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL
     "So it says.\n[from: a letter]", "A new session was started via /new or /reset and all was gone. Why?",
     "Read HEARTBEAT.md if it exists and sum it up", "[OpenClaw heartbeat poll]\ncomes each minute: too often.",
     "A scheduled reminder has been triggered. Which one?",
+    "[OpenClaw exec completion] comes after each build: why?", "[OpenClaw cron wake]\nWhat is that?",
+    "[OpenClaw session event]\n[OpenClaw cron wake]",
+    "Delivery: to send a message, use the `message` tool. Not so.",
+    f"{RESTARTED} That is what I read. Whose words are they?",
+    f"{RESTARTED} Continue from the existing transcript and finish the interrupted response.\n\nWho says that?",
+    "Run the following periodic tasks (only those due based on their intervals): all", "[System] Mend the clock.",
+    "Follow the heartbeat monitor scratch context when provided. By whom?",
+    "An async command the user already approved has completed.\nDo not run it again, I say.",
     "Continue the OpenClaw runtime event. And tell me what it is.",
     "[Internal task completion event] is a heading. Of what?", "Agent-to-agent announce step: draw a chart of it",
     "An async command you ran earlier has completed. What did it print?",
