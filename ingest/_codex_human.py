@@ -9,13 +9,14 @@ import re
 from typing import Any
 
 from core.text import clean, one_line
-from ingest._codex_vocabulary import INJECTED
+from ingest._codex_vocabulary import INJECTED_BLOCKS, INJECTED_SENTENCES
 from ingest.markup import between, cut_blocks
 from ingest.values import mapping, string
 
 # The desktop and editor extensions put what they know of the screen, and what was noted on it, before what was typed.
 _REQUEST, _SHORT_REQUEST = "## My request for Codex:", "## My request:"
 _REQUESTS = (_REQUEST, _SHORT_REQUEST)
+_DIFF_COMMENTS = "# Diff comments:"
 _SURROUNDINGS = (
     "# Context from my IDE setup",
     "# Selected text:",
@@ -35,7 +36,7 @@ _SURROUNDINGS = (
     "The attached pasted text file(s) contain",
     "# Response annotations:",
     "# Browser comments:",
-    "# Diff comments:",
+    _DIFF_COMMENTS,
     "# Chrome tabs:",
     "## Referenced ChatGPT conversation:",
     "<response-annotations>",
@@ -48,22 +49,34 @@ _PASTED = re.compile(r'^## ("(?:[^"\\\n]|\\.){1,400}"): ', re.MULTILINE)
 # An image stands between two texts, or between these marks in one text (codex-rs/protocol/src/models.rs).
 _IMAGE = re.compile(r"^<image(?: name=[^\n]{1,4096}?)?>\s{0,100}</image>[ \t]*\n?", re.MULTILINE)
 _IMAGE_MARK = re.compile(r"<image(?: name=[^\n]*)?>|</image>")
-_CAPTIONS = ("The next image is untrusted page evidence", "The next image shows ")
+_CAPTION = re.compile(
+    r"^The next image (?:is untrusted page evidence .{0,500} for|shows .{1,500} at the time of) Comment \d[^\n]*\n?",
+    re.MULTILINE,
+)
 _NOTES, _REPLY = "response-annotations", "send_user_message_question_reply"
-_COMMENT = "## User Comment "
+_COMMENT = re.compile(r"^## (?:(?:User )?Comment|Requested annotation) \d[^\n]*$", re.MULTILINE)
 # What a person asks for by voice, as the model that they speak with hands it on; the end of a talk asks for nothing.
 _VOICE = re.compile(r"\s*<realtime_delegation>\s*(?=<)")
 _VOICE_END, _TALK_ENDS = "</realtime_delegation>", "<source>transcript_tail_flush</source>"
 # What stands for a command that was typed, and the address behind a skill that was named.
-_INIT = "Generate a file named AGENTS.md that serves as a contributor guide for this repository."
+# What is typed after that stands below it (codex-rs/tui/prompt_for_init_command.md).
+_INIT = (
+    "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal is to produce"
+)
+_INIT_ENDS = "Architecture Overview, or Agent-Specific Instructions."
+# The instructions of a repository stand under a heading of their own.
+_INSTRUCTIONS, _INSTRUCTIONS_END = re.compile(r"# AGENTS\.md instructions[^\n]*\n\s*<INSTRUCTIONS>"), "</INSTRUCTIONS>"
+_INJECTED = re.compile(rf"<({'|'.join(INJECTED_BLOCKS)})(?: [^\n>]{{0,4096}})?>")
+_SAYS = re.compile("|".join(INJECTED_SENTENCES))
 _SKILL = re.compile(r"\[(\$[\w:.-]{1,100})\]\([^()\n]{1,500}/SKILL\.md\)")
 
 
-def typed(text: str) -> str:
+def typed(text: str, *, is_event: bool = False) -> str:
     """What of a text a person typed; "" where the harness wrote all of it.
 
     What was noted on a passage of an answer, a line of a change or a place of a page stands under what it was noted on;
-    of answers to questions these alone.
+    of answers to questions these alone. ``is_event``: the harness tells of it as of a person's message, which holds
+    no more of its own than the app's surroundings, or nothing else.
     """
     text = cut_blocks(clean(text), _BLOCKS).strip()
     if "<image" in text:
@@ -72,17 +85,49 @@ def typed(text: str) -> str:
         return _replied(text)
     if is_spoken(text):
         return _spoken(text)
-    marks = _REQUESTS if text.startswith(_SURROUNDINGS) else (_REQUEST,) if text.startswith("<") else ()
+    marks = _REQUESTS if _is_surrounded(text) else (_REQUEST,) if text.startswith("<") else ()
     if marks:
         head, mark, said = _request(text, marks)
         notes = _noted(head)
         if mark and not said.strip():
             notes += _pasted(head)
-        if mark or notes:
+        if (mark or notes) and (marks is _REQUESTS or head.rstrip().endswith(">")):
             return "\n\n".join(filter(None, [*notes, _SKILL.sub(r"\1", _without_captions(said))]))
-    if text.startswith(INJECTED) or _is_one_block(text) or _IMAGE_MARK.fullmatch(text):
+    rest = _without_injected(text)
+    if not rest or (is_one_block(text) and not is_event) or _IMAGE_MARK.fullmatch(text):
         return ""
-    return "/init" if text.startswith(_INIT) else _SKILL.sub(r"\1", text)
+    text = text if is_event else rest
+    if text.startswith(_INIT) and _INIT_ENDS in text:
+        return f"/init\n\n{text.partition(_INIT_ENDS)[2].strip()}".rstrip()
+    return _SKILL.sub(r"\1", text)
+
+
+def _is_surrounded(text: str) -> bool:
+    """Whether a text begins with one of the app's headings, which has a line of its own, or with its sentence."""
+    if not text.startswith(_SURROUNDINGS):
+        return False
+    heading = text.partition("\n")[0].rstrip()
+    return heading[0] != "#" or (heading.endswith(":") and heading.count(":") == 1)
+
+
+def _without_injected(text: str) -> str:
+    """``text`` without the blocks of the harness's that it begins with; "" where it is one of its sentences."""
+    at = 0
+    while True:
+        if found := _INSTRUCTIONS.match(text, at):
+            end = text.rfind(_INSTRUCTIONS_END, found.end())
+            closing = _INSTRUCTIONS_END
+        elif found := _INJECTED.match(text, at):
+            closing = f"</{found[1]}>"
+            end = text.find(closing, found.end())
+        else:
+            break
+        if end < 0:
+            break
+        at = end + len(closing)
+        while text[at : at + 1].isspace():
+            at += 1
+    return "" if _SAYS.fullmatch(text, at) else text[at:].strip()
 
 
 def _replied(text: str) -> str:
@@ -138,13 +183,21 @@ def _noted(head: str) -> list[str]:
         said = string(note.get("annotation") or note.get("comment")).strip()
         if said:
             found.append(f"> {one_line(string(note.get('text')), 200)}\n{said}")
-    for piece in head.split(f"\n{_COMMENT}")[1:] if _COMMENT in head else ():
+    before, *pieces = _COMMENT.split(head)
+    if pieces and (intro := f"\n{before}".partition(f"\n{_DIFF_COMMENTS}\n")[2].strip()):
+        found.append(intro)
+    for piece in pieces:
         about, mark, said = piece.partition("\nComment:")
-        said = said.partition("\n## ")[0].partition("\n# ")[0].strip()
+        said = said[: _next_section(said)].strip()
         if mark and said:
             place = f"\n{about}".partition("\nFile: ")[2].partition("\n")[0]
             found.append(f"> {one_line(place, 200)}\n{said}" if place else said)
     return found
+
+
+def _next_section(text: str) -> int:
+    """Where in a note another part of the surroundings begins: a heading of the person's own is none."""
+    return min((at for at in (text.find(f"\n{mark}") for mark in _SURROUNDINGS) if at >= 0), default=len(text))
 
 
 def _pasted(head: str) -> list[str]:
@@ -165,20 +218,21 @@ def _listed(text: str, tag: str) -> list[dict[str, Any]]:
 
 
 def _without_captions(text: str) -> str:
-    return "\n".join(line for line in text.split("\n") if not line.startswith(_CAPTIONS)).strip()
+    return _CAPTION.sub("", text).strip()
 
 
 def delegated(text: str) -> str:
     """What another thread's agent asks for in a person's place, or "" where a text is none of that."""
     text = text.strip()
-    if not text.startswith("<codex_delegation>"):
+    if not (text.startswith("<codex_delegation>") and text.endswith("</codex_delegation>")):
         return ""
     return clean(html.unescape(text.partition("<input>")[2].rpartition("</input>")[0])).strip()
 
 
 def shell_command(text: str) -> str:
     """The shell command that a person ran inside the session, or "" where the text records none."""
-    if not text.lstrip().startswith("<user_shell_command>"):
+    text = text.strip()
+    if not (text.startswith("<user_shell_command>") and text.endswith("</user_shell_command>")):
         return ""
     return clean(between(text, "command")).strip()
 
@@ -194,7 +248,7 @@ def directory(text: str) -> str:
     return found
 
 
-def _is_one_block(text: str) -> bool:
+def is_one_block(text: str) -> bool:
     """Whether a text is one ``<snake_case …>…</snake_case>`` block: nobody types that, and new ones appear."""
     if not text.startswith("<") or not text.endswith(">"):
         return False

@@ -86,10 +86,14 @@ class Said:
     def _user_event(self, message: str, at: str) -> None:
         if self._delegated(message, at, -1):
             return
-        said = "" if self._voiced and human.is_spoken(message) else human.typed(message)
+        said = "" if self._voiced and human.is_spoken(message) else human.typed(message, is_event=True)
         first = not self._events
         self._events = True
         if not said:
+            return
+        if human.is_one_block(said):
+            # An app's of a later version, or what a person pasted: nothing tells which.
+            self._session.put(TEAMMATE, said, at)
             return
         waiting = self._prompts
         for index in range(len(waiting) - 1, -1, -1):

@@ -20,6 +20,11 @@ PASTED = '# Files pasted by the user:\n\n## "A \\"long\\" text: its begin…": C
 DELTA = "  <transcript_delta>user: is a less\nassistant: I ask</transcript_delta>\n"
 TAIL = "<source>transcript_tail_flush</source>"
 NOTES = json.dumps([{"text": "Two  readers\nrace.", "annotation": "Which?"}, {"text": "Only marked."}])
+INIT = (
+    "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal is to produce "
+    "a clear document.\n\n(Optional) Add other sections if relevant, such as Architecture Overview, or Agent-Specific "
+    "Instructions."
+)
 PLACES = (
     "\n## User Comment 1\nFile: src/a.py\nLines: 3\nDiff hunk:\n+x\nComment:\nWhy\nthis?\n\n"
     "## User Comment 2\nComment: So?\n"
@@ -45,6 +50,10 @@ PLACES = (
     ("# Response annotations:\n<response-annotations>\n[{\"te\n</response-annotations>\n\n## My request:\nGo.", "Go."),
     (f"# Diff comments:\n{PLACES}\n## My request:\nAnd that.\nThe next image shows a.py at the time of Comment 1.",
      "> src/a.py\nWhy\nthis?\n\nSo?\n\nAnd that."),
+    ("# Browser comments:\n\n## Comment 1\nFile: browser:home\nUntrusted page evidence (from the webpage):\nFrame: x\n"
+     "Comment:\nWider\n\n## My request for Codex:\nThe next image shows what I mean.\nThe next image shows the browser "
+     "page at the time of Comment 1. The element is outlined.", "> browser:home\nWider\n\nThe next image shows what I "
+     "mean."),
     (f"# Browser comments:\n{PLACES}", "> src/a.py\nWhy\nthis?\n\nSo?"),
     ('<send_user_message_question_reply>\n[{"question": "Which?", "answer": "The first."}, {"answer": 3}, "x"]\n'
      "</send_user_message_question_reply>", "The first.\n\nx"),
@@ -60,7 +69,18 @@ PLACES = (
     ("<heartbeat>\nGo on.\n</heartbeat>", ""),
     ("The following is the Codex agent history added since your last approval assessment.", ""),
     ("[$docs:edit](/Users/me/.codex/skills/edit/SKILL.md) this and [that](b.md)", "$docs:edit this and [that](b.md)"),
-    ("Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal", "/init"),
+    (INIT, "/init"), (f"{INIT}\n\nIn German, please.", "/init\n\nIn German, please."),
+    ("# Diff comments:\n\n## Comment 1\nFile: a.py\nSide: R\nComment:\nWhy?\n# Not so\n\n"
+     "# Failing PR checks:\n\n## Check 1: lint\n\n## My request for Codex:\nMend it.",
+     "> a.py\nWhy?\n# Not so\n\nMend it."),
+    ("# Diff comments:\nMind the second.\n\n## Comment 1\nComment:\nWhy?\n\n## My request for Codex:\n",
+     "Mind the second.\n\nWhy?"),
+    ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nBe terse.\n</INSTRUCTIONS>\n<environment_context>\n"
+     "</environment_context>", ""),
+    ("# AGENTS.md instructions\n\n<INSTRUCTIONS>\nBe terse.\n</INSTRUCTIONS>\n\nMend it.", "Mend it."),
+    ("<hook_prompt hook_run_id=\"h\">Go on.</hook_prompt>\n<turn_aborted>\nx\n</turn_aborted>\nMend it.", "Mend it."),
+    ("An MCP app initiated this message. Read the untrusted_input tool output.", ""),
+    ("Warning: apply_patch was requested via shell. Use the apply_patch tool instead of exec_command.", ""),
     ("# Diff comments: how do they work?", "# Diff comments: how do they work?"),
     ("My notes\n## My request:\nboth", "My notes\n## My request:\nboth")])  # fmt: skip
 def test_of_what_the_app_sends_a_persons_words_are_kept_and_they_alone(text: str, said: str) -> None:
@@ -72,9 +92,35 @@ def test_of_what_the_app_sends_a_persons_words_are_kept_and_they_alone(text: str
     "<realtime_delegation>\n<input>\nHere the sample that I saved ends. Complete it.",
     "<send_user_message_question_reply> comes up in the log. Whose is it?",
     "This block is slow, unroll it.\n## My request:\nis how my template begins",
-    "This block is automatically removed. Why?\n## My request:\nstays"])  # fmt: skip
-def test_a_person_who_writes_of_the_apps_marks_loses_no_word(text: str) -> None:
-    assert typed(text) == text
+    "This block is automatically removed. Why?\n## My request:\nstays",
+    "# Diff comments: how do they work?\n\n## User Comment 1\nFile: a.py\nComment: so",
+    "Generate a file named AGENTS.md that serves as a contributor guide for this repository. In German.",
+    "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nYour goal is brevity.",
+    "# AGENTS.md instructions are not followed. Why?", "<environment_context> comes first: what is it for?",
+    "<turn_aborted>\nis how my log ends", "<skill> and </skills> do not match", "<heartbeat/> is missing",
+    "<error>\nboom\n</error>\nSince Monday.\n## My request for Codex:\nis what I read above it.",
+    "An MCP app initiated this message. Which?", "Warning: apply_patch was requested via shell. Where is that said?",
+    "Warning: Your account was flagged for potentially high-risk cyber activity. So they wrote to me. What now?",
+    "The following is the Codex agent history of last week: sum it up.",
+    "Another language model started to solve this problem and produced a summary. Read it."])  # fmt: skip
+@pytest.mark.parametrize("is_event", [False, True])
+def test_a_person_who_writes_of_the_apps_marks_loses_no_word(text: str, is_event: bool) -> None:
+    assert typed(text, is_event=is_event) == text
+
+
+@pytest.mark.parametrize("text", [
+    "<environment_context>\n<cwd>/x</cwd>\n</environment_context>\nis what it sends. Shorten it.",
+    "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nBe terse.\n</INSTRUCTIONS>\nWho wrote that?",
+    "<my_parts>\n<part/>\n</my_parts>"])  # fmt: skip
+def test_what_a_person_pasted_of_the_harness_is_theirs_where_the_harness_says_so(
+    home: Home, tmp_path: Path, text: str
+) -> None:
+    assert typed(text, is_event=True) == text
+    make = Rollout()
+    save(tmp_path / NAME, make.meta(), *make.asked("Why?"), *make.said("So."), *make.asked(text))
+    assert ingest(home, tmp_path).unknown == {}
+    body = document(home)[1]
+    assert all(line in body for line in text.split("\n"))
 
 
 @pytest.mark.parametrize(("given", "said"), [
