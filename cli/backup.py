@@ -56,6 +56,7 @@ def run(args: Args, context: Context) -> int:
             verify=not args.no_verify,
             progress=bar,
         )
+    left = list(dict.fromkeys([*left, *report["left"]]))
     context.fields.update(n_documents=report["documents"], bytes=report["bytes"])
     broken = _broken(report)
     code = leftover.code(left) or (OK if broken is None else broken.code)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option
 from core import clock, config
 from core.counting import counted
 from core.errors import NO_RESULTS, OK, REFUSED, BadInput, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 COMMAND = Command(
     "forget",
@@ -19,7 +22,8 @@ COMMAND = Command(
         "Remove whole documents: the markdown, what index, caches, queue and archive hold of them, and what was made\n"
         "from them. A tombstone without content keeps them from coming back. Shows what will go, and\n"
         "asks. Afterwards the bytes of every file below the home are searched for what must not be there.\n"
-        "Exit code 67 means: nothing was selected; 71: something of it is still there, and where."
+        "Exit code 67 means: nothing was selected; 71: something of it is still there, and where. What a file that\n"
+        "you wrote yourself (collections.yml) says of it is named, and stays."
     ),
     words="HIT",
     words_help="a uri, docid, path or session id",
@@ -49,7 +53,7 @@ def run(args: Args, context: Context) -> int:
     if args.unforget:
         return _unforget(args, context)
     from ops import forgetting
-    from runtime import forget, leftovers
+    from runtime import forget, leftovers, own_files
 
     settings = config.load(context.home)
     selection = _selection(args)
@@ -71,18 +75,19 @@ def run(args: Args, context: Context) -> int:
         return OK if found.rows or found.marks else NO_RESULTS
     if not found.rows and not found.marks:
         beyond: list[str] = []
-        left = forget.sweep(context.home, args.match) if args.match else []
+        left, own = forget.sweep(context.home, args.match) if args.match else ([], [])
         if args.match and args.yes:
             # Backups and the history of what is synchronised may hold what no document holds any more.
             probes = leftovers.spellings(args.match)
             failed, beyond = elsewhere([], [], probes)
-            left = failed + leftovers.find(context.home, probes)
+            left, own = own_files.search(context.home, probes)
+            left = failed + left
         left = late + left
         beyond += leftovers.unsettled(context.home) if left else []
         if not left and not beyond:
-            _show(args, context, found, None, swept=True)
+            _show(args, context, found, None, swept=True, own=own)
             return NO_RESULTS
-        _show(args, context, found, forget.Outcome(0, left, beyond))
+        _show(args, context, found, forget.Outcome(0, left, beyond, own))
         return REFUSED if left else OK
     if not args.yes:
         _ask(args, found)
@@ -166,7 +171,9 @@ def _lifting(unit: str) -> str:
     return f"brain forget --unforget {shlex.quote(unit)}"
 
 
-def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool = False) -> None:
+def _show(
+    args: Args, context: Context, found: Any, outcome: Any, *, swept: bool = False, own: Sequence[str] = ()
+) -> None:
     from runtime.forget import growing
     from runtime.hits import uri
 
@@ -187,6 +194,7 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
             ],
             "forgotten": outcome.documents if outcome is not None else 0,
             "left": outcome.left if outcome is not None else [],
+            "own": outcome.own if outcome is not None else list(own),
             "beyond": outcome.beyond if outcome is not None else [],
         }
         if outcome is not None and (outcome.left or found.outside):
@@ -199,7 +207,9 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
         if found.rows or found.marks:
             write("\n".join(_lines(found)) + "\n")
         else:
-            warn("brain: nothing was selected" + (", and nothing else holds it" if swept else ""))
+            also = "" if own else ", and nothing else holds it"
+            warn("brain: nothing was selected" + (also if swept else ""))
+            _show_own(own)
         return
     write(f"{counted(outcome.documents, 'document')} forgotten\n")
     if found.questions:
@@ -209,8 +219,16 @@ def _show(args: Args, context: Context, found: Any, outcome: Any, *, swept: bool
         warn(f"brain: not the brain's to delete: {each}")
     for each in shown(outcome.left):
         warn(f"brain: still holds some of it: {each}")
+    _show_own(outcome.own)
     for each in shown(outcome.beyond):
         write(f"- {each}\n")
+
+
+def _show_own(own: Sequence[str]) -> None:
+    from core.text import printable
+
+    for each in shown(list(own)):
+        warn(printable(f"brain: stands in your own {each}, which forget does not touch"))
 
 
 def _unforget(args: Args, context: Context) -> int:

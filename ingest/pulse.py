@@ -14,7 +14,7 @@ from core import jsonb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from core.home import Home
@@ -84,6 +84,32 @@ def touch(home: Home, source: str, file: SourceFile) -> None:
     others = [known for known in pulse["files"] if known[0] != file.path]
     pulse["files"] = [[file.path, file.size, file.mtime_ns], *others[: _FILES - 1]]
     write_atomic(place, jsonb.pack(pulse), sync=False)
+
+
+def leave_out(home: Home, test: Callable[[str], bool]) -> None:
+    """Let no pulse name a path that passes ``test``; what is there comes again with the next run. Raises OSError."""
+    folder = join(home.state, "pulse")
+    if not os.path.isdir(folder):
+        return
+    from core.files import write_atomic
+
+    for source in os.listdir(folder):
+        found = None if source.startswith(".") else _read(join(folder, source))
+        if found is None:
+            continue
+        try:
+            after = {
+                **found,
+                "roots": [path for path in found["roots"] if not test(path)],
+                "folders": [each for each in found["folders"] if not test(each[0])],
+                "files": [each for each in found["files"] if not test(each[0])],
+                "known": [path for path in found["known"] if not test(path)],
+            }
+        except (KeyError, TypeError, IndexError):
+            os.unlink(join(folder, source))  # of another version
+            continue
+        if after != found:
+            write_atomic(join(folder, source), jsonb.pack(after))
 
 
 def news(home: Home) -> set[str]:

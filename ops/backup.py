@@ -55,12 +55,13 @@ def make(
 
     ``verify`` restores the new file into a home of its own and asks it; the file goes again where that fails.
     ``broken`` in it is what of the archive is missing, or, as ``verify`` finds, damaged: it is made all the same.
+    ``left`` names the older backups that still hold what was forgotten.
     Raises LockContention where another backup runs, Internal where it did not stand the test, OSError, apsw.Error.
     """
     started = time.perf_counter()
     folder = to or home.path(FOLDER)
     with working(home) as work:
-        finish_forgetting(home)
+        left = finish_forgetting(home)
         sweep_temporaries(folder)
         taken = snapshot.take(home, config, join(work, "snapshot"))
         had_index = questions.there(taken.home)
@@ -119,6 +120,7 @@ def make(
             }
             for each in broken
         ],
+        "left": left,
         "took_ms": round((time.perf_counter() - started) * 1000, 1),
     }
 
@@ -192,11 +194,13 @@ def forget(
     probes: Iterable[bytes] = (),
     *,
     anywhere: bool = False,
+    own: list[str] | None = None,
 ) -> list[str]:
     """Take documents out of every known backup, by writing it anew; returns the backups that could not be.
 
     ``anywhere``: ``probes`` are texts that must be nowhere: what only a backup holds of them by now goes, too. Without
-    documents and marks, a backup that holds none stays as it is.
+    documents and marks, a backup that holds none stays as it is. To ``own`` is added where in backups beyond the home
+    a person's own files say them.
 
     What is to be done is noted first, without content: a run that is killed is finished by the next one, or by the next
     backup. Raises LockContention and OSError.
@@ -207,7 +211,7 @@ def forget(
         job["documents"] += [list(each) for each in documents]
         job["marks"] += [list(each) for each in marks]
         write_atomic(path, json.dumps(job).encode("utf-8", "surrogateescape"))
-        return _forget(home, job, work, list(probes), anywhere=anywhere)
+        return _forget(home, job, work, list(probes), anywhere=anywhere, own=own)
 
 
 def forgetting(home: Home) -> bool:
@@ -215,10 +219,12 @@ def forgetting(home: Home) -> bool:
     return os.path.exists(join(home.state, _JOB))
 
 
-def finish_forgetting(home: Home) -> None:
-    """Finish what a killed run of ``forget`` had begun; the caller is ``working``."""
-    if forgetting(home):
-        _forget(home, _read_job(join(home.state, _JOB)), join(home.state, _WORK), [], anywhere=False)
+def finish_forgetting(home: Home) -> list[str]:
+    """Finish what ``forget`` had begun and could not end; returns the backups that still could not be written anew.
+
+    The caller is ``working``.
+    """
+    return _forget(home, _read_job(join(home.state, _JOB)), join(home.state, _WORK), []) if forgetting(home) else []
 
 
 def _read_job(path: str) -> dict[str, Any]:
@@ -227,8 +233,16 @@ def _read_job(path: str) -> dict[str, Any]:
     return job
 
 
-def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes], *, anywhere: bool) -> list[str]:
-    from runtime import leftovers
+def _forget(
+    home: Home,
+    job: dict[str, Any],
+    work: str,
+    probes: list[bytes],
+    *,
+    anywhere: bool = False,
+    own: list[str] | None = None,
+) -> list[str]:
+    from runtime import own_files
     from runtime.forget import obey
 
     documents = [(str(collection), str(path)) for collection, path in job["documents"]]
@@ -237,6 +251,8 @@ def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes], *, 
     for place in replaced(home):
         try:
             obey(Home(place), marks, documents, probes)
+            if anywhere:
+                obey(Home(place), *_still(Home(place), probes), probes)
         except (BrainError, OSError) as error:
             failed.append(f"{place}: {error}")
     for path in known(home):
@@ -245,15 +261,18 @@ def _forget(home: Home, job: dict[str, Any], work: str, probes: list[bytes], *, 
         try:
             manifest = packing.unpack(path, place)
             copy = Home(place)
-            if not (documents or marks or leftovers.find(copy, probes)):
-                continue
-            obey(copy, marks, documents, probes)
-            if anywhere:
-                obey(copy, *_still(copy, probes), probes)
-                failed += [f"{path}: {each}" for each in leftovers.find(copy, probes)]
-            _tidy(copy)
-            about = {key: value for key, value in manifest.items() if key not in ("schema", "files")}
-            packing.pack(place, path, {**about, "tombstones": len(Tombstones(copy))})
+            left, theirs = own_files.search(copy, probes) if anywhere or not (documents or marks) else ([], [])
+            if documents or marks or left:
+                obey(copy, marks, documents, probes)
+                if anywhere:
+                    obey(copy, *_still(copy, probes), probes)
+                    left, theirs = own_files.search(copy, probes)
+                    failed += [f"{path}: {each}" for each in left]
+                _tidy(copy)
+                about = {key: value for key, value in manifest.items() if key not in ("schema", "files")}
+                packing.pack(place, path, {**about, "tombstones": len(Tombstones(copy))})
+            if own is not None and not path.startswith(os.path.realpath(home.root) + os.sep):
+                own += [f"{path}: {each}" for each in theirs]
         except (BrainError, OSError) as error:
             failed.append(f"{path}: {error}")
         finally:

@@ -30,15 +30,16 @@ def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywher
         from ops import backup, sync
 
         beyond: list[str] = []
+        own: list[str] = []
         try:
-            failed = backup.forget(home, documents, marks, probes, anywhere=anywhere)
+            failed = backup.forget(home, documents, marks, probes, anywhere=anywhere, own=own)
         finally:
             # A history may hold what no document holds any more.
             if documents or marks or (anywhere and sync.holds(home, environ, probes)):
                 beyond = sync.forget(home, config, environ, documents)
         if anywhere and sync.holds(home, environ, probes):
             failed = [*failed, sync.FOLDER]
-        return failed, beyond
+        return failed, [*(f"your own file in a backup says it, and stays: {each}" for each in own), *beyond]
 
     return act
 

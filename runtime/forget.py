@@ -22,7 +22,7 @@ from core.tombstones import Tombstones, digests, is_by_content
 from ingest import code, forgetting, git, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
-from runtime import export, hits, leftovers, own_documents
+from runtime import export, hits, leftovers, own_documents, own_files
 from runtime.relatives import body_of, is_distilled, is_session, partly, with_relatives
 
 if TYPE_CHECKING:
@@ -75,14 +75,18 @@ def growing(found: Plan) -> list[tuple[str, str]]:
 
 
 class Outcome:
-    """What was done: ``documents`` removed, ``left``: places that still hold some of it, ``beyond``: where to look."""
+    """What was done: ``documents`` removed, ``left``: places that still hold some of it, ``beyond``: where to look.
 
-    __slots__ = ("beyond", "documents", "left")
+    ``own``: places where a person's own files say it, which are not the brain's to change.
+    """
 
-    def __init__(self, documents: int, left: list[str], beyond: list[str]) -> None:
+    __slots__ = ("beyond", "documents", "left", "own")
+
+    def __init__(self, documents: int, left: list[str], beyond: list[str], own: list[str]) -> None:
         self.documents = documents
         self.left = left
         self.beyond = beyond
+        self.own = own
 
 
 def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") -> Plan:
@@ -154,10 +158,9 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
     beyond: list[str] = []
     if elsewhere is not None:
         failed, beyond = finish_elsewhere(home, elsewhere, found.probes)
-    left = leftovers.find(home, found.probes)
-    return Outcome(
-        len(found.rows), failed + left, beyond + leftovers.unsettled(home) + leftovers.beyond(home, found.originals)
-    )
+    left, own = own_files.search(home, found.probes)
+    beyond += leftovers.unsettled(home) + leftovers.beyond(home, found.originals)
+    return Outcome(len(found.rows), failed + left, beyond, own)
 
 
 def pending(home: Home) -> bool:
@@ -241,14 +244,17 @@ def resume(home: Home) -> bool:
         return _resume(home)
 
 
-def sweep(home: Home, match: str) -> list[str]:
-    """Take a text out of what no document accounts for (logs, caches, free pages); returns where it still is."""
+def sweep(home: Home, match: str) -> tuple[list[str], list[str]]:
+    """Take a text out of what no document accounts for (logs, caches, free pages).
+
+    Returns where it still is, and where a person's own files say it.
+    """
     probes = leftovers.spellings(match)
     with _alone(home):
         forgetting.let_go(home)
         leftovers.scrub(home, [], probes, [])
         _erase(home, [])
-    return leftovers.find(home, probes)
+    return own_files.search(home, probes)
 
 
 def forgotten(home: Home) -> list[tuple[str, str]]:

@@ -11,7 +11,8 @@ import subprocess
 from os.path import dirname, join, relpath
 from typing import TYPE_CHECKING, Any
 
-from core.files import is_left_over, sweep_temporaries
+from core.files import is_left_over, read_or_none, sweep_temporaries, write_atomic
+from ingest import pulse
 from runtime import pending_queue
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _GAP = b"\xff"
 _LONGEST_GAP = 1 << 16
 _CONFIGURATION = "config.cache"
 _KEPT = ("tombstones.json", "forgetting.json")
+# What runs left, a source a file: ``ingest.ledger``.
+_LEDGERS = "ledger"
 # Below state/ nothing else can be made again: settings stay, and are reported where the text is in them.
 _CACHES = ("eval", "hooks", "copies", "scratch", "backup", _CONFIGURATION)
 
@@ -146,12 +149,16 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
                     _rows(path, uris, names, probes)
                 continue
             inside = relpath(path, home.state).split(os.sep)[0]
+            if top == home.state and inside == _LEDGERS:
+                _ledger(path, probes)
+                continue
             wanted = telling[name.endswith(".json")] if inside in ("eval", "hooks") else probes
             if top == home.state and not _is_cache(inside):
                 continue
             with contextlib.suppress(FileNotFoundError):
                 if wanted and _contains(path, wanted):
                     os.unlink(path)
+    pulse.leave_out(home, lambda path: holds(path.lower().encode(), probes))
 
 
 def unsettled(home: Home) -> list[str]:
@@ -234,6 +241,28 @@ def _rows(path: str, uris: set[str], names: set[tuple[str, str]], probes: list[b
             os.fsync(descriptor)
 
 
+def _ledger(path: str, probes: list[bytes]) -> None:
+    """Take what holds ``probes`` out of what a run left: kinds of records and fields, failures. Counts stay."""
+    try:
+        ledger: Any = json.loads(read_or_none(path) or b"{}")
+    except ValueError:
+        return  # torn: the next run writes it anew, and verification names it
+    if not isinstance(ledger, dict):
+        return
+    after = {key: _sifted(value, probes) for key, value in ledger.items()}
+    if after != ledger:
+        write_atomic(path, json.dumps(after, indent=1, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+
+
+def _sifted(value: Any, probes: list[bytes]) -> Any:
+    def stays(*said: Any) -> bool:
+        return not holds(json.dumps(said, ensure_ascii=False).lower().encode("utf-8", "surrogateescape"), probes)
+
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if stays(key, each)}
+    return [each for each in value if stays(each)] if isinstance(value, list) else value
+
+
 def _row(line: bytes, uris: set[str], names: set[tuple[str, str]]) -> bytes:
     try:
         row: Any = json.loads(line)
@@ -270,9 +299,14 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _contains(path: str, probes: list[bytes]) -> bool:
+    return among(_blocks(path), probes)
+
+
+def among(blocks: Iterable[bytes], probes: list[bytes]) -> bool:
+    """Whether what comes in ``blocks`` holds one of ``probes``, be it over the end of one."""
     longest = max(map(len, probes)) + _LONGEST_GAP
     tail = b""
-    for block in _blocks(path):
+    for block in blocks:
         data = tail + block.lower()
         if holds(data, probes):
             return True

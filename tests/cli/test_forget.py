@@ -36,6 +36,18 @@ def test_a_phrase_is_found_nowhere_below_the_home_afterwards(shelf: Shelf, brain
     assert "backups moved elsewhere" in done.stdout
 
 
+def test_what_ones_own_configuration_says_is_named_and_the_rest_is_done(shelf: Shelf, brain: Brain) -> None:
+    shipped = Path(load(shelf.home).path).read_text(encoding="utf-8")
+    Path(shelf.home.path("collections.yml")).write_text(f"# the amaranth cipher\n{shipped}", encoding="utf-8")
+    done = brain("forget", "--match", "amaranth cipher", "--yes")
+    said = "brain: stands in your own collections.yml:1, which forget does not touch\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    again = brain("forget", "--match", "amaranth cipher", "--yes", "--json")
+    told = json.loads(again.stdout)
+    assert (again.returncode, told["left"], told["own"]) == (67, [], ["collections.yml:1"])
+    assert brain("forget", "--match", "amaranth cipher", "--yes").stderr == f"brain: nothing was selected\n{said}"
+
+
 def test_what_is_not_indexed_yet_is_forgotten_as_well(shelf: Shelf, brain: Brain) -> None:
     stray = Path(shelf.home.path("brain", "s9.md"))
     stray.write_text("---\nsession_id: s9\nsource: claude\n---\n\nThe green kangaroo hops.\n")
@@ -244,6 +256,10 @@ def test_what_is_still_held_is_no_success(shelf: Shelf, brain: Brain, tmp_path: 
         return
     assert (done.returncode, report["exit_code"], report["ok"]) == (71, 71, False)
     assert damaged in " ".join(report["left"])
+    if command != "backup":
+        return
+    again = brain("backup", "--json", "--no-verify")
+    assert (again.returncode, damaged in " ".join(json.loads(again.stdout)["left"])) == (71, True), "not once alone"
 
 
 def test_the_doctor_names_a_forget_that_was_cut_short(shelf: Shelf, brain: Brain) -> None:

@@ -166,3 +166,16 @@ def test_forgetting_in_backups_that_was_killed_is_finished_by_the_next_backup(
     assert b"drawer3." in unpacked(path, tmp_path / "before")
     make(filled)
     assert b"drawer3." not in unpacked(path, tmp_path / "after")
+
+
+def test_a_backup_that_still_holds_it_is_named_by_every_backup_until_it_does_not(filled: Home, tmp_path: Path) -> None:
+    first = Path(make(filled)["path"])
+    torn = first.with_name("brain-20200101T000000Z.tar.zst")
+    torn.write_bytes(first.read_bytes()[:100])
+    found = forget.plan(filled, config.load(filled), Selection(references=[session(3)]), "")
+    forget.carry_out(filled, found, lambda *what: (backup.forget(filled, *what), []))
+    (left,) = make(filled)["left"]
+    assert str(torn) in left
+    torn.unlink()
+    assert make(filled)["left"] == []
+    assert not backup.forgetting(filled)

@@ -358,7 +358,7 @@ def test_what_nothing_can_make_again_is_kept_and_named(home: Home) -> None:
     for name in names:
         Path(home.state, name).write_text('{"name": "vermilion gate"}', encoding="utf-8")
     Path(home.state, "edit-x.md").write_text("vermilion gate", encoding="utf-8")
-    assert forget.sweep(home, "vermilion gate") == sorted(f"state/{name}" for name in names)
+    assert forget.sweep(home, "vermilion gate") == (sorted(f"state/{name}" for name in names), [])
     assert all(Path(home.state, name).exists() for name in names)
     assert not Path(home.state, "edit-x.md").exists()
 
@@ -368,7 +368,7 @@ def test_a_phrase_that_no_document_has_is_swept_out_of_logs(home: Home, folder: 
     Path(home.logs, "crash.log").write_text("ValueError: vermilion gate", encoding="utf-8")
     found = forget.plan(home, config.load(home), Selection(), "vermilion gate")
     assert (found.rows, found.marks) == ([], [])
-    assert forget.sweep(home, "vermilion gate") == []
+    assert forget.sweep(home, "vermilion gate") == ([], [])
     assert b"vermilion" not in everything(home)
 
 

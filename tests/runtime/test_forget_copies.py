@@ -18,6 +18,7 @@ from core.files import LIVELY_S
 from core.home import Home
 from core.tombstones import Tombstones, by_content
 from ingest import archive
+from ingest import pulse as ingest_pulse
 from runtime import articles, forget, inbox, leftovers
 from runtime.export import Selection
 from runtime.indexing import index
@@ -241,6 +242,38 @@ def test_words_of_the_configuration_are_no_leftover_of_a_document(home: Home) ->
     assert leftovers.find(home, leftovers.spellings("stripe")) == ["collections.yml"]
 
 
+def test_what_runs_left_of_it_goes_and_what_they_counted_stays(home: Home, claude_root: Path) -> None:
+    folder = claude_root / "projects" / "-home-me-vermilion-gate"
+    script = Script()
+    odd = [{"type": kind, "sessionId": SESSION, "x": 1} for kind in ("vermilion-gate", "ochre-lamp")]
+    save(folder / f"{SESSION}.jsonl", script.user("Where is the vermilion-gate?"), *odd)
+    (folder / "torn.jsonl").write_text("vermilion-gate\n", encoding="utf-8")
+    index(home, config.load(home))
+    ledger, pulse = Path(home.state, "ledger", "claude.json"), Path(home.state, "pulse", "claude")
+    assert b"vermilion-gate" in ledger.read_bytes()
+    assert b"vermilion-gate" in pulse.read_bytes()
+    seen = json.loads(ledger.read_bytes())["seen"]
+    forget.carry_out(home, forget.plan(home, config.load(home), Selection(), "vermilion-gate"))
+    after = json.loads(ledger.read_bytes())
+    assert (after["seen"], after["failed"]) == (seen, [])
+    assert b"vermilion-gate" not in ledger.read_bytes() + pulse.read_bytes()
+    assert ingest_pulse.pending(home)[1] is not None
+
+
+def test_a_kind_of_record_of_another_file_stays_known(home: Home, claude_root: Path) -> None:
+    script = Script()
+    save(
+        claude_root / "projects" / "p" / f"{SESSION}.jsonl",
+        script.user("Where is the vermilion gate?"),
+        {"type": "vermilion gate", "sessionId": SESSION, "x": 1},
+        {"type": "ochre-lamp", "sessionId": SESSION, "x": 1},
+    )
+    index(home, config.load(home))
+    assert gone(home, match="vermilion gate") == 1
+    unknown = json.loads(Path(home.state, "ledger", "claude.json").read_bytes())["unknown"]
+    assert list(unknown) == ["ochre-lamp"]
+
+
 def test_what_a_killed_writer_left_is_forgotten_too(home: Home) -> None:
     inbox.write(home, "The vermilion gate.")
     index(home, config.load(home))
@@ -269,5 +302,5 @@ def test_what_is_being_written_elsewhere_is_named_and_goes_when_it_was_left(home
     assert [line for line in outcome.beyond if young.name in line and "brain forget --match TEXT" in line]
     assert young.exists()
     os.utime(young, (time.time() - 2 * LIVELY_S,) * 2)
-    assert forget.sweep(home, "vermilion gate") == []
+    assert forget.sweep(home, "vermilion gate") == ([], [])
     assert (young.exists(), leftovers.unsettled(home)) == (False, [])
