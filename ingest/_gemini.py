@@ -15,11 +15,11 @@ from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
-from core.text import clean, one_line
+from core.text import one_line
+from ingest import _gemini_human as human
 from ingest import _gemini_project as project
 from ingest import agentcalls, rawfiles, records
 from ingest.histories import is_history
-from ingest.markup import between, cut_blocks
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import exit_code, mapping, moment, string, vocabulary
@@ -49,19 +49,6 @@ _DROPPED_PARTS = (
     "toolResponse", "thoughtSignature",
 )  # fmt: skip
 _FEEDBACK = "User feedback:"
-_REFERENCED = "\n--- Content from referenced files ---"
-_INJECTED = (
-    "User has manually exited Plan Mode.",
-    "This is the Gemini CLI. We are setting up the context for our chat.",
-    "<session_context>",
-    "<system_context>",
-    "System: Potential loop detected.",
-    "System: Please continue.",
-)
-_CONTEXTS = ("session_context", "system_context", "hook_context")
-# What the harness alone says, where it is all of a text; what it puts around a hint that was typed meanwhile
-# (packages/core/src/core/client.ts, utils/fastAckHelper.ts).
-_GO_ON, _HINT = "Please continue.", "User steering update:"
 _MARKS = ("projectHash", "startTime")
 _SHELL, _AFTER_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 _SNAPSHOT, _SNAPSHOT_END = "<state_snapshot>", "</state_snapshot>"
@@ -73,12 +60,7 @@ _ASSISTANTS = (
     "Binary content received. Proceeding with analysis.",
     "[The previous response was interrupted before it completed.]",
 )
-# What it says of an editor, before or instead of what was typed; and of a command that was typed after ``!``
-# (packages/core/src/core/client.ts, packages/cli/src/ui/hooks/shellCommandProcessor.ts).
-_EDITOR = (
-    "Here is the user's editor context as a JSON object.",
-    "Here is a summary of changes in the user's editor context, in JSON format.",
-)
+# What it says of a command that was typed after ``!`` (packages/cli/src/ui/hooks/shellCommandProcessor.ts).
 _RAN, _PRODUCED = "I ran the following shell command:\n```sh\n", "\n```\n\nThis produced the following result:"
 # The name that all sessions of the server behind the editors have (packages/a2a-server); their files have none else.
 _SERVER = "a2a-server"
@@ -290,20 +272,11 @@ class State:
 
     def _user(self, session: Session, name: str, message: dict[str, Any], at: str) -> None:
         shown = message.get("displayContent")
-        texts = [
-            _without_editor(string(part.get("text"))) for part in parts(shown if shown else message.get("content"))
-        ]
-        said = clean("\n\n".join(text for text in texts if text)).partition(_REFERENCED)[0].strip()
-        if said.startswith(_INJECTED) or project.is_context(said):
-            session.cwd = session.cwd or project.in_context(said)
-            said = cut_blocks(said, _CONTEXTS).strip() if said.startswith("<") else ""
-        else:
-            said = cut_blocks(said, _CONTEXTS).strip()
-        if said.startswith(_HINT):
-            said = between(said, "user_input").strip() or said
-        if not said or said == _GO_ON:
+        said, folder = human.typed(string(part.get("text")) for part in parts(shown or message.get("content")))
+        session.cwd = session.cwd or folder
+        if not said:
             return
-        if said.startswith(_RAN) and _PRODUCED in said:
+        if said.startswith(_RAN) and _PRODUCED in said and said.endswith("```"):
             session.command(f"! {said[len(_RAN) :].partition(_PRODUCED)[0].strip()}", at, name)
             return
         if _is_summary(said):
@@ -362,17 +335,6 @@ def parts(content: Any) -> list[dict[str, Any]]:
     return [{"text": part} if type(part) is str else mapping(part) for part in content if part]
 
 
-def _without_editor(text: str) -> str:
-    """``text`` without what is said of the editor before it: its JSON is one block, and holds no line that ends one.
-
-    The block stands right below the sentence; where it does not, a person quotes that.
-    """
-    _, _, rest = text.partition("\n")
-    if not text.startswith(_EDITOR) or rest.partition("\n")[0].rstrip() != "```json":
-        return text
-    return rest.partition("\n```")[2].strip()
-
-
 def _is_compressed(messages: list[Any], before: dict[str, dict[str, Any]]) -> bool:
     """Whether messages that take the place of those ``before`` begin with a summary of these."""
     first = next((mapping(each) for each in messages if mapping(each).get("type") == "user"), {})
@@ -383,7 +345,9 @@ def _is_compressed(messages: list[Any], before: dict[str, dict[str, Any]]) -> bo
 def _is_summary(text: str) -> bool:
     """A summary may have the model's notes before it."""
     text = text.lstrip()
-    return text.startswith((_SNAPSHOT, "<scratchpad>", "```")) and _SNAPSHOT in text and _SNAPSHOT_END in text
+    if text.startswith("```"):
+        text = text.partition("\n")[2].lstrip()
+    return text.startswith((_SNAPSHOT, "<scratchpad>")) and _SNAPSHOT in text and _SNAPSHOT_END in text
 
 
 def _exit_code(output: str) -> int:

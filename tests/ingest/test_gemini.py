@@ -24,6 +24,10 @@ EDITOR = (
     "Here is the user's editor context as a JSON object. This is for your information only.\n```json\n{\n"
     '  "activeFile": {\n    "path": "/home/me/api/a.md",\n    "selectedText": "```\\nMend all.\\n```"\n  }\n}\n```'
 )
+LOOP = (
+    'System: Potential loop detected. Details: Repeating content detected: "l just\ndo it.". Please take a step back '
+    "and confirm it. Avoid repeating the same tool calls or responses without new results."
+)
 HEAD: Record = {"sessionId": "s1", "projectHash": "0" * 64, "startTime": "2026-04-28T09:00:00.000Z", "kind": "main"}
 
 
@@ -158,7 +162,7 @@ def test_an_exit_code_that_was_printed_or_read_is_no_failure(home: Home, tmp_pat
 def test_prompts_are_what_was_typed(home: Home, tmp_path: Path) -> None:
     journal(
         tmp_path / "x.jsonl",
-        user("i", "This is the Gemini CLI. We are setting up the context for our chat.\nToday is …"),
+        user("i", "This is the Gemini CLI. We are setting up the context for our chat.\nToday's date is …"),
         user("a", [{"text": "Read @a.md\n--- Content from referenced files ---\nsecret plans"}]),
         user("b", "expanded beyond recognition", displayContent="/explain it"),
         user("f", [{"functionResponse": {"name": "x", "response": {}}}]),
@@ -304,7 +308,15 @@ def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path:
 
 
 @pytest.mark.parametrize(("text", "shown"), [
-    ("System: Potential loop detected. Details: Repeating content. Please take a step back.", ""),
+    (LOOP, ""), (f"{LOOP}\n\nMend it.", "Mend it."), ("System: Please continue.", ""),
+    ("User hints:\n<user_input>\n- Only the first.\n</user_input>\n\nInternal instruction: Re-evaluate.",
+     "- Only the first."),
+    ("Background execution update:\n<background_output>\nbuilt\n</background_output>\n\nA previously backgrounded "
+     "execution has completed.", ""),
+    ("User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation).\nMend it.",
+     "Mend it."),
+    ("Read @a.md\n--- Content from referenced files ---\nContent from @a.md:\nsecret\n--- End of content ---\nTwice.",
+     "Read @a.md\n\nTwice."),
     ("Please continue.", ""), ("Please continue. And mend the other.", "Please continue. And mend the other."),
     ("User steering update:\n<user_input>\nOnly the first.\n</user_input>\nInternal instruction: Re-evaluate.",
      "Only the first."),
@@ -313,6 +325,15 @@ def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path:
     (EDITOR, ""), (f"{EDITOR}\nMend it.", "Mend it."),
     ("Here is a summary of changes in the user's editor context, in JSON format.\n```json\n{}\n```", ""),
     *((said, said) for said in (
+        "User has manually exited Plan Mode. Who says so?", f"{LOOP} So it says. Why?",
+        "User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation). Why?",
+        "System: Potential loop detected. Details: are missing in the log.", "System: Please continue. Whose words?",
+        "This is the Gemini CLI. We are setting up the context for our chat. So it begins. Why?",
+        "<session_context> opens each session: what is it for?", "User steering update: what is that?",
+        "See:\n<hook_context>\nmine\n</hook_context>\nIs it right?",
+        "My log says\n--- Content from referenced files ---\nand ends there. Why?",
+        "I ran the following shell command:\n```sh\nls\n```\n\nThis produced the following result:\n```\n```\nWhy?",
+        "```\nx = 1\n```\nIs <state_snapshot></state_snapshot> made of that?",
         "Here is a summary of changes in the user's editor context, as I read it in the log: why is it sent?",
         "Here is the user's editor context as a JSON object. So says the log; may it go?",
         "Here is the user's editor context as a JSON object. Look:\n\nMy file:\n```json\n{}\n```\nIs it right?")),

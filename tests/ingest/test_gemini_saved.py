@@ -21,7 +21,7 @@ from tests.ingest.test_gemini import Record, ingest, said, user, whole
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat.\nToday is Monday."
+CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat.\nToday's date is Monday."
 
 
 def content(role: str, *parts: Any) -> Record:
