@@ -6,10 +6,11 @@ What is not known is None, never a guess.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BrainError
+from core.errors import BrainError, Internal, LockContention
 from runtime import explain_corpus, explain_distilled, explain_machine, explain_semantic, explain_surfaces
 from runtime.expiry import expiring
 from runtime.explain_problems import problems
@@ -37,9 +38,11 @@ def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, An
     }
     _corpus(home, found, environ)
     found["ledger"] = _part(lambda: explain_machine.ledger(home))
-    found["transcripts"] = _part(lambda: explain_machine.transcripts(home, found["index"].get("as_of")))
+    found["transcripts"] = _part(
+        lambda: _of_sources(home, lambda: explain_machine.transcripts(home, found["index"].get("as_of")))
+    )
     found["archive"] = _part(lambda: explain_machine.archive(home))
-    found["expiry"] = _part(lambda: expiring(home, environ=environ))
+    found["expiry"] = _part(lambda: _of_sources(home, lambda: expiring(home, environ=environ)))
     found["telemetry"] = _part(lambda: explain_machine.usage(home))
     found["schedule"] = _part(explain_surfaces.schedule)
     found["hooks"] = _part(lambda: explain_surfaces.hooks(environ))
@@ -94,6 +97,25 @@ def _part(gather: Callable[[], Part]) -> Part:
         return {"error": f"{error.strerror or error}{where}", "fix": _permissions(error)}
     except Exception as error:  # noqa: BLE001 - one part's failure is a finding of the report, not its end
         return {"error": f"{type(error).__name__}: {error}", "fix": ""}
+
+
+def _of_sources(home: Home, gather: Callable[[], Part]) -> Part:
+    """What is known of the sources, by ``gather``; SQLite's failures say which file, and what can be done."""
+    import apsw
+
+    from ingest.state import FILE
+    from qmd.store import disk_full
+
+    path = os.path.join(home.state, FILE)
+    try:
+        return gather()
+    except (apsw.BusyError, apsw.LockedError):
+        raise LockContention(f"another process is writing to {path}", "wait a moment, then look again") from None
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise disk_full(error, path) or Internal(f"{path}: {error}", f"check its permissions: ls -l {path}") from error
+    except apsw.Error as error:
+        said = f"{path} cannot be read: {error}"
+        raise disk_full(error, path) or Internal(said, "brain index reads the sources once more") from error
 
 
 def _permissions(error: OSError) -> str:

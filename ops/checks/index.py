@@ -147,6 +147,8 @@ def vectors(patient: Patient) -> Iterator[Finding]:
                 said = f"{wanted - there} of {wanted} vectors of {space.provider}/{space.model} are gone"
                 yield Finding("vectors", "error", said, "brain embed -f")
     except (BrainError, apsw.Error) as error:
+        if _for_want_of_room(patient, error):
+            return
         yield Finding("vectors", "error", f"the vectors cannot be read: {error}", "brain embed -f")
         return
     pending, as_of = found.get("pending") or 0, found.get("as_of")

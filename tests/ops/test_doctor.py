@@ -12,12 +12,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import apsw
 import pytest
 
 from core.config import load
 from core.home import Home
+from ingest import state
 from ops import completions, doctor, hooks, installed, notify, program, skills, wedge
 from qmd import vectors
 from qmd.store import open_index
@@ -209,6 +212,21 @@ def test_damage_to_what_was_excluded_is_found(well: Home) -> None:
 def test_a_full_disk_is_found(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: (10**12, 10**12 - 1000, 1000))
     assert "disk" in ids(examine(well))
+
+
+def test_a_full_disk_is_not_taken_for_damage(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Any:
+        raise apsw.IOError("disk I/O error")
+
+    for name in ("known", "known_units"):
+        monkeypatch.setattr(state, name, fails)
+    monkeypatch.setattr(vectors, "exist", fails)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=1))
+    found = examine(well)
+    assert "vectors" not in ids(found)
+    assert "IOError" not in json.dumps(found)
+    (said,) = [each for each in found["findings"] if each["id"] == "expiry"]
+    assert (said["evidence"], said["fix"]) == ("the disk is full", "free some space, then run the command again")
 
 
 def test_a_clock_that_went_back_is_found(well: Home) -> None:

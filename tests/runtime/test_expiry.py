@@ -6,12 +6,15 @@ import json
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import apsw
 import pytest
 
 from core import config
 from core.home import Home
+from ingest import state
 from runtime import expiry
 from runtime.expiry import expiring, period
 from runtime.explain import report
@@ -105,3 +108,34 @@ def test_the_report_says_when_the_archive_is_above_its_cap(home: Home, transcrip
     index(home, config.load(home))
     said = {problem["part"]: problem for problem in report(home, "terminal", os.environ)["problems"]}
     assert "nothing is deleted" in said["archive"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("free", "failure", "message", "fix"),
+    [
+        (0, apsw.IOError("disk I/O error"), "the disk is full", "free some space, then run the command again"),
+        (9, apsw.IOError("disk I/O error"), "sources.sqlite cannot be read", "brain index reads the sources once more"),
+        (9, apsw.CorruptError("malformed"), "sources.sqlite cannot be read", "brain index reads the sources once more"),
+        (9, apsw.BusyError("locked"), "another process is writing", "wait a moment, then look again"),
+        (9, apsw.CantOpenError("unable to open"), "unable to open", "check its permissions: ls -l "),
+    ],
+)
+def test_what_keeps_it_from_being_known_is_said_with_a_way_out(
+    home: Home,
+    transcripts: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    free: int,
+    failure: Exception,
+    message: str,
+    fix: str,
+) -> None:
+    index(home, config.load(home))
+
+    def fails(*_: object) -> Any:
+        raise failure
+
+    monkeypatch.setattr(state, "known", fails)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free << 20, f_frsize=1))
+    said = report(home, "terminal", os.environ)["expiry"]
+    assert message in said["error"]
+    assert said["fix"].startswith(fix)
