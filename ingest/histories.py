@@ -65,9 +65,14 @@ def names(paths: Iterable[str]) -> set[str]:
     return found
 
 
+def called(unit: str) -> tuple[str, str]:
+    """Which of ``names`` are the session's."""
+    return unit, unit[:_SHORT]
+
+
 def is_named(unit: str, held: set[str]) -> bool:
     """Whether one of ``names`` is the session's."""
-    return unit in held or unit[:_SHORT] in held
+    return not held.isdisjoint(called(unit))
 
 
 class Transcripts:

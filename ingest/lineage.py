@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from os.path import basename, dirname, join
 
-from ingest.histories import is_history, is_named, names
+from ingest.histories import called, is_history, names
 from ingest.units import split_key
 
 TYPE_CHECKING = False
@@ -49,7 +49,8 @@ class Lineage:
     def __init__(self, source: ModuleType, paths: Iterable[str], known: Collection[str]) -> None:
         self._source = source
         self._known = known
-        self._names: list[tuple[str, set[str]]] | None = None
+        # What the name of a file says, to the places of such files in ``_paths``.
+        self._named: dict[str, list[int]] | None = None
         self._paths = [path for path in paths if not is_history(source.NAME, path)]
 
     def look_up(self, unit: str, child: str) -> Iterator[Reading]:
@@ -65,9 +66,12 @@ class Lineage:
                 yield reading
 
     def _candidates(self, unit: str, child: str) -> Iterator[str]:
-        if self._names is None:
-            self._names = [(path, names((path,)) | {basename(dirname(path))}) for path in self._paths]
-        found = [path for path, held in self._names if is_named(unit, held)]
+        if self._named is None:
+            self._named = {}
+            for number, path in enumerate(self._paths):
+                for name in names((path,)) | {basename(dirname(path))}:
+                    self._named.setdefault(name, []).append(number)
+        found = sorted({number for name in called(unit) for number in self._named.get(name, ())})
         if not found and os.sep not in unit and "\0" not in unit:
             folder = dirname(child)
             for _ in range(_ABOVE):
@@ -75,4 +79,4 @@ class Lineage:
                 if os.path.isfile(path):
                     yield path
                 folder = dirname(folder)
-        yield from found
+        yield from (self._paths[number] for number in found)
