@@ -15,7 +15,8 @@ from urllib.parse import unquote
 from core.text import one_line
 from ingest import _cursor_outcomes as outcomes
 from ingest._cursor_copies import EDITOR
-from ingest._cursor_text import answer, typed, where
+from ingest._cursor_human import typed
+from ingest._cursor_text import answer, where
 from ingest.events import TAKEN_BACK
 from ingest.reading import BROKEN, Reading
 from ingest.sessions import Session

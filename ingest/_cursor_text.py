@@ -1,10 +1,9 @@
-"""What Cursor puts around the words of a message, and the parts that its agents' messages consist of."""
+"""The parts that messages of Cursor's agents consist of, and what stands in them of the editor's notes."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import re
 from datetime import datetime, timedelta, timezone
 from os.path import basename, dirname
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,9 @@ from core.document import Failure
 from core.text import clean, one_line
 from ingest import _cursor_outcomes as outcomes
 from ingest import records
+from ingest._cursor_human import is_list, typed
 from ingest.agentcalls import answers, command_text
-from ingest.markup import between, cut_blocks
+from ingest.markup import between
 from ingest.rows import Json, decoded
 from ingest.values import blocks, mapping, moment, string
 
@@ -22,45 +22,6 @@ if TYPE_CHECKING:
     from ingest.reading import Reading
     from ingest.sessions import Session
 
-_ASIDES = (
-    "user_info",
-    "rules",
-    "user_rules",
-    "project_layout",
-    "git_status",
-    "attached_files",
-    "open_and_recently_viewed_files",
-    "recently_viewed_files",
-    "system_reminder",
-    "system-reminder",
-    "additional_data",
-    "agent_transcripts",
-    "agent_skills",
-    "mcp_file_system",
-    "manually_attached_skills",
-    "external_links",
-    "timestamp",
-    "cursor_commands",
-    "image_files",
-    "system_notification",
-    "task_notification",
-    "code_selection",
-    "terminal_files_information",
-    "linter_errors",
-    *("dynamic_tools", "dynamic_tool_namespaces", "available_subagent_types", "available_subagent_models"),
-    *("ask_question_guidance", "hooks_context"),
-)
-# What the editor asks in a person's place when a task in the background has ended.
-_FOLLOW_UPS = (
-    "Briefly inform the user about the task result and perform any follow-up actions (if needed).",
-    "The beginning of the above subagent result is already visible to the user. Perform any follow-up actions",
-    "Perform any necessary follow-up actions in response to the subagent completion above.",
-)
-# How its lists of tools begin, which it writes anew once a conversation was compacted.
-_NAMESPACES = r"You have access to tools through dynamic namespaces[^\n]{0,200}`\w{1,60}`[^\n]{0,100}\n\s*## "
-_HOOKS = r'<hooks_context [a-z]{1,20}="[^"\n]{0,500}">\n'
-_LISTS = re.compile(f"^(?:{_NAMESPACES}|<dynamic_tools>\n|{_HOOKS})", re.MULTILINE)
-_UNCLOSED = re.compile(f"(?:<dynamic_tools>\n)?{_NAMESPACES}|{_HOOKS}")
 _SUMMARY = "[Previous conversation summary]:"
 # The last two as tenequm/pond issue 207 has them.
 _DROPPED = (
@@ -69,26 +30,11 @@ _DROPPED = (
 )
 
 
-def typed(text: str) -> str:
-    """What of a user's text a person typed; "" where the editor wrote all of it."""
-    text = clean(text)
-    if "<user_query>" in text:
-        found: list[str] = []
-        while "<user_query>" in text:
-            rest = text.partition("<user_query>")[2]
-            inner, _, text = rest.partition("</user_query>")
-            found.append(inner.strip())
-        return "\n\n".join(piece for piece in found if piece and not piece.startswith(_FOLLOW_UPS))
-    text = cut_blocks(text, _ASIDES).strip()
-    return "" if text.startswith(_FOLLOW_UPS) or _UNCLOSED.match(text) else text
-
-
 def sent(content: Any) -> tuple[str, str, bool]:
     """(what a person typed, when as the editor notes it, whether it is the editor's lists) of a user's message."""
     text = "\n".join(string(block.get("text")) for block in blocks(content) if block.get("type") == "text")
     words = typed(text)
-    is_list = not words and "<user_query>" not in text and _LISTS.search(text) is not None
-    return words, between(text, "timestamp").strip(), is_list
+    return words, between(text, "timestamp").strip(), not words and is_list(text)
 
 
 def summary(content: Any, options: dict[str, Any]) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 from core.document import Failure
 from core.text import one_line
 from ingest import others, places, records
-from ingest._cursor_text import message, sent, summary, typed
+from ingest._cursor_human import typed
+from ingest._cursor_text import message, sent, summary
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
 from ingest.values import mapping, string

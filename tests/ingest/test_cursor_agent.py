@@ -15,8 +15,8 @@ from core.document import split
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive, forgetting
+from ingest._cursor_human import typed
 from ingest._cursor_outcomes import of_text
-from ingest._cursor_text import typed
 from ingest._gemini import _exit_code
 from ingest.run import run
 from tests.ingest.test_rows import again
