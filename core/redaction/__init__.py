@@ -77,12 +77,31 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
 
 def shown_value(value: Any) -> Any:
     """``value`` (JSON-like) as it may be shown: every string in it as ``shown`` gives it, keys left as they are."""
+    strings: list[str] = []
+    _gather(value, strings)
+    from core.redaction.hint import any_may_hold
+
+    return _shown_each(value) if any_may_hold(strings) else value
+
+
+def _gather(value: Any, strings: list[str]) -> None:
+    if type(value) is str:
+        strings.append(value)
+    elif type(value) is dict:
+        for item in value.values():
+            _gather(item, strings)
+    elif type(value) is list or type(value) is tuple:
+        for item in value:
+            _gather(item, strings)
+
+
+def _shown_each(value: Any) -> Any:
     if type(value) is str:
         return shown(value)
     if type(value) is dict:
-        return {key: shown_value(item) for key, item in value.items()}
+        return {key: _shown_each(item) for key, item in value.items()}
     if type(value) is list or type(value) is tuple:
-        return [shown_value(item) for item in value]
+        return [_shown_each(item) for item in value]
     return value
 
 
@@ -90,8 +109,8 @@ def shown_value(value: Any) -> Any:
 _KEYS = ("PRIVATE KEY", "Private-Lines", '"kty', "OpenVPN Static key")
 # Heads of lists of codes, and what draws a secret: what follows stands in the lines below.
 _ABOVE = ("ecovery code", "ackup code", "cratch code", "openssl rand", "wg gen", "pwgen")
-# So many characters beside a piece tell what a cut has parted from it.
-_BESIDE = 1000
+# So many characters beside a piece tell what a cut has parted from it: no rule reaches further within a line.
+_BESIDE = 400
 # How documents begin that this program made of something else, and of which it has taken all that out.
 _MADE, _NOTED, _HEAD = "---\nsession_id: ", "\nsource: note\n", 400
 

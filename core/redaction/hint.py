@@ -32,7 +32,7 @@ _TOKENS = _grouped(
     shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- sq0idp- key- -us :AA discord .com/api/webhooks/ hvs. hvb. hvr.
     AGE-SECRET-KEY- dckr_pat_ dckr_oat_ glsa_ glc_ NRAK- NRJS- sntrys_ sntryu_ gsk_ xai- r8_ pplx- fo1_ fm1 fm2
     dp. PMAK- figd_ figo_ figu_ figdr_ figdh_ figor_ figoh_ figur_ figuh_ tskey- nfp_ nfc_ nfo_ nfu_ rubygems_
-    cio .atlasv1. pat ATATT3 ATBB ATCTT3 pscale_ sb_secret_ sbp_ 8Q~ ops_eyJ EAA sl. eyJ sk-
+    cio .atlasv1. ATATT3 ATBB ATCTT3 pscale_ sb_secret_ sbp_ 8Q~ ops_eyJ EAA sl. eyJ sk-
     re_ lsv2_ pcsk_ e2b_ tvly- fc- vercel_blob_rw_ vca_ vcp_ vci_ vcr_ vck_ cfut_ cfat_ cfk_ phx_ phs_ phr_ CFPAT- HRKU-
     AKCp cmVmdGtuOj bkua_ bkct_ bkaj_ CCIPAT_ CCIPRJ_ sk.eyJ napi_ nvapi- jina_ pa- csk- tgp_v1_ sk_ ABSK dt0 pul- pnu_
     pnb_ xkeysib- xsmtpsib- apify_api_ sqp_ squ_ sqa_ sgp_ rpa_ access- rdme_ CLOJARS_ oy2 .webhook.office.com/
@@ -47,7 +47,8 @@ _TOKENS = _grouped(
 _NAMES = (
     "wachtwoord senha passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature"
     " -key _key key authorization bearer basic sessid sessionid connect.sid bw_session"
-    " bindpw pgpass rootpass adminpass userpass requirepass smtppass mailpass"
+    " bindpw pgpass rootpass adminpass userpass requirepass smtppass mailpass ftppass imappass ldappass redispass"
+    " sqlpass sshpass sudopass vncpass heslo kennwort salasana"
 ).split()
 _ELSE = _grouped(
     (
@@ -61,7 +62,6 @@ _ELSE = _grouped(
         "docker login",
         "htpasswd",
         "-stdin",
-        "sudo",
         "uth(",
         "uth=(",
         "uth = (",
@@ -131,7 +131,8 @@ _GIVEN = _grouped(
         "private-lines|new pdo("
     ).split("|")
 )
-_SIGNS = frozenset("!@#$%^&*+?")
+_SIGNS = frozenset("!@#$%^&*+?~")
+_SAYS = ("lautet ", " ist ", " est ", " es ", " é ", " è ")
 # Programs whose options of one letter take a password.
 _PROGRAMS = _grouped(
     ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
@@ -160,7 +161,7 @@ _OPTION = _WORD | {"/", ":"}
 
 
 # Of what is shown much is shown again: a title by whoever found it and by the envelope, a collection in each hit.
-_KNOWN_MOST = 512
+_KNOWN_MOST, _KNOWN_LENGTH = 512, 4096
 _known: dict[str, bool] = {}
 
 
@@ -174,8 +175,17 @@ def may_hold(text: str) -> bool:
         plain = ""
         if "\\" in text:
             plain = text.replace("\\\r\n", " ").replace("\\\n", " ").replace("\\", "")
-        found = _known[text] = _may_hold(text) or (bool(plain) and _may_hold(plain))
+        found = _may_hold(text) or (bool(plain) and _may_hold(plain))
+        if len(text) <= _KNOWN_LENGTH:
+            _known[text] = found
     return found
+
+
+def any_may_hold(texts: list[str]) -> bool:
+    """Whether one of ``texts`` may hold something that ``core.redaction.redact`` would replace."""
+    unknown = [text for text in texts if _known.get(text) is not False]
+    # One look at all of them, for most have nothing; what stands between them is no part of a name or a value.
+    return may_hold("\n\n".join(unknown)) if unknown else False
 
 
 def is_tagged(folded: str) -> bool:
@@ -222,6 +232,8 @@ def _may_hold(text: str) -> bool:
         return True
     if "assw" in folded and any(mark in folded for mark in (").", "password(", "epassword", "ypassword")):
         return True
+    if "sudo" in text and ("-S" in text or "|" in text):
+        return True
     if "smbclient" in folded or "create_user(" in folded or "create_superuser(" in folded or "securestring" in folded:
         return True
     if ("cred" in folded and ("=(" in folded or "= (" in folded)) or _is_told(folded):
@@ -241,13 +253,15 @@ def _may_hold(text: str) -> bool:
         or (("assw" in folded or "passphrase" in folded or "pwd" in folded) and _is_prose(folded))
     ):
         return True
-    if _is_passed(folded) or _is_stored(folded) or _is_spoken(text, folded):
+    if _is_passed(folded) or _is_stored(folded) or _is_spoken(folded):
         return True
-    marks = _among(_TOKENS, text)
-    for word in text.replace('"', " ").replace("'", " ").split() if marks else ():
-        # No token is shorter, and most words are: what is left is worth a closer look.
-        if len(word) > _LONG and any(mark in word for mark in marks) and any(map(str.isdigit, word)):
-            return True
+    if any(text[at + 17 : at + 18] == "." and text[at : at + 17].isalnum() for at in _places(text, "pat")):
+        return True  # Airtable's: fourteen characters, a point
+    # No token is shorter or without a digit: most words are, and the marks are many.
+    words = text.replace('"', " ").replace("'", " ").split()
+    long = [word for word in words if len(word) > _LONG and any(map(str.isdigit, word))]
+    if long and _among(_TOKENS, " ".join(long)):
+        return True
     named = _among(_NAMED, folded)
     if named and ("|" in text or any(map(text.__contains__, _LABELS))):
         return True
@@ -272,23 +286,25 @@ def _is_stored(text: str) -> bool:
         return True
     for at in _places(text, "secret"):
         end = at + 6
-        while end < len(text) and text[end] in _WORD:
+        stop = min(len(text), end + _HEAD)
+        while end < stop and text[end] in _WORD:
             end += 1
+        if end - at - 6 == _HEAD:
+            return True  # no name is longer: for the rules to tell
         if text[end : end + 3] == " --" or text[end : end + 2] == " -" or text[end + 1 : end + 10].startswith(_STORING):
             return True
     return False
 
 
-def _is_spoken(text: str, folded: str) -> bool:
-    """Whether a password is spoken of, and a sign stands there, or it is said in another language."""
-    if any(map(folded.__contains__, _SPOKEN)):
-        return (
-            any(map(_SIGNS.__contains__, text))
-            or not text.isascii()
-            or "est " in folded
-            or " es" in folded
-            or " ist" in folded
-        )
+def _is_spoken(text: str) -> bool:
+    """Whether near a word for a password there are a digit and a sign, or one of another language says what it is."""
+    for name in _SPOKEN:
+        for at in _places(text, name):
+            near = text[max(0, at - 100) : at + 140]
+            if any(map(str.isdigit, near)) and (" is " in near or not _SIGNS.isdisjoint(near)):
+                return True
+            if any(map(near.__contains__, _SAYS)):
+                return True
     return False
 
 
@@ -403,7 +419,7 @@ def _is_given(text: str, name: str) -> bool:
             end += 1
         if end < len(text) and (text[end] in ":=,>?v" or name in ("bearer", "basic", "authorization")):
             return True
-        if at and _is_flag(text, at):
+        if at and (_is_flag(text, at) or (name == "key" and text[at - 1] == " " and _is_flag(text, at - 2))):
             return True
     return False
 
