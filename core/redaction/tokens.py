@@ -32,13 +32,15 @@ _BESIDE_AWS = (
 _PEM_BEGIN = r"-----BEGIN[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-{0,5}"
 _PEM_END = r"-----END[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-{0,5}"
 _PEM_MOST = 20_000
-_SPACE = r"(?:\\+[nrt]|[\s\"'`+|>,;→\\]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
+_SPACE = r"(?:\\+[nrt]?|[\s\"'`+|>,;→]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
 # The body of a key whose end is cut off: lines of base64, the headers of old formats, whatever separates lines.
 _PEM_BODY = (
     rf"{_SPACE}*(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{{0,100}}{_SPACE}+)*"
     rf"(?:[A-Za-z0-9+/=]{{16,}}{_SPACE}*)*[A-Za-z0-9+/=]{{0,80}}"
 )
-_PEM_BACK = rf"(?:[A-Za-z0-9+/=]{{24,}}{_SPACE}+)(?:[A-Za-z0-9+/=]{{4,}}{_SPACE}+)*\Z"
+# A line of a key whose beginning is cut off. Nothing is given back: `+` is base64's and a diff's.
+_PEM_BACK = rf"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/=]{{4,}}+)(?:{_SPACE}|[.…])++"
+_PEM_WIDTH = 24
 _PEM_LINE = r"[A-Za-z0-9+/=]{16,}"
 _PUTTY = rf"(Private-Lines: \d{{1,3}}{_SPACE}{{1,8}})[A-Za-z0-9+/=]{{16,}}(?:{_SPACE}{{1,8}}[A-Za-z0-9+/=]{{16,}})*"
 _ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -171,12 +173,24 @@ def without_keys(text: str, counts: dict[str, int]) -> str:
         pieces += (text[at : begin.start()], "[redacted:private-key]")
         counts["private-key"] = counts.get("private-key", 0) + 1
         at = stop
-    after = at
-    while (end := made(_PEM_END).search(text, after)) is not None:
-        back = made(_PEM_BACK).search(text[max(at, end.start() - _PEM_MOST) : end.start()])
-        after = end.end()
-        if back is not None:
-            pieces += (text[at : end.start() - len(back[0])], "[redacted:private-key]")
+    before = at
+    while (end := made(_PEM_END).search(text, before)) is not None:
+        back = _tail(text[max(before, end.start() - _PEM_MOST) : end.start()])
+        if back:
+            pieces += (text[at : end.start() - back], "[redacted:private-key]")
             counts["private-key"] = counts.get("private-key", 0) + 1
-            at = after
+            at = end.end()
+        before = end.end()
     return "".join((*pieces, text[at:]))
+
+
+def _tail(text: str) -> int:
+    """The length of what could be the last lines of a key, where ``text`` ends with such."""
+    begin, at = -1, 0
+    for line in made(_PEM_BACK).finditer(text):
+        if line.start() != at:
+            begin = -1
+        if begin < 0 and len(line[1]) >= _PEM_WIDTH:
+            begin = line.start()
+        at = line.end()
+    return len(text) - begin if begin >= 0 and at == len(text) else 0

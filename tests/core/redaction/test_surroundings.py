@@ -141,5 +141,19 @@ def test_hostile_texts_cost_what_they_are_long() -> None:
     assert clean_record(b"password = Sup3rDuper9x", nested, {}) == nested
     for text in ("wg gen x\n" + "\\" * 100_000, '"kty"' + "\\" * 100_000):
         assert redact(text) == (text, {})
+    end = "-----END " + "PRIVATE KEY-----"
+    for text in (
+        "A" * 24 + "+" + "AAAA+" * 100 + "!" + end,
+        ("A" * 24 + " ") * 800 + "ab " + end,
+        ("\\" * 9000 + end) * 9,
+    ):
+        assert redact(text) == (text, {})
     coloured = "export PASSWORD=Sup3rDuper9x " + "\x1b" * 5000 + "[0m" * 5000
     assert redact(coloured)[1] == {"password": 1}
+
+
+@pytest.mark.parametrize("between", ["\n...\n", "…\n", " . . .\n", "\\n...\\n"])
+def test_the_last_lines_of_a_key_are_no_longer_there_also_where_dots_follow(between: str) -> None:
+    lines = "\n".join(("MIIEvQIBADANBgkq+hkiG9w0BAQEFAASCBKcwggSjAgEA" + "x+/" * 6, "Zq81mPw0RtYxLk29Vb7Nq+a/q" * 2))
+    text = f"tail:\n{lines}{between}-----END " + "PRIVATE KEY-----\nafter"
+    assert redact(text) == ("tail:\n[redacted:private-key]\nafter", {"private-key": 1})
