@@ -87,6 +87,8 @@ _SHUT = (
 _BETWEEN = r"[\w.-]*"
 _DIGITS = r"[^\s\"'`\\;]*[0-9][^\s\"'`\\;]*[0-9]"
 _STOP = r"\s\\\"'`,;(){}\[\]<>|&"
+# Of a value also what JSON writes for a control character.
+_INNER = rf"(?:[^{_STOP}]|\\[bfu])"
 
 
 def _loose(pattern: str) -> str:
@@ -129,7 +131,7 @@ _AFTER_PASSWORD = {
 }
 _AFTER_NAMED = {
     # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
-    "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
+    "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}]{_INNER}*[0-9])",
     "pair": rf"(?:{_BESIDE}|{_BLOCK}|_(?:hex|urlsafe)\()",
     "label": _LABELLED,
     "place": _ENCODED,
@@ -144,7 +146,7 @@ _OPENING: dict[str, tuple[str, ...]] = {
     "assignment": (
         *_each(
             "pass|psk|pw",
-            r"(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*" rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}][^{_STOP}]*[0-9])",
+            r"(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*" rf"(?:[0-9]+[A-Za-z]|[^0-9{_STOP}]{_INNER}*[0-9])",
         ),
         *_each(FOREIGN, r"[^A-Za-z0-9\n]"),
     ),
