@@ -70,15 +70,18 @@ def run(args: Args, context: Context) -> int:
     write(f"{documents}, {files}, {report['bytes'] / 1e6:.1f} MB\n")
     if report["verified"]:
         asked = f"; {report['alike']} of {report['questions']} questions answered alike" if report["questions"] else ""
-        state = "every file is whole" if broken is None else "it holds what is here"
+        state = "it holds what is here" if report["broken"] else "every file is whole"
         write(f"restored for a trial: {state}{asked}\n")
+    known = {each["object"] for each in report["broken"] if each["accepted"]}
+    if known:
+        write(f"not in it, as you know: {counted(len(known), 'object')} of the archive\n")
     for place in left:
         warn(printable(f"brain: still holds what was forgotten: {place}"))
     for folder in report["outside"]:
         write(printable(f"not in it, as it is yours to keep: {folder}\n"))
     if broken is not None:
         warn(f"brain: {broken.message}")
-        for each in report["broken"][:_SHOWN]:
+        for each in [each for each in report["broken"] if not each["accepted"]][:_SHOWN]:
             warn(printable(f"  {each['reason']}: {each['object']} of {each['of']}"))
         warn(f"fix: {broken.fix}")
     return code
@@ -86,10 +89,10 @@ def run(args: Args, context: Context) -> int:
 
 def _broken(report: dict[str, Any]) -> EngineMissing | None:
     """What a backup says of an archive that is not whole: it is made, and not of all that was kept."""
-    names = {each["object"] for each in report["broken"]}
+    names = {each["object"] for each in report["broken"] if not each["accepted"]}
     if not names:
         return None
     return EngineMissing(
         f"{counted(len(names), 'object')} of the archive cannot be read, here or in the backup",
-        "brain doctor --deep --fix; brain backup",
+        "brain doctor --deep --fix; brain backup; what stays lost: brain doctor --accept-loss",
     )

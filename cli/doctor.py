@@ -23,6 +23,7 @@ COMMAND = Command(
     ),
     options=(
         Option("--fix", help="do what is safe: close permissions, index what waits, make a damaged index anew"),
+        Option("--accept-loss", help="take what the archive has lost for good as known: no alarm from now on"),
         Option("--deep", help="also read every page of the index, and compare documents with the archive"),
         Option("--no-wedge", help="without trying the user-facing contract on a scratch home"),
     ),
@@ -38,7 +39,13 @@ def run(args: Args, context: Context) -> int:
 
     with Bar() as bar:
         found = doctor.examine(
-            context.home, context.environ, deep=args.deep, wedge=not args.no_wedge, fix=args.fix, progress=bar
+            context.home,
+            context.environ,
+            deep=args.deep,
+            wedge=not args.no_wedge,
+            fix=args.fix,
+            accept_loss=args.accept_loss,
+            progress=bar,
         )
     doctor.report(context.home, context.environ, context.surface, found)
     context.fields["n_findings"] = len(found["findings"])

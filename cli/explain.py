@@ -125,7 +125,8 @@ def _known(part: dict[str, Any], show: Any) -> str:
 
 def _archive(part: dict[str, Any]) -> str:
     kept = f"{part['objects']} objects, {part['bytes'] / 1e6:.1f} MB of at most {part['max_bytes'] / 1e9:g} GB"
-    return kept if part["enabled"] else f"off; {kept}"
+    lost = f"; {part['lost']} lost, as you know" if part["lost"] else ""
+    return f"{kept}{lost}" if part["enabled"] else f"off; {kept}{lost}"
 
 
 def _expiry(part: dict[str, Any]) -> str:

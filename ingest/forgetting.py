@@ -249,7 +249,7 @@ def let_go(home: Home) -> int:
 
 
 def _from_archive(home: Home, source: str, held: Held) -> None:
-    from ingest import archive, rewriting, sharing
+    from ingest import archive, losses, rewriting, sharing
 
     def rest(path: str, data: bytes) -> bytes:
         return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
@@ -264,6 +264,7 @@ def _from_archive(home: Home, source: str, held: Held) -> None:
     for place in list(archive.objects(folder)):
         if basename(place).removesuffix(".zst") not in named:
             os.unlink(place)
+    losses.keep(home, named)
 
 
 def forget_days(home: Home, days: Iterable[str]) -> None:

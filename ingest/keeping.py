@@ -374,8 +374,11 @@ def _folder_of(part: Any) -> str:
 
 
 def state(home: Home) -> dict[str, object]:
-    """What ``explain`` says of the archive: on or off, objects, bytes, its cap in bytes and whether it is above it."""
-    from ingest import archive
+    """What ``explain`` says of the archive: on or off, objects, bytes, its cap in bytes and whether it is above it.
+
+    ``lost``: objects whose loss was accepted.
+    """
+    from ingest import archive, losses
 
     policy = Policy(home)
     count, total = archive.size(home)
@@ -386,4 +389,5 @@ def state(home: Home) -> dict[str, object]:
         "bytes": total,
         "max_bytes": policy.max_bytes,
         "over": total > policy.max_bytes,
+        "lost": len(losses.accepted(home)),
     }

@@ -24,6 +24,7 @@ from core.home import Home, make_private
 from core.locks import FileLock
 from core.tombstones import Tombstones
 from core.version import VERSION
+from ingest import losses
 from ops import packing, questions, snapshot
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def make(
 
     ``verify`` restores the new file into a home of its own and asks it; the file goes again where that fails.
     ``broken`` in it is what of the archive is missing, or, as ``verify`` finds, damaged: it is made all the same.
-    ``left`` names the older backups that still hold what was forgotten.
+    ``accepted``: its loss is known. ``left`` names the older backups that still hold what was forgotten.
     Raises LockContention where another backup runs, Internal where it did not stand the test, OSError, apsw.Error.
     """
     started = time.perf_counter()
@@ -99,6 +100,7 @@ def make(
         # Every folder that ever took one: forgetting has to find them all, not the latest alone.
         note["folders"] = list(dict.fromkeys([*_folders(home), folder]))
         write_atomic(join(home.state, _NOTE), json.dumps(note).encode())
+    known = losses.accepted(home)
     return {
         "schema": 1,
         "ok": True,
@@ -117,6 +119,7 @@ def make(
                 "reason": each.reason,
                 "source": each.source,
                 "of": each.path,
+                "accepted": each.name in known,
             }
             for each in broken
         ],

@@ -50,12 +50,14 @@ def examine(
     deep: bool = False,
     wedge: bool = True,
     fix: bool = False,
+    accept_loss: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Any]:
     """Run every check; the envelope of ``brain doctor``. ``healthy`` is false where an error or a warning is left.
 
     ``deep`` reads more (``ops.deep``), ``wedge`` tries the user-facing contract on a scratch home (``ops.wedge``),
-    ``fix`` mends what can be mended safely and looks again. Raises nothing: a check that fails is a finding.
+    ``fix`` mends what can be mended safely and looks again. ``accept_loss`` takes what the archive has lost for good
+    as known. Raises nothing: a check that fails is a finding.
     """
     started = time.perf_counter()
     now = time.time()
@@ -72,6 +74,10 @@ def examine(
     mended: list[dict[str, str]] = []
     if fix and any(finding.mend for finding in findings):
         mended = [{"id": finding.id, "outcome": _mend(finding)} for finding in findings if finding.mend]
+    if accept_loss:
+        loss = Finding("archive-lost", "notice", "", "", lambda: archive.accept(home))
+        mended.append({"id": loss.id, "outcome": _mend(loss)})
+    if mended:
         findings, took = _round(home, environ, now, checks, deep, None)
     failures = [finding for finding in findings if finding.severity in _FAILING]
     return {

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from core.counting import counted
 from core.errors import Refused
 from core.text import one_line
+from ingest import losses, soundness
 from ops.finding import Finding, Patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from core.home import Home
     from ingest.soundness import Broken
 
 
@@ -21,28 +23,50 @@ def whole(patient: Patient) -> Iterator[Finding]:
     broken = patient.broken
     for source in dict.fromkeys(each.source for each in broken):
         held = [each for each in broken if each.source == source]
-        there = {each.name for each in held if _is_there(patient, each)}
+        there = {each.name for each in held if _is_there(patient.home, each)}
         mendable = [each for each in held if each.name in there]
-        lost = [each for each in held if each.name not in there]
+        known = losses.accepted(patient.home)
+        lost = [each for each in held if each.name not in there and each.name not in known]
+        accepted = [each for each in held if each.name not in there and each.name in known]
         if mendable:
             fix = "brain doctor --deep --fix" if patient.deep else "brain doctor --fix"
             said = f"{_said(mendable)}; the files they were made of are still there"
             yield Finding(f"archive-broken:{source}", "warning", said, fix, _mending(patient, source))
         if lost:
-            name = lost[0].name
             yield Finding(
                 f"archive-lost:{source}",
                 "warning",
                 f"{_said(lost)}; what they were made of is gone, or says something else by now",
-                f"take them out of a backup, if one has them: tar --zstd -xf FILE -C {patient.home.root}"
-                f" raw/{name[:2]}/{name}.zst",
+                f"{_out_of_a_backup(patient, lost)}; where none has: brain doctor --accept-loss",
             )
+        if accepted:
+            said = f"{_said(accepted)}, as you know"
+            yield Finding(f"archive-accepted:{source}", "notice", said, _out_of_a_backup(patient, accepted))
 
 
-def _is_there(patient: Patient, each: Broken) -> bool:
+def accept(home: Home) -> str:
+    """Take what the archive has lost for good as known, and say of how much that was not. Reads every object.
+
+    Raises BrainError where the catalogue cannot be read, OSError, LockContention.
+    """
+    found = soundness.broken(home, contents=True)
+    there = {each.name for each in found if _is_there(home, each)}
+    count = losses.accept(home, (each.name for each in found if each.name not in there))
+    return f"accepted the loss of {counted(count, 'object')}"
+
+
+def _out_of_a_backup(patient: Patient, broken: list[Broken]) -> str:
+    name = broken[0].name
+    return (
+        f"take them out of a backup, if one has them: tar --zstd -xf FILE -C {patient.home.root}"
+        f" raw/{name[:2]}/{name}.zst"
+    )
+
+
+def _is_there(home: Home, each: Broken) -> bool:
     from ingest.keeping import Policy
 
-    return each.version <= 0 and os.path.exists(each.path) and Policy(patient.home).enabled
+    return each.version <= 0 and os.path.exists(each.path) and Policy(home).enabled
 
 
 def _said(broken: list[Broken]) -> str:
@@ -61,7 +85,6 @@ def _mending(patient: Patient, source: str) -> Callable[[], str]:
 
 def _mend(patient: Patient, source: str) -> str:
     """Have a run read the files again: those in the tool's own folders, then those that lie elsewhere."""
-    from ingest import soundness
     from ingest.archive import FOLDER, object_path
     from runtime.indexing import index
 

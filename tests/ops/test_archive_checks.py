@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+import brain
 from core.config import load
 from core.errors import Internal
 from core.home import Home
-from ingest import archive
+from ingest import archive, losses
 from ops import backup
-from runtime import indexing
+from runtime import forget, indexing
+from runtime.export import Selection
 from tests.ingest.transcripts import Script, save
 from tests.ops.patients import examine, ids, mends
 
@@ -57,6 +60,64 @@ def test_what_the_archive_has_lost_for_good_is_named(well: Home, tmp_path: Path)
     found = examine(well, fix=True)
     assert ids(found) == ["archive-lost:claude"]
     assert os.path.relpath(path, well.root) in found["findings"][0]["fix"]
+
+
+def test_a_loss_that_was_accepted_is_a_notice_and_the_next_one_is_an_alarm(
+    well: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = sorted(_archived(well, tmp_path / "elsewhere", "s1", "s2"))
+    kept = Path(first).read_bytes()
+    shutil.rmtree(tmp_path / "elsewhere")
+    os.unlink(first)
+    found = examine(well, accept_loss=True)
+    assert found["mended"] == [{"id": "archive-lost", "outcome": "accepted the loss of 1 object"}]
+    assert (ids(found), ids(found, "notice")) == ([], ["archive-accepted:claude"])
+    assert os.path.relpath(first, well.root) in found["findings"][0]["evidence"]
+    report = backup.make(well, load(well))
+    assert [(each["object"], each["accepted"]) for each in report["broken"]] == [
+        (os.path.relpath(first, well.root), True)
+    ]
+    assert brain.main(["backup"]) == 0
+    assert "not in it, as you know: 1 object of the archive" in capsys.readouterr().out
+    assert brain.main(["explain"]) == 0
+    assert "1 lost, as you know" in capsys.readouterr().out
+    Path(second).write_bytes(b"")
+    assert ids(examine(well)) == ["archive-lost:claude"]
+    assert brain.main(["backup"]) == 65
+    Path(first).write_bytes(kept)
+    examine(well, accept_loss=True)
+    assert list(losses.accepted(well)) == [Path(second).stem]
+    os.unlink(first)
+    assert ids(examine(well)) == ["archive-lost:claude"], "what had come back is lost once more"
+
+
+def test_what_can_be_stored_anew_is_no_loss_to_accept(well: Home, tmp_path: Path) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    os.unlink(path)
+    assert ids(examine(well, accept_loss=True)) == ["archive-broken:claude"]
+    assert losses.accepted(well) == {}
+    assert ids(examine(well, accept_loss=True, fix=True)) == []
+
+
+def test_nothing_is_known_any_more_of_a_loss_that_was_forgotten(well: Home, tmp_path: Path) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    shutil.rmtree(tmp_path / "elsewhere")
+    os.unlink(path)
+    examine(well, accept_loss=True)
+    forget.carry_out(well, forget.plan(well, load(well), Selection(references=["s1"])))
+    assert Path(path).stem not in Path(well.state, losses.FILE).read_text(encoding="utf-8")
+    assert examine(well)["findings"] == []
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"objects": 3}', "\0" * 20])
+def test_damage_to_what_was_accepted_is_an_alarm_again(well: Home, tmp_path: Path, damage: str) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    shutil.rmtree(tmp_path / "elsewhere")
+    os.unlink(path)
+    examine(well, accept_loss=True)
+    Path(well.state, losses.FILE).write_text(damage, encoding="utf-8")
+    assert ids(examine(well)) == ["archive-lost:claude"]
+    assert ids(examine(well, accept_loss=True)) == []
 
 
 def test_what_the_archive_has_lost_of_a_file_that_says_something_else_stays_known_and_can_come_back(
