@@ -8,7 +8,7 @@ from core.text import one_line
 from ingest import markdown
 from ingest._claude_events import Part
 from ingest._claude_titles import title
-from ingest.events import COMMAND, Gap
+from ingest.events import COMMAND, TEXT, THINKING, TOOL, Event, Gap
 from ingest.names import stem
 from ingest.turns import ASSISTANT, Turn, merge, turns
 from ingest.units import split_key
@@ -23,7 +23,7 @@ def compose(unit: str, parts: list[Part], link: str, mtime_ns: int) -> tuple[dic
     session, agent = split_key(unit)
     by_size = sorted(parts, key=lambda part: (-len(part.uuids), part.age, -part.records, part.digest))
     by_time = sorted(parts, key=lambda part: (part.last, len(part.uuids), part.digest))
-    events = merge(by_size)
+    events = _without_retracted(merge(by_size), parts)
     found = turns(events, agent=bool(agent))
     reason = _no_document(found, bool(agent))
     if reason:
@@ -56,6 +56,20 @@ def compose(unit: str, parts: list[Part], link: str, mtime_ns: int) -> tuple[dic
     return {key: one_line(value) if type(value) is str else value for key, value in meta.items()}, markdown.body(
         heading, list(found)
     )
+
+
+def _without_retracted(events: list[Event], parts: list[Part]) -> list[Event]:
+    """``events`` without the answers that others took the place of; a call of theirs that ran stays."""
+    retracted = set().union(*(part.retracted for part in parts))
+    if not retracted:
+        return events
+    ran = set().union(*(part.ran for part in parts))
+    return [
+        event
+        for event in events
+        if event.record not in retracted
+        or not (event.kind in (TEXT, THINKING) or (event.kind == TOOL and event.call not in ran))
+    ]
 
 
 def _no_document(found: list[Turn], agent: bool) -> str:

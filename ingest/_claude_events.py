@@ -6,6 +6,7 @@ one subagent a file; a record always belongs to the session that it names.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from core.text import clean, one_line
@@ -40,16 +41,41 @@ _SYNTHETIC = "<synthetic>"
 Unknown = list[tuple[str, Any]]
 
 
+class Rewritten:
+    """The events of one record that stands again, in order."""
+
+    __slots__ = ("_events",)
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        """Take the next event in."""
+        self._events.append(event)
+
+    def events(self) -> list[Event]:
+        """All of them."""
+        return self._events
+
+    def recent(self) -> Iterable[Event]:
+        """All of them, last first."""
+        return reversed(self._events)
+
+
 class Part:
     """What one file tells of one unit. ``first``/``last`` are the bounds of its conversation's timestamps.
 
     Of a transcript longer than a document it keeps both ends, each at least as long as any document's: what it
     forgets no union with other copies would show. ``earlier``: what the file told of it before, each ``age`` older.
+    ``retracted``: the records of answers that others took the place of; ``ran``: the calls that have a result.
     """
 
     __slots__ = (
+        "_again",
         "_chains",
         "_planless",
+        "_room",
+        "_shown",
         "_window",
         "age",
         "ai_title",
@@ -64,8 +90,10 @@ class Part:
         "links",
         "models",
         "prs",
+        "ran",
         "records",
         "repeated",
+        "retracted",
         "slug",
         "summaries",
         "tokens",
@@ -89,13 +117,33 @@ class Part:
         self.prs: set[str] = set()
         self.links: dict[str, str] = {}
         self._chains: dict[str, str] = {}
+        self.retracted: set[str] = set()
+        self.ran: set[str] = set()
         self._planless: set[str] = set()
-        self._window = Window(MAX_DOCUMENT)
+        # What records say where they stand again, as much as a document may hold: uuid → events.
+        self._again: dict[str, list[Event]] = {}
+        self._room = MAX_DOCUMENT
+        self._shown: set[str] = set()
+        self._window: Window | Rewritten = Window(MAX_DOCUMENT)
 
     @property
     def events(self) -> list[Event]:
-        """What the unit's document may show, in the order of the file; a ``Gap`` where it is too long."""
-        return self._window.events()
+        """What the unit's document may show, in the order of the file; a ``Gap`` where it is too long.
+
+        A record that stands again says what it says last, where it stood first: so Claude Code reads its own files.
+        """
+        events = self._window.events()
+        if not self._again:
+            return events
+        found: list[Event] = []
+        told: set[str] = set()
+        for event in events:
+            if event.record not in self._again:
+                found.append(event)
+            elif event.record not in told:
+                told.add(event.record)
+                found += self._again[event.record]
+        return found
 
     def add(self, record: dict[str, Any], unknown: Unknown) -> None:
         """Take one record in; what is not known is added to ``unknown``.
@@ -107,10 +155,28 @@ class Part:
         if type(uuid) is str and uuid:
             if uuid in self.uuids:
                 self.repeated += 1
-                return
+                if uuid in self._shown:
+                    self._rewrite(record, uuid, unknown)
+                    return
             self.uuids.add(uuid)
         else:
             uuid = ""
+        self._take(record, uuid, unknown)
+
+    def _rewrite(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
+        """Take the last form of a record that stood already, as long as there is room to remember it."""
+        window, self._window = self._window, Rewritten()
+        try:
+            self._take(record, uuid, unknown)
+        finally:
+            rewritten, self._window = self._window.events(), window
+        self._room += sum(len(event.text) for event in self._again.get(uuid, ()))
+        weight = sum(len(event.text) for event in rewritten)
+        if rewritten and weight <= self._room:
+            self._again[uuid] = rewritten
+            self._room -= weight
+
+    def _take(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         kind = record.get("type")
         if kind == "assistant":
             self._assistant(record, uuid, self._common(record), unknown)
@@ -175,6 +241,8 @@ class Part:
         event = Event(kind, bounded(text), at, record, message, call, chain)
         if not record:
             self.uuids.add(identity(event))  # so that a copy that says less is known for one
+        else:
+            self._shown.add(record)
         self._window.add(event)
 
     def _chain(self, record: dict[str, Any], uuid: str) -> str:
@@ -200,6 +268,8 @@ class Part:
             return
         if type(model) is str and model:
             self.models.add(model)
+        if "supersedesUuids" in record:
+            self.retracted |= _names(record["supersedesUuids"]) - {uuid}
         identity = string(message.get("id"))
         usage = message.get("usage")
         if type(usage) is dict:
@@ -279,8 +349,9 @@ class Part:
 
     def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str, chain: str) -> None:
         call = string(block.get("tool_use_id"))
+        self.ran.add(call)
         found = outcome(block, result, wants_plan=call in self._planless)
-        if found.agent:
+        if found.agent and (f"call {call}" in self.links or found.agent not in self.links):
             kind, _, task = self.links.pop(f"call {call}", "\t").partition("\t")
             kind = kind or found.agent_type
             self.links[found.agent] = f"{kind}\t{task}"
@@ -291,6 +362,9 @@ class Part:
 
     def _system(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         subtype = record.get("subtype")
+        if subtype == "model_refusal_fallback":
+            # What was said before another model took over: the app takes it off the screen.
+            self.retracted |= _names(record.get("retractedMessageUuids"))
         if subtype is None or subtype in vocabulary.DROPPED_SYSTEM:
             value = record.get("slug")
             if value and type(value) is str:
@@ -350,6 +424,11 @@ class Part:
             found = COMMAND
         if found in (PROMPT, COMMAND):
             self._put(QUEUED if found == PROMPT else COMMAND, kept, at, uuid, "", "", chain)
+
+
+def _names(value: Any) -> set[str]:
+    """The records that a list names."""
+    return {name for each in value if (name := string(each))} if type(value) is list else set()
 
 
 def _of_no_person(record: dict[str, Any]) -> bool:

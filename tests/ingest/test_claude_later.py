@@ -10,7 +10,7 @@ import pytest
 from core.home import Home
 from ingest._claude_human import NOTHING, classify
 from ingest.events import COMMAND, SUMMARY, TEAMMATE
-from tests.ingest.transcripts import SESSION, Record, Script, body, document, ingest, save, text, tool
+from tests.ingest.transcripts import SESSION, Record, Script, body, document, ingest, save, text, thinking, tool
 
 PEER = "Another Claude session sent a message:\n{}\n\nThis came from another Claude session — not typed by your user."
 REPORT = (
@@ -248,3 +248,31 @@ def test_what_the_harness_says_of_questions_put_off_is_not_the_persons(
     made = body(home, tmp_path, make.user("Paint it"), asked, answer)
     assert heads(made) == ["user", "assistant"]
     assert made.rstrip("\n").endswith("\n".join(shown))
+
+
+def test_an_answer_that_took_anothers_place_stands_alone(home: Home, tmp_path: Path) -> None:
+    script = Script(version="2.1.268")
+    ran, never = tool("Bash", "t1", command="make"), tool("Bash", "t2", command="make all")
+    records = [
+        script.user("Why?"), script.assistant(thinking("Hm."), model="m-1"), script.assistant(ran, model="m-1"),
+        script.result("t1"), script.assistant(text("A lock"), model="m-1"), script.assistant(never, model="m-1"),
+        script.assistant(text("A lock is missing."), model="m-2", supersedesUuids=["u5", "u6", "u1"]),
+        script.record("system", subtype="model_refusal_fallback", retractedMessageUuids=["u2", "u5"]),
+        script.assistant(text("And so."), model="m-2", supersedesUuids=["u9"]),
+    ]  # fmt: skip
+    made = body(home, tmp_path, *records)
+    assert "Why?" in made
+    assert made.count("A lock") == 1
+    assert made.endswith("- Bash: make\n\nA lock is missing.\n\nAnd so.\n")
+    assert "Hm." not in made
+
+
+@pytest.mark.parametrize(
+    "fields", [{"supersedesUuids": 3}, {"supersedesUuids": [None, {}, "u0"]}, {"supersedesUuids": ""}]
+)
+def test_no_shape_of_what_is_replaced_loses_an_answer(home: Home, tmp_path: Path, fields: dict[str, Any]) -> None:
+    script = Script()
+    made = body(
+        home, tmp_path, script.user("Why?"), script.assistant(text("First.")), script.assistant(text("So."), **fields)
+    )
+    assert made.endswith("First.\n\nSo.\n")

@@ -159,3 +159,35 @@ def test_a_record_repeated_in_one_file_counts_once(home: Home, tmp_path: Path) -
 
 
 # Pitfall 9 is test_records.py's; here: through the whole path.
+
+
+def test_a_record_that_stands_again_says_what_it_says_last_where_it_stood_first(home: Home, tmp_path: Path) -> None:
+    script = Script()
+    asked, said, later = script.user("Why?"), script.assistant(text("So fa")), script.user("And now?")
+    whole = {**said, "message": {**said["message"], "content": [text("So far."), tool("Bash", command="make")]}}
+    empty = {**said, "message": {**said["message"], "content": []}}
+    mended = {**asked, "message": {"role": "user", "content": "Why not?"}}
+    made = body(home, tmp_path, {**script.record("user"), "message": {}}, asked, said, later, whole, mended, empty)
+    assert made.partition("\n\n")[2].startswith("## [1] user · 2026-04-28 09:00\n\nWhy not?\n\n## [2] assistant")
+    assert made.endswith("\n\nSo far.\n\n- Bash: make\n\n## [3] user · 2026-04-28 09:00\n\nAnd now?\n")
+
+
+def test_what_a_record_says_only_where_it_stands_again_is_kept(home: Home, tmp_path: Path) -> None:
+    script = Script()
+    asked, said = script.user("Why?"), script.assistant()
+    late = {**said, "message": {**said["message"], "content": [text("So.")]}}
+    assert body(home, tmp_path, asked, said, late).endswith("\n\nSo.\n")
+
+
+def test_a_task_is_known_though_its_call_and_its_result_stand_twice(home: Home, tmp_path: Path) -> None:
+    script = Script()
+    call = script.assistant(tool("Task", "t1", description="Count them", subagent_type="counter", prompt="Count"))
+    done = script.result("t1", outcome={"agentId": "a1", "status": "completed"})
+    folder = tmp_path / "projects/-home-me-api"
+    save(folder / f"{SESSION}.jsonl", script.user("Go"), call, done, done)
+    agent = Script(prefix="a", agentId="a1", isSidechain=True)
+    save(
+        folder / SESSION / "subagents/agent-a1.jsonl", agent.user("Count"), agent.assistant(tool("Bash", command="wc"))
+    )
+    ingest(home, tmp_path)
+    assert document(home, "agent-a1.md")[0]["task"] == "Count them"
