@@ -11,7 +11,7 @@ import os
 from os.path import dirname, expanduser, join
 
 from core.errors import BrainError
-from ingest.withheld import Withheld
+from ingest.withheld import Withheld, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,8 +78,17 @@ class Rules:
     def remembered(self, source: str, unit: str) -> str:
         """Why a unit that was excluded still is, whatever can be told of it by now; "" where it is not."""
         why, is_marked = self.withheld.unit(source, unit)
-        holds = {EXCLUDED_MARKER: is_marked, EXCLUDED_PROJECT: bool(self._projects), EXCLUDED_PATH: bool(self._paths)}
-        return why if holds.get(why, False) else ""
+        if why == EXCLUDED_MARKER:
+            return why if is_marked else ""
+        globs = {EXCLUDED_PROJECT: self._projects, EXCLUDED_PATH: self._paths}.get(why, ())
+        return why if _still(globs, self.withheld.rules(source, unit)) else ""
+
+    def remember(self, source: str, unit: str, why: str, path: str, project: str) -> None:
+        """Remember that a unit is excluded, and by what, for when neither its file nor its folder can be asked."""
+        rules = ""
+        if why in (EXCLUDED_PATH, EXCLUDED_PROJECT):
+            rules = _word(self._paths, path) if why == EXCLUDED_PATH else _word(self._projects, project)
+        self.withheld.note_unit(source, unit, why, "" if rules else self.marked_by(project), rules=rules)
 
     def is_synthetic(self, project: str, body: str) -> bool:
         """Whether no person had this session: it ran in a temporary folder, was configured so, or says so itself."""
@@ -111,6 +120,20 @@ class Rules:
 
 def _globs(given: object) -> tuple[str, ...]:
     return tuple(expanduser(str(glob)).rstrip("/") or "/" for glob in given) if isinstance(given, list) else ()
+
+
+def _word(globs: Sequence[str], path: str) -> str:
+    """Digests of the rules that exclude a path, a slash, and those of the rules that were there and do not."""
+    its = [digest(glob) for glob in globs if _matches(path, (glob,))]
+    others = [digest(glob) for glob in globs if not _matches(path, (glob,))]
+    return f"{','.join(its)}/{','.join(others)}"
+
+
+def _still(globs: Sequence[str], word: str) -> bool:
+    """Whether the rules of now exclude what those of ``word`` did: one of these, or one of which that is not known."""
+    its, _, others = word.partition("/")
+    now = {digest(glob) for glob in globs}
+    return not now.isdisjoint(its.split(",")) or not now <= set(others.split(","))
 
 
 def _matches(path: str, globs: Sequence[str]) -> bool:

@@ -319,7 +319,7 @@ class Keeping:
         project = _folder_of(part)
         reason = self.rules.excluded(reading.path, project)
         if reason:
-            withheld.note_unit(self._source, unit, reason, self.rules.marked_by(project))
+            self.rules.remember(self._source, unit, reason, reading.path, project)
             return reason
         parent = parent_of(unit, part)
         if parent and parent != unit:

@@ -27,7 +27,8 @@ _LOCK_WAIT_S = 10.0
 
 
 class Withheld:
-    """Folders that held a marker, and (source, unit) → (why, the digest of the folder with the marker or "").
+    """Folders that held a marker, and (source, unit) → (why, by what: the digest of the folder with the marker, or
+    ``exclusions.Rules``' word for its rules; "" where an earlier version noted neither).
 
     Read when it is first asked; what is noted lasts once it is saved. A file that is damaged raises EngineMissing: what
     it knew is not to be read for want of it.
@@ -58,9 +59,13 @@ class Withheld:
         why, folder = self._kept_out().get((source, unit), ("", ""))
         return why, folder in self._marked()
 
-    def note_unit(self, source: str, unit: str, why: str, folder: str = "") -> None:
+    def rules(self, source: str, unit: str) -> str:
+        """By which rules a unit was excluded, as it was noted, "" where nothing is known of them."""
+        return self._kept_out().get((source, unit), ("", ""))[1]
+
+    def note_unit(self, source: str, unit: str, why: str, folder: str = "", *, rules: str = "") -> None:
         """Remember why a unit is excluded (``folder``: where the marker lies), or with "" that it is not."""
-        self._note((source, unit), (why, digest(folder) if folder else "") if why else None)
+        self._note((source, unit), (why, digest(folder) if folder else rules) if why else None)
 
     def inherit(self, source: str, unit: str, parent: str) -> None:
         """Remember that a unit is excluded as its parent is."""

@@ -351,3 +351,40 @@ def test_prompts_that_tell_no_folder_stay_out_with_their_session(home: Home, tmp
     ledger = run(home, "codex", [str(place.parent)], trust_stat=False)
     assert corpus(home) == {}
     assert ledger.skipped == {"excluded: project": 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "out"),
+    [
+        ("[/home/me/api, /home/me/game]", "[/home/me/game]", False),
+        ("[/home/me/api, /home/me/game]", "[/home/me/api]", True),
+        ("[/home/me/api, '*/api', game]", "['*/api', game]", True),
+        ("[/home/me/api]", "['/home/me/*']", True),
+        ("[/home/me/api, game]", "[game, work]", True),
+        ("[/home/me/api]", "[]", False),
+    ],
+    ids=["its rule went", "another went", "one of its two went", "its rule was reworded", "a new one came", "all went"],
+)
+def test_each_rule_keeps_prompts_out_for_itself(home: Home, tmp_path: Path, before: str, now: str, out: bool) -> None:
+    make = codex.Rollout()
+    place = tmp_path / "codex" / "sessions"
+    path = codex.save(place / f"rollout-2026-04-28T09-00-00-{codex.SESSION}.jsonl", make.meta(), *make.asked("shown"))
+    configure(home, f"exclude: {{projects: {before}}}")
+    run(home, "codex", [str(place)], trust_stat=False)
+    path.unlink()
+    save(place.parent / "history.jsonl", {"session_id": codex.SESSION, "text": "shown", "ts": 1777367643})
+    (Path(home.state) / "sources.sqlite").unlink()
+    configure(home, f"exclude: {{projects: {now}}}")
+    run(home, "codex", [str(place.parent)], trust_stat=False)
+    assert (corpus(home) == {}) is out
+
+
+def test_what_an_earlier_version_noted_stays_out_while_there_is_a_rule_of_its_kind(home: Home, tmp_path: Path) -> None:
+    withheld = Withheld(home)
+    withheld.note_unit("codex", codex.SESSION, "excluded: project")
+    withheld.save()
+    save(tmp_path / "codex" / "history.jsonl", {"session_id": codex.SESSION, "text": "hidden", "ts": 1777367643})
+    for rules, count in (("[/home/me/game]", 0), ("[]", 1)):
+        configure(home, f"exclude: {{projects: {rules}}}")
+        run(home, "codex", [str(tmp_path / "codex")], trust_stat=False)
+        assert len(corpus(home)) == count
