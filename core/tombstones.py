@@ -11,9 +11,10 @@ copy of the file are told by it.
 
 from __future__ import annotations
 
-from os.path import join
+from os.path import dirname, join
 
 from core import clock
+from core.errors import EngineMissing
 from core.files import read_or_none, write_atomic
 
 TYPE_CHECKING = False
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from core.home import Home
+    from core.locks import FileLock
 
 FILE = "tombstones.json"
+_LOCK_WAIT_S = 10.0
 
 Tombstone = tuple[str, str]
 _BY_CONTENT = ("article", "code", "git")
@@ -45,19 +48,16 @@ def digests(marks: Iterable[Tombstone], source: str) -> set[str]:
 
 
 class Tombstones:
-    """A set of (source, unit) → the time at which it was forgotten, ISO 8601."""
+    """A set of (source, unit) → the time at which it was forgotten, ISO 8601.
 
-    __slots__ = ("_held", "_home")
+    A file that is damaged (an empty one is) raises EngineMissing: what it knew is not to be read for want of it.
+    """
+
+    __slots__ = ("_held", "_path")
 
     def __init__(self, home: Home) -> None:
-        self._home = home
-        self._held: dict[Tombstone, str] = {}
-        data = read_or_none(join(home.state, FILE))
-        if data:
-            import json
-
-            for source, unit, at in json.loads(data)["forgotten"]:
-                self._held[(str(source), str(unit))] = str(at)
+        self._path = join(home.state, FILE)
+        self._held = _read(self._path)
 
     def __len__(self) -> int:
         return len(self._held)
@@ -77,21 +77,56 @@ class Tombstones:
         return {unit for held, unit in self._held if held == source}
 
     def add(self, marks: Iterable[Tombstone]) -> None:
-        """Add some, durably. Raises OSError."""
+        """Add some, durably, beside what others did meanwhile. Raises OSError, LockContention."""
         now = clock.iso(clock.now())
-        for mark in marks:
-            self._held.setdefault(mark, now)
-        self._write()
+        with self._alone():
+            self._held = _read(self._path)
+            for mark in marks:
+                self._held.setdefault(mark, now)
+            self._write()
 
     def lift(self, marks: Iterable[Tombstone]) -> int:
-        """Remove some; returns how many there were. Raises OSError."""
-        gone = [mark for mark in marks if self._held.pop(mark, None) is not None]
-        if gone:
-            self._write()
+        """Remove some, beside what others did meanwhile; returns how many there were. Raises as ``add``."""
+        with self._alone():
+            self._held = _read(self._path)
+            gone = [mark for mark in marks if self._held.pop(mark, None) is not None]
+            if gone:
+                self._write()
         return len(gone)
+
+    def _alone(self) -> FileLock:
+        from core.locks import FileLock
+
+        return FileLock(join(dirname(self._path), "tombstones.lock"), _LOCK_WAIT_S)
 
     def _write(self) -> None:
         import json
 
         rows = [[source, unit, at] for (source, unit), at in sorted(self._held.items())]
-        write_atomic(join(self._home.state, FILE), json.dumps({"schema": 1, "forgotten": rows}, indent=0).encode())
+        write_atomic(self._path, json.dumps({"schema": 1, "forgotten": rows}, indent=0).encode())
+
+
+def _read(path: str) -> dict[Tombstone, str]:
+    try:
+        data = read_or_none(path)
+    except OSError:
+        raise _damaged(path) from None
+    if data is None:
+        return {}
+    import json
+
+    try:
+        return {(source + "", unit + ""): at + "" for source, unit, at in json.loads(data)["forgotten"]}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise _damaged(path) from None
+
+
+def _damaged(path: str) -> EngineMissing:
+    from shlex import quote
+
+    home = dirname(dirname(path))
+    return EngineMissing(
+        f"{path} cannot be read: it says what was forgotten, so nothing is read without it",
+        f"take it out of a backup: tar --zstd -xf FILE -C {quote(home)} state/{FILE}; only where nothing was ever"
+        f" forgotten: mv {quote(path)} {quote(f'{path}.damaged')}",
+    )

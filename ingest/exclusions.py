@@ -122,17 +122,22 @@ def _globs(given: object) -> tuple[str, ...]:
     return tuple(expanduser(str(glob)).rstrip("/") or "/" for glob in given) if isinstance(given, list) else ()
 
 
+def _short(glob: str) -> str:
+    # There are a handful of rules, and a row for each session.
+    return digest(glob)[:12]
+
+
 def _word(globs: Sequence[str], path: str) -> str:
     """Digests of the rules that exclude a path, a slash, and those of the rules that were there and do not."""
-    its = [digest(glob) for glob in globs if _matches(path, (glob,))]
-    others = [digest(glob) for glob in globs if not _matches(path, (glob,))]
+    its = [_short(glob) for glob in globs if _matches(path, (glob,))]
+    others = [_short(glob) for glob in globs if not _matches(path, (glob,))]
     return f"{','.join(its)}/{','.join(others)}"
 
 
 def _still(globs: Sequence[str], word: str) -> bool:
     """Whether the rules of now exclude what those of ``word`` did: one of these, or one of which that is not known."""
     its, _, others = word.partition("/")
-    now = {digest(glob) for glob in globs}
+    now = {_short(glob) for glob in globs}
     return not now.isdisjoint(its.split(",")) or not now <= set(others.split(","))
 
 

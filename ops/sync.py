@@ -23,6 +23,7 @@ from core.files import read_or_none, write_atomic
 from core.home import make_private
 from core.locks import FileLock
 from core.tombstones import FILE as TOMBSTONES
+from core.tombstones import Tombstones
 from ops import snapshot, sync_pull
 from ops.git import Blob, Repository, masked, oid
 
@@ -85,6 +86,7 @@ def sync(
     started = time.perf_counter()
     home.make()
     with FileLock(join(home.state, _LOCK), _WAIT_S):
+        Tombstones(home)  # what cannot be read is not sent, and keeps nothing away
         state = State(home)
         _settle(state, remote, folder, name)
         make_private(home.path(FOLDER))

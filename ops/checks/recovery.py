@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from core.errors import EngineMissing, Refused
+from core.tombstones import Tombstones
 from ingest.withheld import Withheld
 from ops import backup, forgetting, restore
 from ops.finding import Finding, Patient
@@ -49,6 +50,14 @@ def forgotten_whole(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def tombstones_known(patient: Patient) -> Iterator[Finding]:
+    """What was forgotten can be read: no run reads anything without it."""
+    try:
+        Tombstones(patient.home)
+    except EngineMissing as error:
+        yield Finding("tombstones", "error", error.message, error.fix)
+
+
 def exclusions_known(patient: Patient) -> Iterator[Finding]:
     """What was excluded can be read: no run reads anything without it."""
     try:
@@ -79,4 +88,4 @@ def backup_is_young(patient: Patient) -> Iterator[Finding]:
         yield Finding("backup-old", "warning", f"the last backup is {age:.0f} days old: {last[1]}", "brain backup")
 
 
-CHECKS = (restored_whole, forgotten_whole, forgotten_in_backups, exclusions_known, backup_is_young)
+CHECKS = (restored_whole, forgotten_whole, forgotten_in_backups, tombstones_known, exclusions_known, backup_is_young)

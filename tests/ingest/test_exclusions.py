@@ -259,6 +259,17 @@ def test_what_another_home_remembers_is_taken_over(home: Home, tmp_path: Path) -
     assert Withheld(home).unit("claude", "/b") == ("excluded: .brain-ignore", True)
 
 
+def test_what_two_note_at_once_is_remembered_of_both(home: Home) -> None:
+    home.make()
+    one, other = Withheld(home), Withheld(home)
+    for name, each in (("a", one), ("b", other)):
+        each.note_folder(f"/{name}", marked=True)
+        each.note_unit("claude", name, "excluded: .brain-ignore", f"/{name}")
+    one.save()
+    other.save()
+    assert all(Withheld(home).unit("claude", name) == ("excluded: .brain-ignore", True) for name in "ab")
+
+
 _DAMAGED = (
     b"",
     b"{",

@@ -209,6 +209,11 @@ def test_damage_to_what_was_excluded_is_found(well: Home) -> None:
     assert "excluded" in ids(examine(well), "error")
 
 
+def test_damage_to_what_was_forgotten_is_found(well: Home) -> None:
+    Path(well.state, "tombstones.json").touch(mode=0o600)
+    assert "tombstones" in ids(examine(well), "error")
+
+
 def test_a_full_disk_is_found(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: (10**12, 10**12 - 1000, 1000))
     assert "disk" in ids(examine(well))

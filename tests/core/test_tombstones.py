@@ -1,0 +1,89 @@
+"""What was forgotten is known whatever else writes, and is never taken for nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core import config
+from core.errors import EngineMissing
+from core.home import Home
+from core.tombstones import FILE, Tombstones
+from ops import backup, packing, sync
+from runtime.indexing import index
+from tests.ingest.transcripts import SESSION, Script, corpus, save
+
+_DAMAGED = (
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b'{"schema": 1}',
+    b'{"schema": 1, "forgotten": null}',
+    b'{"forgotten": [["claude", "s"]]}',
+    b'{"forgotten": [["claude", "s", null]]}',
+    b'{"forgotten": [["claude", ["s"], "now"]]}',
+    b"\xff\xfe\xfa",
+    b"[" * 99999,
+)
+
+
+@pytest.mark.parametrize("data", _DAMAGED)
+def test_nothing_is_read_while_what_was_forgotten_cannot_be(home: Home, claude_root: Path, data: bytes) -> None:
+    save(claude_root / "projects" / "-p" / f"{SESSION}.jsonl", Script().user("forgotten"))
+    Tombstones(home).add([("claude", SESSION)])
+    kept = Path(home.state, FILE).read_bytes()
+    Path(home.state, FILE).write_bytes(data)
+    with pytest.raises(EngineMissing, match="what was forgotten") as failure:
+        index(home, config.load(home))
+    assert corpus(home) == {}
+    assert "state/tombstones.json" in failure.value.fix
+    Path(home.state, FILE).write_bytes(kept)
+    index(home, config.load(home))
+    assert corpus(home) == {}
+
+
+def test_nor_is_anything_sent(home: Home) -> None:
+    home.make()
+    Path(home.state, FILE).touch()
+    with pytest.raises(EngineMissing, match="what was forgotten"):
+        sync.sync(home, config.load(home), {})
+    assert not Path(home.path(sync.FOLDER)).exists()
+
+
+def test_a_backup_gives_it_back(home: Home, tmp_path: Path) -> None:
+    Tombstones(home).add([("claude", SESSION)])
+    path = backup.make(home, config.load(home), verify=False)["path"]
+    Path(home.state, FILE).write_bytes(b"")
+    packing.unpack(path, str(tmp_path))
+    shutil.copy(tmp_path / "state" / FILE, home.state)
+    assert Tombstones(home).covers("claude", SESSION)
+
+
+def test_what_was_added_and_lifted_by_two_at_once_is_so(home: Home) -> None:
+    Tombstones(home).add([("claude", "a"), ("claude", "b")])
+    one, other = Tombstones(home), Tombstones(home)
+    one.add([("claude", "c")])
+    assert other.lift([("claude", "a")]) == 1
+    one.add([("claude", "d")])
+    assert Tombstones(home).of("claude") == {"b", "c", "d"}
+
+
+def _add(root: str, name: str) -> None:
+    for number in range(20):
+        Tombstones(Home(root)).add([("claude", f"{name}{number}")])
+
+
+def test_nothing_is_lost_between_processes(home: Home) -> None:
+    home.make()
+    context = multiprocessing.get_context("spawn")
+    both = [context.Process(target=_add, args=(home.root, name)) for name in "ab"]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    assert [each.exitcode for each in both] == [0, 0]
+    assert len(Tombstones(home)) == 40
