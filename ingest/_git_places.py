@@ -101,7 +101,8 @@ def standing(top: str, is_excluded: Callable[[str], bool]) -> Standing:
     """What other work trees of the repository at ``top`` stand on; ``is_excluded`` is asked about their folders.
 
     A work tree is known by ``worktrees/<name>``: ``gitdir`` says where its ``.git`` lies, ``HEAD`` what it stands on,
-    and ``rebase-merge/head-name`` the branch that it is about to move (gitrepository-layout(5), git-rebase(1)).
+    and ``rebase-merge/head-name`` the branch that it is about to move, ``BISECT_START`` the one that it goes back to
+    (gitrepository-layout(5), git-rebase(1), git-bisect(1)).
     """
     folder = join(common_of(top), "worktrees")
     try:
@@ -114,7 +115,8 @@ def standing(top: str, is_excluded: Callable[[str], bool]) -> Standing:
     for own in (join(folder, name) for name in names):
         head, back = _line(join(own, "HEAD")), _line(join(own, "gitdir"))
         left_out = bool(back) and is_excluded(dirname(normpath(join(own, back))))
-        moved = (_line(join(own, each, "head-name")) for each in ("rebase-merge", "rebase-apply"))
+        moved = [_line(join(own, each, "head-name")) for each in ("rebase-merge", "rebase-apply")]
+        moved.append(_BRANCHES + _line(join(own, "BISECT_START")))
         (hidden if left_out else shown).update((_branch(head), *(_branch(f"{_REF} {name}") for name in moved)))
         if not left_out and len(head) in (40, 64) and set(head) <= set("0123456789abcdef"):
             heads.add(head)

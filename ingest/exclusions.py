@@ -99,11 +99,15 @@ class Rules:
         return SYNTHETIC_PROMPT in body[:4096]
 
     def _marking(self, folder: str) -> str:
+        """The folder of the marker that keeps ``folder`` out: its own or one above; "" where there is none."""
+        passed = []
         known = self._marked.get(folder)
-        if known is None:
+        while known is None:
+            passed.append(folder)
             above = dirname(folder)
-            known = folder if self._has_marker(folder) else "" if above == folder else self._marking(above)
-            self._marked[folder] = known
+            known = folder if self._has_marker(folder) else "" if above == folder else self._marked.get(above)
+            folder = above
+        self._marked.update(dict.fromkeys(passed, known))
         return known
 
     def _has_marker(self, folder: str) -> bool:

@@ -211,7 +211,7 @@ class Keeping:
     def lacking(self, files: list[SourceFile]) -> list[SourceFile]:
         """Those of the files that lie on disk of whose archived form something is missing, or with ``checks`` damaged.
 
-        Where that is of a file that is read beside others, it is all of them.
+        Where that is of a file that is read beside others, and is there, it is all of them.
         """
         if self.from_archive or not self._policy.enabled:
             return []
@@ -223,7 +223,7 @@ class Keeping:
             if self._checks:
                 raise
             return []  # the doctor says what is wrong with it: a run that stores nothing goes on without
-        if any(each.version == archive.BESIDE for each in lost):
+        if any(each.version == archive.BESIDE and os.path.exists(each.path) for each in lost):
             return files
         # What a file said before is not in it any more: to read it again would find nothing.
         paths = {each.path for each in lost if each.version <= 0}

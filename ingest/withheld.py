@@ -171,7 +171,11 @@ def digest(folder: str) -> str:
     """What a folder is remembered by."""
     import hashlib  # a run that finds nothing new does without it
 
-    return hashlib.sha256(os.fsencode(folder)).hexdigest()
+    try:
+        name = os.fsencode(folder)
+    except UnicodeEncodeError:  # a record may say any string; half a character is in no folder's name
+        name = folder.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(name).hexdigest()
 
 
 def _put(units: dict[Unit, tuple[str, str]], key: Unit, value: tuple[str, str] | None) -> None:

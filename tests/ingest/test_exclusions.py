@@ -399,3 +399,13 @@ def test_what_an_earlier_version_noted_stays_out_while_there_is_a_rule_of_its_ki
         configure(home, f"exclude: {{projects: {rules}}}")
         run(home, "codex", [str(tmp_path / "codex")], trust_stat=False)
         assert len(corpus(home)) == count
+
+
+@pytest.mark.parametrize("folder", ["/tmp/a\ud800b", "/a" * 3000, "/x\0y"])
+def test_a_folder_that_no_system_has_ends_no_run(home: Home, tmp_path: Path, folder: str) -> None:
+    place = tmp_path / "transcripts" / "project"
+    save(place / f"{SESSION}.jsonl", Script(cwd=folder).user("about the api"))
+    save(place / f"{OTHER}.jsonl", Script(OTHER, cwd="/home/me/game").user("about the game"))
+    ledger = ingest(home, place.parent)
+    assert (ledger.ingested, ledger.failed_files) == (2, 0)
+    assert sorted(corpus(home)) == sorted([f"{OTHER}.md", f"{SESSION}.md"])

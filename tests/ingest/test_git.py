@@ -256,7 +256,7 @@ def test_a_repository_without_a_work_tree_is_read(home: Home, repository: Reposi
 
 
 @pytest.mark.parametrize("rule", ["marker", "project", "marker, and the folder is gone"])
-@pytest.mark.parametrize("stands", ["on its branch", "on none", "between"])
+@pytest.mark.parametrize("stands", ["on its branch", "on none", "between", "amid a search"])
 def test_what_an_excluded_work_tree_alone_stands_on_is_not_read(
     home: Home, repository: Repository, tree: Path, stands: str, rule: str
 ) -> None:
@@ -272,6 +272,10 @@ def test_what_an_excluded_work_tree_alone_stands_on_is_not_read(
             "-c", "sequence.editor=sed -i 1iedit", "rebase", "-q", "--no-ff", "-i", "--exec", "false", "HEAD~", ok=False
         )
         assert (repository.root / ".git/worktrees/wt/rebase-merge/head-name").exists()
+    elif stands == "amid a search":
+        other.commit("One more", at="2026-05-02T11:00:00Z")
+        other.git("bisect", "start", "side", "main")
+        other.git("checkout", "-q", "--detach", "main")
     repository.git("branch", "-q", "idle")
     assert "project/2026-05-02.md" in (ingest(home, repository.root), held(home))[1]
     if rule == "project":

@@ -13,6 +13,7 @@ from core.home import Home
 from ingest import archive, recording, soundness
 from ingest.rows import LOST
 from ingest.run import run
+from tests.ingest import test_opencode as opencode
 from tests.ingest.test_rows import cursor
 from tests.ingest.transcripts import OTHER, Script, corpus, ingest, lines, save, text
 
@@ -140,3 +141,14 @@ def test_sessions_of_a_database_are_stored_anew_and_one_that_is_lost_keeps_no_ot
     assert b"Why now?" in corpus(home)["cursor__c0.md"]
     assert corpus(home)["cursor__c1.md"] == documents["cursor__c1.md"]
     assert soundness.broken(home, contents=True) == []
+
+
+def test_what_is_lost_of_a_file_beside_others_that_is_gone_has_them_read_once(home: Home, tmp_path: Path) -> None:
+    root = opencode.tree(tmp_path / "opencode")
+    opencode.ingest(home, root)
+    part = next(entry for entry in archive.versions(home, "opencode") if "/part/" in entry.path)
+    os.unlink(part.path)
+    run(home, "opencode", [str(root)], trust_stat=False)
+    os.unlink(archive.object_path(home.path("raw"), part.segments[0][0]))
+    assert [each.path for each in soundness.broken(home)] == [part.path]
+    assert run(home, "opencode", [str(root)], trust_stat=False).ingested == 0
