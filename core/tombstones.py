@@ -47,6 +47,12 @@ def digests(marks: Iterable[Tombstone], source: str) -> set[str]:
     return {each for unit in units for each in unit.partition("\t")[2].split(",")}
 
 
+def without_digests(units: Iterable[str]) -> set[str]:
+    """Those of the units that were forgotten of which no second tombstone says what they were made of."""
+    told = {unit for unit in units if "\t" in unit}
+    return set(units) - told - {unit.partition("\t")[0] for unit in told}
+
+
 class Tombstones:
     """A set of (source, unit) → the time at which it was forgotten, ISO 8601.
 

@@ -19,7 +19,7 @@ from core.errors import BadInput
 from core.grammars import MAX_TEXT, language_of
 from core.redaction import clean as redact
 from core.text import clean
-from core.tombstones import Tombstones, digests
+from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
 from ingest._code_symbols import Symbol, Tangled, fence, symbols
 from ingest._code_walk import walk
@@ -198,6 +198,7 @@ class _Repository:
         self._name = repository_name(connection, root)
         held = Tombstones(home)
         self._forgotten = held.of(NAME)
+        self._lacking, self._told = without_digests(self._forgotten), list[tuple[str, str]]()
         self._same = digests(held.marks(), NAME)
         self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(self._forgotten)}"
         self._rows: list[tuple[str, tuple[Any, ...], dict[str, str]]] = []
@@ -240,6 +241,8 @@ class _Repository:
             for path in {*known, *held}:
                 self._forget(corpus, path, held.get(path, {}))
             self._save(corpus)
+        if self._told and self._shadow is None:
+            Tombstones(self._home).add(self._told)
 
     def _file(
         self,
@@ -290,7 +293,10 @@ class _Repository:
                     self._shadow.files[join(self._root, path)] = len(data)
             made = {}
             for document in documents(found, self._name, self._root, path, ledger.redacted):
-                if document.meta["session_id"] in self._forgotten:
+                unit = str(document.meta["session_id"])
+                if unit in self._forgotten:
+                    if unit in self._lacking:  # forgotten where its text could not be read: a clone shows the same
+                        self._told.append(by_content(NAME, unit, [same(str(document.meta["nodeId"]), document.body)]))
                     continue
                 # A clone is a repository of another name.
                 if self._same and same(str(document.meta["nodeId"]), document.body) in self._same:

@@ -22,7 +22,7 @@ from core.errors import BadInput
 from core.files import read_or_none
 from core.redaction import clean as redact
 from core.text import clean, one_line
-from core.tombstones import Tombstones, digests
+from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
 from ingest._git_log import Commit, NoLog, commits, tip
 from ingest._git_places import Place, Worked, called, common_of, places, top_of
@@ -332,13 +332,19 @@ def _one(run: _Run, root: str) -> None:
         shown = [commit for commit in found if commit.hash[:_DIGITS] not in commits_gone]
         held_back_here = len(found) - len(shown)
         made: dict[str, str] = {}
+        lacking, told = without_digests(forgotten), []
         for day in days(shown, repository, root, ledger.redacted):
-            if day.meta["session_id"] in forgotten:
+            unit = str(day.meta["session_id"])
+            if unit in forgotten:
+                if unit in lacking:  # forgotten where its commits could not be read: a clone shows the same
+                    told.append(by_content(NAME, unit, commits_of(day.body)))
                 held_back_here += int(str(day.meta["commits"]))
             else:
                 made[day.name] = corpus.put(day.name, day.render())
         if held_back_here:
             ledger.note(root, {"dropped": {"forgotten": held_back_here}})
+        if told and run.shadow is None:
+            held_back.add(told)
         corpus.flush()
         for name in held.keys() - made.keys():
             corpus.remove(name)

@@ -243,7 +243,7 @@ def test_what_was_forgotten_stays_away_until_it_is_lifted(home: Home, repository
     for rebuild in (False, True):
         ingest(home, repository, rebuild=rebuild)
         assert before.keys() - held(home).keys() == {"Function:src/a.py:greet"}
-    Tombstones(home).lift([("code", unit)])
+    Tombstones(home).lift(Tombstones(home).marks())
     ingest(home, repository)
     assert held(home) == before
 

@@ -16,7 +16,7 @@ import pytest
 from core import config
 from core.files import LIVELY_S
 from core.home import Home
-from core.tombstones import Tombstones, by_content
+from core.tombstones import Tombstones, by_content, is_by_content
 from ingest import archive
 from ingest import pulse as ingest_pulse
 from runtime import articles, forget, inbox, leftovers
@@ -31,6 +31,10 @@ NEXT = "2026-04-29T09:00:00+00:00"
 
 def run(home: Home, *roots: Path) -> None:
     index(home, config.load(home), source="git", roots=[str(root) for root in roots])
+
+
+def held(home: Home) -> list[str]:
+    return [path.read_text("utf-8") for name in ("git", "code") for path in Path(home.path(name)).rglob("*.md")]
 
 
 def gone(home: Home, *references: str, match: str = "") -> int:
@@ -63,6 +67,28 @@ def test_a_forgotten_day_of_commits_stays_away_in_every_folder_that_shows_them(h
     stranger.commit("What somebody else did")
     run(home, stranger.root)
     assert "stranger/2026-04-28.md" in days(home)
+
+
+def test_a_tombstone_without_digests_gets_them_where_what_it_means_is_read(home: Home, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "project")
+    (repository.root / "bird.py").write_text("def pelican():\n    return 1\n")
+    repository.commit("The quicksilver ledger", name="fish.py")
+    repository.git("add", "bird.py")
+    repository.commit("The pelican", name="fish.py")
+    for source in ("git", "code"):
+        index(home, config.load(home), source=source, roots=[str(repository.root)])
+        assert gone(home, match="pelican") > 0
+    bare = [mark for mark in Tombstones(home).marks() if not is_by_content(mark)]
+    whole = Tombstones(home).marks()
+    Tombstones(home).lift(whole)
+    Tombstones(home).add(bare)
+    for source in ("git", "code"):
+        index(home, config.load(home), source=source, roots=[str(repository.root)])
+    assert Tombstones(home).marks() == whole
+    repository.git("clone", "-q", str(repository.root), str(tmp_path / "clone"))
+    for source in ("git", "code"):
+        index(home, config.load(home), source=source, roots=[str(tmp_path / "clone")])
+    assert not any("pelican" in text for text in held(home))
 
 
 def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted(home: Home, tmp_path: Path) -> None:
