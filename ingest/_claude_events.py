@@ -422,8 +422,10 @@ class Part:
         found, kept = human.classify(plain(content))
         if found == PROMPT and kept.startswith("/") and " " not in kept:
             found = COMMAND
-        if found in (PROMPT, COMMAND):
-            self._put(QUEUED if found == PROMPT else COMMAND, kept, at, uuid, "", "", chain)
+        if found in (PROMPT, SUMMARY):
+            self._put(QUEUED, kept, at, uuid, "", "", chain)
+        elif found == COMMAND or (found == TEAMMATE and uuid):
+            self._put(found, kept, at, uuid, "", "", chain)
 
 
 def _names(value: Any) -> set[str]:
