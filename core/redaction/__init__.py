@@ -131,9 +131,9 @@ def may_span(document: str) -> bool:
     if any(mark in document for mark in _KEYS):
         return True
     folded = document.lower()
-    from core.redaction.hint import is_beside, is_tagged
+    from core.redaction.hint import is_beside, is_headed, is_tagged
 
-    return is_tagged(folded) or is_beside(folded)
+    return is_tagged(folded) or is_beside(folded) or is_headed(folded)
 
 
 def excerpt(document: str, start: int, end: int) -> str:

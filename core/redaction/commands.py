@@ -91,6 +91,7 @@ CALLS = (
 TOLD = (
     r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
     r"|(?:\b(?:secret(?: key)?|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was|to):?"
+    r"|\b(?:secret|token|api[ _-]?key)\s{1,2}for\s[^\n.,:;]{1,40}?(?:\s(?:is|was)|:)"
     r"|\b(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s{0,1}(?:is|was|:|=|–|->))\s{1,2}"
     r"|\bunseal key \d{1,2}:\s{1,3}"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.\w{0,16}|\bnew \w{0,24})"
@@ -99,15 +100,19 @@ TOLD = (
     r"|(?:client(?:v\d)?|\balgoliasearch)\(\s{0,2}"
     r"(?:\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2})?(?=\\*[\"'][\w-]{24,200}\\*[\"']))"
 )
+LATIN = r"mot de passe|passwort|contrase(?:ñ|n)a|senha|wachtwoord"
 # A password said in words (`prose`), or nothing but its name before it (`bare`).
 SAID = (
-    r"(?P<prose>(?:\b|_)(?:passw(?:or)?d|pwd|passphrase)(?:'s)?\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?"
-    r"(?:(?:has been|was) (?:set|changed|reset) to|is|was|to):?\s{1,2}"
-    r"|\b(?:heslo|kennwort|salasana|mot de passe|passwort|contrase(?:ñ|n)a|senha|wachtwoord|password)"
+    r"(?P<prose>(?:\b|_)(?:passw(?:or)?d|pwd|passcode|passphrase)(?:'s)?\s{1,2}(?:(?:for|of|on)\s[^\n.,:;]{1,40}?\s)?"
+    r"(?:(?:has been|was) (?:set|changed|reset) to|is|was|to|as):?\s{1,2}"
+    r"|(?:\b|_)(?P<colon>passw(?:or)?d|pwd|passcode|passphrase)\s{1,2}(?:for|of|on)\s[^\n.,:;=]{1,40}?\s?[:=]\s{1,2}"
+    rf"|\b(?P<latin>{LATIN})\s{{1,2}}(?:d[aeiou]s?|d['’]|del|du|para|pour|für|fürs|van|voor)\b\s?[^\n.:;=]{{1,40}}?"
+    r"(?:\s?[:=]|\s(?:lautet|ist|est|es|is|é|è))\s{1,2}"
+    rf"|\b(?:heslo|kennwort|salasana|{LATIN}|password)"
     r"\s{1,2}(?:lautet|ist|est|es|is|é|è)\s{1,2}"
     r"|\bpassw(?:or)?d's\s|\|\s{0,8}passw(?:or)?d\s{0,8}\|\s{0,8}(?=[^\s|]{6,60}\s{0,8}\|)"
     r"|\b(?:log[ -]?in|credentials?|creds|account|user(?:name)?)\b\s?(?::|with|as|using|are)\s{1,2}"
     r"[\w.@-]{1,60}(?:\s{0,2}/\s{0,2}|:)(?=\S{6}))"
-    r"|(?P<bare>(?:(?P<cue>\b(?:with|use|using|enter|type|new|temporary|temp|initial|default|and|the)\s{1,2})?"
+    r"|(?P<bare>(?:(?P<cue>\b(?:with|use|using|enter|type|new|temporary|temp|initial|default|and|the)\s{1,2}|,\s)?"
     r"\b(?:passw(?:or)?d|passphrase)|(?<![\w-])pw)\s{1,2}(?=[^\s:=]))"
 )

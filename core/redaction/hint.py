@@ -27,8 +27,8 @@ _TOKENS = _grouped(
     """
     AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glimt-
     glagent- gloas- glsoat- glffct- glrtr- xox xapp- hooks.slack.com/ sk-ant- sk-or- sk-proj- sk-svcacct-
-    sk-admin- sk-service- sk-None- sess- AIza GOCSPX- ya29. 1//0 sk_live_ sk_test_ rk_live_ rk_test_ pk_live_
-    pk_test_ whsec_ npm_ pypi- hf_ api_org_ SG. SK dop_v1_ doo_v1_ dor_v1_ dapi lin_api_ lin_oauth_ ntn_ secret_
+    sk-admin- sk-service- sk-None- sess- AIza GOCSPX- ya29. 1//0 sk_live_ sk_test_ rk_live_ rk_test_
+    whsec_ npm_ pypi- hf_ api_org_ SG. SK dop_v1_ doo_v1_ dor_v1_ dapi lin_api_ lin_oauth_ ntn_ secret_
     shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- sq0idp- key- -us :AA discord .com/api/webhooks/ hvs. hvb. hvr.
     AGE-SECRET-KEY- dckr_pat_ dckr_oat_ glsa_ glc_ NRAK- NRJS- sntrys_ sntryu_ gsk_ xai- r8_ pplx- fo1_ fm1 fm2
     dp. PMAK- figd_ figo_ figu_ figdr_ figdh_ figor_ figoh_ figur_ figuh_ tskey- nfp_ nfc_ nfo_ nfu_ rubygems_
@@ -41,7 +41,7 @@ _TOKENS = _grouped(
     nsec1 ak_ ak- infura.io/ alchemy .office.com/webhook/ .office365.com/webhook/ $2a$ $2b$ $2x$ $2y$ $apr1$ $1$ $5$ $6$
     $argon2 GR1348941 glwt- JQQJ9 A3- sgamp_ dtn_ tfp_ os_v2_ xau_ mdb_sa_ CCDB1_ AstraCS: ico- API- ATTA AQVN
     y0_ y1_ y2_ y3_ FLWSECK ck_ cs_ EZAK EZTK p8e- sha256~ APA91b access_token$ xprv yprv zprv eyJwYXls
-    qyapi.weixin maker.ifttt
+    qyapi.weixin maker.ifttt django-insecure-
     """.split()
 )
 _NAMES = (
@@ -149,10 +149,17 @@ _STORING = ("add", "bulk", "create", "edit", "generic", "import", "push", "put",
 _SPOKEN = (
     "clave|contrase|creds|mdp|mot de passe|passphrase|passwort|passw|pw|senha|wachtwoord|lautet|heslo|kennwort|salasana"
 ).split("|")
+_LATIN = ("contrase", "mot de passe", "passwort", "senha", "wachtwoord")
+# Words for a password (``core.redaction.foreign``), without what may be a capital and without endings of cases.
+FOREIGN = ("арол", "密码", "密碼", "パスワード", "비밀번호", "asł", "şifre", "ật khẩu")
 # How a name in bold ends, and one with what is there already.
 _LABELS = ("**:", "__:", "]:")
-_VERBS = ("is", "was", "to", "has been")
+_VERBS = ("is", "was", "to", "has been", "as")
 _WITH = (" with ", " as ", " using ", " are ")
+# What parts the columns of a table's head, which is so long at most.
+_COLUMNS = ("|", "\u2502", "\u2503", "\u2551", "  ", "\t")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz_0123456789 "
+_HEADS = 1000
 _LONG = 12
 _HEAD = 120
 _SKIPPED = frozenset("\"'`\\])} \t")
@@ -202,6 +209,7 @@ def _among(marks: list[tuple[str, list[str]]], text: str) -> list[str]:
 
 
 def _may_hold(text: str) -> bool:
+    is_tabbed = "\t" in text and is_headed(text.lower())
     text = text.replace("\t", " ")
     # A terminal's colours may part a name, too; what is made of transcripts has none.
     if "\x1b[" in text or _among(_ELSE, text):
@@ -220,9 +228,13 @@ def _may_hold(text: str) -> bool:
         or _is_login(folded)
         or _is_file_of_passwords(text)
         or _is_encoded(folded)
+        or is_tabbed
+        or is_headed(folded)
     ):
         return True
-    if "cookie" in folded or ("curl" in folded and "-b" in folded):
+    if not text.isascii() and any(map(folded.__contains__, FOREIGN)):
+        return True
+    if _is_parted(text) or "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
     if " -p " in folded and (" -u " in folded or " -l " in folded):
         return True
@@ -250,7 +262,7 @@ def _may_hold(text: str) -> bool:
     if (
         _says_little(folded)
         or ("ldap" in folded and "-w" in folded)
-        or (("assw" in folded or "passphrase" in folded or "pwd" in folded) and _is_prose(folded))
+        or (any(map(folded.__contains__, ("assw", "passphrase", "passcode", "pwd"))) and _is_prose(folded))
     ):
         return True
     if _is_passed(folded) or _is_stored(folded) or _is_spoken(folded):
@@ -265,7 +277,7 @@ def _may_hold(text: str) -> bool:
     named = _among(_NAMED, folded)
     if named and ("|" in text or any(map(text.__contains__, _LABELS))):
         return True
-    return any(_is_given(folded, name) for name in named)
+    return any(_is_given(folded, name) or _is_labelled(folded, name) for name in named)
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -305,6 +317,8 @@ def _is_spoken(text: str) -> bool:
                 return True
             if any(map(near.__contains__, _SAYS)):
                 return True
+            if name in _LATIN and any(map(str.isdigit, near)) and (":" in near or "=" in near):
+                return True
     return False
 
 
@@ -331,7 +345,7 @@ def _is_told(text: str) -> bool:
         for at in _places(text, name):
             said = text[at + len(name) : at + len(name) + 240]
             rest = said.lstrip()
-            told = said[:1].isspace() and rest.startswith(("is", "was", "to", '"', "'", "`"))
+            told = said[:1].isspace() and rest.startswith(("is", "was", "to", "for ", '"', "'", "`"))
             if not told and rest.startswith((":", "=", "–", "->", "is", "was")):
                 before = text[max(0, at - 16) : at]
                 told = any(mine in before for mine in ("my", "our", "your", "api"))
@@ -370,6 +384,49 @@ def is_beside(text: str) -> bool:
     return False
 
 
+def is_headed(folded: str) -> bool:
+    """Whether of a text in small letters a table's head may name a secret, or it is a manifest of one."""
+    if "\n" not in folded:
+        return False
+    if "kind" in folded and "secret" in folded and "data" in folded:
+        return True
+    for name in _among(_SET, folded):
+        for at in _places(folded, name):
+            start, end = folded.rfind("\n", 0, at) + 1, folded.find("\n", at)
+            line = folded[start:end] if end >= 0 else ""
+            if len(line) >= _HEADS:
+                continue
+            if any(map(line.__contains__, _COLUMNS)) or line[at - start - 1 : at - start] in (",", ";"):
+                return True
+            rest = line[at - start + len(name) :].lstrip(_LETTERS)
+            if rest[:1] in (",", ";"):
+                return True
+    return False
+
+
+def _is_parted(text: str) -> bool:
+    """Whether something has the three parts of a token of Discord's: by their lengths."""
+    return any(
+        at > 19 and text[at + 7 : at + 8] == "." and text[at - 20 : at].replace("-", "").replace("_", "").isalnum()
+        for at in _places(text, ".")
+    )
+
+
+def _is_labelled(text: str, name: str) -> bool:
+    """Whether brackets stand between a name and its colon: ``password (staging): …``."""
+    for at in _places(text, name):
+        end = at + len(name)
+        while end < len(text) and text[end] in _WORD:
+            end += 1
+        rest = text[end : end + 60].lstrip("*_")
+        if rest[:2] in (" (", " [") and rest.partition("]" if rest[1] == "[" else ")")[2].lstrip(" *_")[:1] in (
+            ":",
+            "=",
+        ):
+            return True
+    return False
+
+
 def _is_login(text: str) -> bool:
     """Whether who logs in is said with what they log in with: ``login: mira / …``."""
     for word in ("login", "log-in", "log in", "credential", "creds", "account", "user"):
@@ -397,11 +454,11 @@ def _is_encoded(text: str) -> bool:
 
 
 def _is_prose(text: str) -> bool:
-    if "passphrase" in text or "pwd" in text or "'s " in text or "|" in text:
+    if "passphrase" in text or "passcode" in text or "pwd" in text or "'s " in text or "|" in text:
         return True
     for word in text.split("passw")[1:]:
         after = word[:200].split(None, 2)[1:2]
-        if after and (after[0] in ("for", "of", "on") or any(map(str.isdigit, after[0]))):
+        if after and (after[0][0] in "\"'`" or after[0] in ("for", "of", "on") or any(map(str.isdigit, after[0]))):
             return True
     return any(f"{name} {verb}" in " ".join(text.split()) for name in ("password", "passwd") for verb in _VERBS) or (
         "role" in text or "user" in text or "password(" in text

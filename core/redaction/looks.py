@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 
-from core.redaction.values import entropy, is_name, is_other_key
+from core.redaction.values import TERMS, entropy, is_filler, is_name, is_other_key
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # A word and a number, where it is said to be a password.
 WORDED = re.compile(
     r"(?=.{8})(?:[A-Za-z]{4,20}[-_.]?\d{3,6}|(?:[A-Za-z]{3,20}[-_.]){1,4}[A-Za-z]{3,20}[-_.]?\d{1,6}|[A-Za-z]{5,20}\d{2})"
     r"[!?@#$%&*]{0,3}"
+)
+# One word and a digit or more: too short to be taken for one but where it is said to be.
+_PLAIN_WORD = re.compile(
+    r"(?!(?:step|level|stage|part|phase|type|version|option|field|item|line|note|section|table|user|test|file|page|case"
+    r"|column|group|mode|day|week|month|year|error|code|port|node|host|http|rfc|utf|ipv|python|java)[-_]?\d)"
+    r"[A-Za-z]{4,20}[-_]?\d{1,4}[!?@#$%&*]{0,3}",
+    re.IGNORECASE,
 )
 _DRAWN = re.compile(r"[A-Za-z0-9+/_-]{12,4096}={0,2}")
 # Signs that passwords have and words do not; what they stand in that is none: versions, addresses, code, a question.
@@ -33,9 +40,25 @@ def is_worded(value: str) -> bool:
     return WORDED.fullmatch(value) is not None and not is_name(value, loose=False)
 
 
+def is_plain_word(value: str) -> bool:
+    """Whether ``value`` is a word and a number where nothing but a password is to be expected: ``hunter2``."""
+    return (
+        len(value) >= 6
+        and _PLAIN_WORD.fullmatch(value) is not None
+        and not is_name(value, loose=False)
+        and not is_filler(value)
+        and value.lower() not in TERMS
+    )
+
+
 def is_granted(name: str) -> bool:
     """Whether a variable of the environment lets somebody in by its name: ``…PAT``, ``FASTLY_KEY``."""
     return name.endswith("PAT") or bool(re.fullmatch(r"[A-Z][A-Z0-9_]*_KEY", name) and not is_other_key(name))
+
+
+def is_variable(name: str) -> bool:
+    """Whether a name is that of an environment's secret: ``JWT_SECRET``."""
+    return re.fullmatch(r"(?:[A-Z][A-Z0-9_]*_)?SECRET(?:_KEY)?", name) is not None
 
 
 def is_pointed(value: str) -> bool:

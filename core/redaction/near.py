@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from core.redaction.commands import made
-from core.redaction.looks import is_strong
+from core.redaction.foreign import WORDS
+from core.redaction.looks import is_plain_word, is_strong, is_worded
+from core.redaction.phrases import is_phrase
 from core.redaction.screen import FOREIGN
-from core.redaction.values import is_filler
+from core.redaction.values import is_chosen, is_filler
 
 _WORDS = (
     r"passw(?:or)?d|passwort|passphrase|pw|kennwort|creds|mdp|mot de passe|clave|contrase(?:ñ|n)a|senha|wachtwoord"
@@ -18,14 +20,27 @@ _BEFORE = rf"(?i)(?P<rest>(?<![^\s`\"'*(])[^\s`\"']{{8,64}})[`\"'*]{{0,3}}\sas t
 _VALUE = r"(?<![^\s`\"'(：:=*])(?P<value>[^\s`\"'<>{}\[\]|\\;,()：]{8,80})"
 # Words and numbers with a sign between or behind them, as names of methods, pages and parts are: `UserV2#create`.
 _COMPOSED = re.compile(r"(?:[A-Z]?[a-z]{2,}|[A-Z]{2,}|[A-Z](?=\d)|[\d\W_])+")
+_PHRASE = (
+    r"(?i:passw(?:or)?d|passphrase|passcode)[^\n\"'`]{1,30}[\"'`]"
+    r"(?P<value>[a-z]{3,10}(?: [a-z]{3,10}){2,11}(?: \d{1,6})?)[\"'`]"
+)
+# Behind the word others of its language, and what says that the value comes now: `пароль от базы: …`, `密码是…`.
+_FOREIGN = (
+    rf"(?i:{'|'.join(WORDS)})(?:[^\n:=：＝]{{0,30}}?(?=\s?[:=：＝])|(?:[^\x00-\x7f]|[ ](?=[^\x00-\x7f:=-])){{0,30}}?)"
+    r"(?P<said>(?:\s?[:=：＝]|\s(?:->|[—–-])|[は는은是为為])[*_ \t\u3000]{0,4}|\s)"
+    r"[\"'`「『“]{0,2}(?P<value>[\x21-\x7e]{6,80})"
+)
 # What says that the value comes now.
 _SAID = re.compile(
-    r"(?:[:=：]|(?<!\w)(?:is|was|be|to|ist|est|es|é|è|lautet))[*_]{0,2}\s{0,3}[\"'`(]{0,2}\Z", re.IGNORECASE
+    r"(?:[:=：]|->|=>|→|(?<=\s)[–—-]|(?<!\w)(?:is|was|be|to|as|ist|est|es|é|è|lautet))[*_]{0,2}\s{0,3}[\"'`(]{0,2}\Z",
+    re.IGNORECASE,
 )
 
 
 def without_spoken(text: str, counts: dict[str, int]) -> str:
     """``text`` without passwords that are told by their looks; ``counts`` (kind → number) is added to."""
+
+    sure = False
 
     def replaced(match: re.Match[str]) -> str:
         start, end = (place - match.start() for place in match.span("rest"))
@@ -36,11 +51,35 @@ def without_spoken(text: str, counts: dict[str, int]) -> str:
         value = re.match(r"[\x21-\x7e]*", value)[0]  # type: ignore[index]
         if not is_strong(value) or is_filler(value):
             return match[0]
-        if _COMPOSED.fullmatch(value) and not _SAID.search(match.string, 0, match.start("value")):
+        if not sure and _COMPOSED.fullmatch(value) and not _SAID.search(match.string, 0, match.start("value")):
             return match[0]
         counts["password"] = counts.get("password", 0) + 1
         return match[0].replace(value, "[redacted:password]", 1)
 
-    for pattern in (_NEAR, _BEFORE):
-        text = made(pattern).sub(replaced, text)
-    return text
+    text = made(_NEAR).sub(replaced, text)
+    sure = True
+    text = made(_BEFORE).sub(replaced, text)
+    return made(_PHRASE).sub(lambda match: _phrase(match, counts), text)
+
+
+def _phrase(match: re.Match[str], counts: dict[str, int]) -> str:
+    if not is_phrase(match["value"]):
+        return match[0]
+    counts["password"] = counts.get("password", 0) + 1
+    return match[0].replace(match["value"], "[redacted:password]", 1)
+
+
+def without_foreign(text: str, counts: dict[str, int]) -> str:
+    """``text`` without passwords behind words for one in letters that are not Latin; ``counts`` is added to."""
+
+    def judged(match: re.Match[str]) -> str:
+        value = match["value"].rstrip(".,:;)]*_`\"'")
+        chosen = is_strong(value) or (
+            bool(match["said"].strip()) and (is_chosen(value, plain=True) or is_worded(value) or is_plain_word(value))
+        )
+        if not chosen or is_filler(value):
+            return match[0]
+        counts["password"] = counts.get("password", 0) + 1
+        return match[0].replace(value, "[redacted:password]", 1)
+
+    return made(_FOREIGN).sub(judged, text)

@@ -28,7 +28,7 @@ PROVIDERS: dict[str, str] = {
         r"AIza[A-Za-z0-9_-]{35}|AQ\.[A-Za-z0-9_-]{40,}|GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{20,}"
         r"|1//0[A-Za-z0-9_-]{30,}"
     ),
-    "stripe": r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{24,}",
+    "stripe": r"[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{24,}",
     "npm": r"npm_[A-Za-z0-9]{36}",
     "pypi": r"pypi-[A-Za-z0-9_-]{40,}",
     "huggingface": r"hf_[A-Za-z0-9]{30,}|api_org_[A-Za-z0-9]{30,}",
@@ -39,7 +39,7 @@ PROVIDERS: dict[str, str] = {
     "linear": r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",
     "notion": r"ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}",
     "shopify": r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
-    "square": r"sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}",
+    "square": r"sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{60}",
     "mailgun": r"key-[0-9a-f]{32}",
     "mailchimp": r"[0-9a-f]{32}-us\d{1,2}",
     "telegram": r"[0-9]{8,}:AA[A-Za-z0-9_-]{33}",
@@ -78,7 +78,7 @@ PROVIDERS: dict[str, str] = {
         r"|[A-Za-z0-9]{52}JQQJ9[9DH][A-Za-z0-9][A-L][A-Za-z0-9]{16}[A-Za-z][A-Za-z0-9]{7}(?:[A-Za-z0-9]{2}==)?"
     ),
     "onepassword": (
-        r"ops_eyJ[A-Za-z0-9_=-]{40,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"
+        r"ops_eyJ[A-Za-z0-9+/_=-]{40,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"
     ),
     "facebook": r"EAA[A-Za-z0-9]{60,}",
     "dropbox": r"sl\.[A-Za-z0-9_-]{120,}",
@@ -179,6 +179,8 @@ PROVIDERS: dict[str, str] = {
         r"|\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{16,128}"
     ),
     "cloudflared": r"eyJhIjoi[A-Za-z0-9+/_-]{100,}={0,2}",
+    # What `django-admin startproject` writes.
+    "django": r"django-insecure-[a-z0-9!@#$%^&*(_=+)-]{40,}",
     # Whose they are is not known, but that they let somebody in: `acme_pat_…`, `sk-acme-…`.
     "secret": (
         r"(?:(?:[a-z][a-z0-9]{1,11}[_-])?(?:oat|apikey)|[as]k|pat|[a-z]{2,8}_(?:live|prod))[_-]"
@@ -223,6 +225,7 @@ DISTINCT: dict[str, str] = {
 # For the automaton: beginnings that say enough; what follows would only be states.
 BEGINNINGS: dict[str, str] = {
     "private-key": r"LS0tLS1CRUdJTi",
+    "django": r"django-insecure-",
     "resend": r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{4}",
     "helicone": r"sk-helicone-",
     "langsmith": r"lsv2_[ps]",

@@ -8,10 +8,21 @@ from functools import lru_cache
 from core.counting import add
 from core.redaction import MARK
 from core.redaction.commands import CALLS, CURL, LOGIN, PROGRAMS, SAID, TOLD, before, made
-from core.redaction.looks import HEX, WORDED, is_drawn, is_granted, is_id, is_pointed, is_strong, is_worded
+from core.redaction.looks import (
+    HEX,
+    WORDED,
+    is_drawn,
+    is_granted,
+    is_id,
+    is_plain_word,
+    is_pointed,
+    is_strong,
+    is_variable,
+    is_worded,
+)
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
 from core.redaction.private import without_private
-from core.redaction.screen import COLOUR, ESCAPE, NAMED, OVER_LINES, PARTS, PASSWORD, compiled, suspected, suspects
+from core.redaction.screen import COLOUR, ESCAPE, NAMED, OVER_LINES, PASSWORD, RULES, compiled, suspected, suspects
 from core.redaction.tokens import without_keys, without_tokens
 from core.redaction.values import (
     is_about,
@@ -40,7 +51,7 @@ _CONTINUED = re.compile(r"\\\r?\n[ \t]*")
 _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _OF_WHOLES = (*OVER_LINES, "token")
-_OF_LINES = frozenset(PARTS) - frozenset(_OF_WHOLES)
+_OF_LINES = frozenset(RULES) - frozenset(_OF_WHOLES)
 _CHUNK = 1024
 _WIDE = 1 << 15
 _GOES_ON = ("\\", "=", ":", "(")
@@ -67,7 +78,7 @@ def assigned(name: str, value: str) -> str:
     name = name.replace("\\", "")  # markdown's escapes
     if name == "auth":
         return "basic" if is_basic(value) else ""
-    found = _found(name)
+    found = named(name)
     if found is None or is_about(name) or is_id(name, value):
         return ""
     if found["pass"]:
@@ -156,9 +167,10 @@ def _plain(text: str, counts: dict[str, int]) -> str:
     if "token" in rules:
         text = without_tokens(text, counts)
     if "pair" in rules:
-        from core.redaction import stores, structures  # late: few lines have such places
+        from core.redaction import stores, structures, tables  # late: few lines have such places
 
         text = structures.cleaned((*structures.PAIRS, *stores.PAIRS), text, counts)
+        text = tables.without_manifests(tables.without_tables(text, counts), counts)
     if short:
         return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
     # Of a whole history most has nothing, and is not taken apart.
@@ -250,6 +262,10 @@ class _Lines:
             from core.redaction.near import without_spoken
 
             self._text = without_spoken(self._text, self._counts)
+        if "foreign" in rules:
+            from core.redaction.near import without_foreign
+
+            self._text = without_foreign(self._text, self._counts)
         return self._text
 
     def _assigned(self) -> str:
@@ -348,7 +364,10 @@ class _Lines:
             sure = is_basic(value) if match["auth"] else is_granted(name) and HEX.fullmatch(value)
             return self._kept(match, group, len(value), "secret") if sure or is_key(name, value) else match[0]
         if not match["pass"]:
-            return self._kept(match, group, len(value), "secret") if is_secret(value, quoted=quoted) else match[0]
+            # In an environment what is called a secret is chosen like a password: `JWT_SECRET=keyboard-cat-9`.
+            named = match["sep"] == "=" and not quoted and is_variable(self._name(match))
+            found = is_secret(value, quoted=quoted) or (named and is_password(value, quoted=False, tight=True))
+            return self._kept(match, group, len(value), "secret") if found else match[0]
         tight = match["sep"] == "="
         quoted = quoted or (separator == ">" and self._text.startswith("</", match.end()))
         if tight and not quoted:
@@ -415,9 +434,10 @@ class _Lines:
 
     def _told(self, match: re.Match[str]) -> str:
         value = match["value"].rstrip(".,:)]*_")
-        name = re.sub(r"\W*(?:is|was)?\W*$", "", match["told"])
-        # What is called a key may be a hash.
-        if is_other_key(name.replace(" ", "_")) or (name.endswith("key") and re.fullmatch(r"[0-9a-f-]+", value)):
+        name = re.sub(r"(?:\sfor\s.*)?\W*(?:is|was)?\W*$", "", match["told"])
+        # What is called a key may be a hash, but not that of an API.
+        hashed = name.endswith("key") and "api" not in name.lower() and re.fullmatch(r"[0-9a-f-]+", value)
+        if is_other_key(name.replace(" ", "_")) or hashed:
             return match[0]
         digits = sum(map(str.isdigit, value))
         if "client" in match["told"].lower() and not (HEX.fullmatch(value) or is_key("", value)):
@@ -436,17 +456,18 @@ class _Lines:
             )
             value = value.rstrip(".,:;)]*_?\"'" if cue else ".,:;)]*_?!\"'")
             signed = re.search(r"[!@#$%^&*+]", value.strip("*")) is not None
-            found = signed and is_chosen(value, plain=False)
+            found = signed and is_chosen(value, plain=False, odd_signs="/_:" if cue else "/_:#")
             found = found or (bool(cue) and (is_worded(value) or is_chosen(value, plain=False)))
             found = found or (signed and is_worded(value))
         else:
             value = value.rstrip(".,:)]*_")
-            found = is_chosen(value, plain=False, odd_signs="/_:") or is_worded(value)
+            found = is_chosen(value, plain=bool(match["colon"]), odd_signs="/_:") or is_worded(value)
+            found = found or is_plain_word(value)
         return self._kept(match, "value", len(value), "password") if found else match[0]
 
 
 @lru_cache(1024)
-def _found(name: str) -> re.Match[str] | None:
+def named(name: str) -> re.Match[str] | None:
     """Where a name, of which a transcript has few, speaks of a secret."""
     return _names().search(name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from core.redaction.foreign import ESCAPED, holds_foreign
 from core.redaction.providers import BEGINNINGS, DISTINCT, PROVIDERS, WITHIN
 
 TYPE_CHECKING = False
@@ -117,14 +118,21 @@ _BESIDE = (
 )
 _ENCODED = r"(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
 _LABELLED = (
-    r"(?:\*\*:|__:| \[[^\]\\\n]*\]:|[`*]*(?:[ \t]|\\t)*\|)"
+    r"(?:\*\*:|__:|[*_]* (?:\[[^\]\\\n]*\]|\([^)\\\n]*\)) ?[:=][*_]*|[`*]*(?:[ \t]|\\t)*\|)"
     # What is replaced has a digit.
-    r"(?:[ \t]|\\t)*[`*]*[^\s|`*]*[0-9]"
+    r"(?:[ \t]|\\t)*[`*\"'\\]*[^\s|`*\"'\\]*[0-9]"
+)
+# The head of a table: a bar behind it, a column or the end of the line, and below it a line or fields.
+_BREAK = r"(?:\\r|\r)?(?:\n|\\n)"
+_DRAWN = rf"[ `*]*\|[^\n\\]*{_BREAK}[ \t]*[|+]?[ :]*--|[ \t]+(?:\xe2\x94|\\u250)"
+_TABLE = (
+    rf"{_DRAWN}|[ \t]*{_BREAK}[ \t]*--|(?:  |\t|\\t)[ \t]*[A-Za-z]|[ \t]*{_BREAK}[^\s\\,;]+(?:  |\t|\\t|[,;][^\s])"
+    rf"|[,;][\w,;]*{_BREAK}[^\s,;\\]+[,;][^\s]"
 )
 _BLOCK = r"(?:\\*[\"'])?: *[|>][+-]? *(?:\n|\\n)"
 _AFTER_PASSWORD = {
     "assignment": rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
-    "pair": rf"(?:{_BESIDE}|{_BLOCK})",
+    "pair": rf"(?:{_BESIDE}|{_BLOCK}|{_TABLE})",
     "label": _LABELLED,
     "place": _ENCODED,
     "stored": r" -[a-z]",
@@ -132,7 +140,10 @@ _AFTER_PASSWORD = {
 _AFTER_NAMED = {
     # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
     "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}]{_INNER}*[0-9])",
-    "pair": rf"(?:{_BESIDE}|{_BLOCK}|_(?:hex|urlsafe)\()",
+    "pair": (
+        rf"(?:{_BESIDE}|{_BLOCK}|{_DRAWN}|[ \t]*{_BREAK}[^\s\\,;]+(?:  |\t|\\t) *[\w-]{{20}}"
+        r"|_(?:hex|urlsafe)\()"
+    ),
     "label": _LABELLED,
     "place": _ENCODED,
     "stored": r"(?: --?[a-z]|[ :](?:add|bulk|create|edit|generic|import|push|put|set|update|upload|versions)\s)",
@@ -155,6 +166,7 @@ _OPENING: dict[str, tuple[str, ...]] = {
         rf"|(?:{_NAMED})[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[\"'\\]*[^\s-]\S*[0-9])",
         r"--[\w./:-]*(?:auth|bearer|key|pat)(?:[ =\t]|\\t)(?:[\s\"'\\]|\\t)*[A-Za-z0-9+/_.-]{16}",
     ),
+    "pair": _each(FOREIGN, rf"[ `*]*(?:\||{_BREAK})"),
     # Of curl's only the option: a line that goes on would double the states.
     "cookie": (r"-b\s*[\"'\\]*[\w.%$-]+=",),
     "program": (r"-[lu]\s+[^\s-]\S*\s+-p", "-pw "),
@@ -209,6 +221,8 @@ _OWN: dict[str, tuple[str, ...]] = {
     "pair": (
         r"\"kty\\*\"",
         r"ttpOnly\\*\"",
+        # A manifest of Kubernetes'.
+        r"ind(?:\\*\")?:\s*\\*[\"']?(?-i:S)ecret",
         # Typed into a field by an agent's browser.
         r"lement\\*\"\s*:\s*\\*\"[^\"\\]*passw",
         # What prints a secret in the line below, and lists of codes.
@@ -279,6 +293,7 @@ _OWN: dict[str, tuple[str, ...]] = {
         r"(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
         rf"(?:is|was|[:=]|–|\\u2013|->)\s+[\"'`\\]*{_DIGITS}",
         *_each("api[ _-]?key|secret|token", rf"\s\\*[\"'`]{_DIGITS}"),
+        *_each("api[ _-]?key|secret|token", rf"\s+for\s[^\n\\:,;.]*(?:is|was|:)\s+[\"'`\\]*{_DIGITS}"),
         r"add-auth(?:token)?\s+[\"']?[\w-]{20}",
         *_each(r"client(?:v\d)?|iasearch", r"\(\s*\\*[\"'](?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24}"),
     ),
@@ -288,14 +303,14 @@ _OWN: dict[str, tuple[str, ...]] = {
             r"\s?(?::|with|as|using|are)\s+[\w.@-]+\s*[/:]\s*[^\s/]",
         ),
         *_each(
-            "passphrase|passw(?:or)?d",
+            "passcode|passphrase|passw(?:or)?d|pwd",
             r"(?:'s)?\s+(?:(?:for|of|on)\s|[^\s:=\\\"'`(]*(?:[!@#$%^&+0-9]|\*[^\s*])|\\*[\"'`])",
         ),
-        *_each("passphrase|passw(?:or)?d|pwd", r"\s+(?:is|was|has been|to):?\s+[\"'`\\]*[^\s]*[0-9a-z]"),
+        *_each("passcode|passphrase|passw(?:or)?d|pwd", r"\s+(?:is|was|has been|to|as):?\s+[\"'`\\]*[^\s]*[0-9a-z]"),
         r"passw(?:or)?d\s*\|\s*[^\s|]",
         *_each(
             r"contraseña|contrasena|contrase\\u00f1a|mot de passe|passwort|senha|wachtwoord",
-            r"\s+(?:lautet|ist|est|es|is|é|è|\\u00e[89])\s",
+            r"\s+(?:(?:lautet|ist|est|es|is|é|è|\\u00e[89])\s|[dfpv])",
         ),
         "as the passw",
     ),
@@ -319,6 +334,7 @@ def _parts(rules: Iterable[str]) -> str:
 
 # Rule → what it needs to be there.
 PARTS = {rule: _parts([rule]) for rule in _OWN}
+RULES = (*PARTS, "foreign")
 # Rule → what is in all that it looks for, in small letters: without, its automaton need not be made.
 _NEEDED = {"private": b"private", "url": b"@", "curl": b"curl"}
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
@@ -347,13 +363,15 @@ def suspects(data: bytes) -> bool:
     """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
     global _match
     if _match is None:
-        anything = "|".join((_parts(_OWN), ESCAPE, _ESCAPED))
+        anything = "|".join((_parts(_OWN), ESCAPE, _ESCAPED, *ESCAPED))
         _match = _set(anything, rf"{_GOES_ON}|{_COLOUR}")
     found = _match(data)
     if found == [1]:
         # The rules take a command that goes on in the next line for one, and a text in colours for one without.
         found = _match(re.sub(_COLOUR.encode(), b"", re.sub(_GOES_ON.encode(), b" ", data)))
-    return bool(found) and found != [1]
+    if found and found != [1]:
+        return True
+    return not data.isascii() and holds_foreign(data)
 
 
 def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], set[str]]]:
@@ -386,7 +404,7 @@ def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool]
     return told
 
 
-def suspected(data: bytes, rules: Iterable[str] = PARTS) -> set[str]:
+def suspected(data: bytes, rules: Iterable[str] = RULES) -> set[str]:
     """Those of ``rules`` that may find something in ``data``, UTF-8 text."""
     if len(data) <= PIECE:
         return _suspected(data, rules)
@@ -401,7 +419,15 @@ def _suspected(data: bytes, rules: Iterable[str]) -> set[str]:
     if not suspects(data):
         return set()  # one automaton instead of one a rule
     folded = data.lower()
-    return {rule for rule in rules if _NEEDED.get(rule, b"") in folded and whether(PARTS[rule])(data)}
+    return {
+        rule
+        for rule in rules
+        if (
+            holds_foreign(data)
+            if rule == "foreign"
+            else _NEEDED.get(rule, b"") in folded and whether(PARTS[rule])(data)
+        )
+    }
 
 
 @cache

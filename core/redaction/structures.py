@@ -10,6 +10,7 @@ import re
 from urllib.parse import unquote
 
 from core.redaction.commands import made
+from core.redaction.looks import is_worded
 from core.redaction.screen import NAMED, PASSWORD
 from core.redaction.values import is_basic, is_chosen, is_filler, is_secret
 
@@ -40,7 +41,10 @@ _BLOCK = (
     r"[ \t]{1,40}(?P<value>[^\s:]{6,400})[ \t]{0,4}(?=\n|\Z)"
 )
 # A name in bold before its colon, and one with what is there already (`aws configure`).
-_LABEL = r"(?:\*\*|__|[ ]\[[^\]\n]{0,40}\]):[ \t]{0,4}[`*]{0,3}(?P<value>[^\s`*|]{6,400})"
+_LABEL = (
+    r"(?:(?:\*\*|__)?(?:[ ]\[[^\]\n]{0,40}\]|[ ]\([^()\n]{0,40}\))|\*\*|__)[ ]?[:=][*_]{0,2}[ \t]{0,4}[`*\"']{0,3}"
+    r"(?P<value>[^\s`*|\"']{6,400})"
+)
 # A row of a table.
 _ROW = (
     rf"(?i)\|[ \t]{{0,20}}[`*]{{0,3}}{_NAME}[`*]{{0,3}}[ \t]{{0,20}}\|"
@@ -109,7 +113,13 @@ def _row(match: re.Match[str]) -> str:
 
 def _told_of(name: str, value: str) -> str:
     # Tables and lists describe names of settings, too: `| password | string |`.
-    return _assigned(name, value) if any(map(str.isdigit, value)) else ""
+    if not any(map(str.isdigit, value)):
+        return ""
+    found = _assigned(name, value)
+    if not found and is_worded(value):
+        # What `assigned` takes for a name: `Kiwi_Fruit9`.
+        return _assigned(name, value.replace("_", "").replace("-", ""))
+    return found
 
 
 def _block(match: re.Match[str]) -> str:

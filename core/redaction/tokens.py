@@ -127,9 +127,11 @@ def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
     if len(before) == _BLOB and _BASE64.issuperset(before):
         return False  # a coincidence in the middle of encoded bytes: an image, a font
     found = data[start:end].decode("ascii", "replace")
-    if (kind != "crypt" and is_placeholder(found)) or len(set(found[-16:])) < 5:
+    if (kind not in ("crypt", "django") and is_placeholder(found)) or len(set(found[-16:])) < 5:
         return False
     if kind == "secret":
+        if found.startswith("pk_"):
+            return False  # a publishable key, which every page that uses it shows
         tail = max(re.split("[_-]", found), key=len)
         digits = sum(map(str.isdigit, tail))
         mixed = digits and any(map(str.islower, tail)) and any(map(str.isupper, tail))

@@ -6,6 +6,8 @@ import math
 import re
 from collections import Counter
 
+from core.redaction.phrases import is_phrase
+
 # What people write where a secret would stand.
 _PLACEHOLDER = re.compile(
     r"""^(?:
@@ -59,7 +61,7 @@ _PARTS = frozenset(
     public session cookie csrf jwt oauth webhook signing signature encryption v version alt
     """.split()
 )
-_TERMS = frozenset(
+TERMS = frozenset(
     "2fa sha1 sha256 sha384 sha512 md5 base64 b64 utf8 oauth2 s3 ec2 k8s argon2 pbkdf2 x509 pkcs12 p12 hs256 "
     "argon2id argon2i hs384 hs512 rs256 rs384 rs512 es256 es256k es384 es512 ps256 ps384 ps512 ed25519 ed448".split()
 )
@@ -144,12 +146,12 @@ def is_name(value: str, *, loose: bool) -> bool:
     if not re.fullmatch(r"[A-Za-z_$][\w$-]*", value):
         return False
     found = [part.lower() for part in _PART.findall(value)]
-    words = [part if part in _TERMS else re.sub(r"(?<=[a-z])\d{1,2}$|^\d{1,2}$", "", part) for part in found]
-    if any(character.isdigit() for word in words if word not in _TERMS for character in word):
+    words = [part if part in TERMS else re.sub(r"(?<=[a-z])\d{1,2}$|^\d{1,2}$", "", part) for part in found]
+    if any(character.isdigit() for word in words if word not in TERMS for character in word):
         return False
     if loose:
         return any(_KEYWORD.match(word) and word in _PARTS for word in words)
-    if not all(not word or word in _PARTS or word in _TERMS for word in words):
+    if not all(not word or word in _PARTS or word in TERMS for word in words):
         return False
     if len(found) == 1:
         # `token2`, but `Secret2` and `secret12` are what people choose.
@@ -168,7 +170,7 @@ def _is_variable(value: str) -> bool:
     if re.fullmatch(r"[a-z]{1,4}\d|[a-z]{2,}(?:[A-Z][a-z]+)+\d", value):
         return True  # `step2`, too short to be one; `useState2`
     words = [part.lower() for part in _PART.findall(value)]
-    if all(word in _TERMS or not any(map(str.isdigit, word)) for word in words):
+    if all(word in TERMS or not any(map(str.isdigit, word)) for word in words):
         return len(words) > 1
     return bool(_KEYWORD.search(value)) and sum(map(str.isdigit, value)) == 1 and is_name(value, loose=True)
 
@@ -204,7 +206,7 @@ def is_basic(value: str) -> bool:
 
 def is_listed(value: str) -> bool:
     """Whether a quoted value behind a quoted name and a comma is rather the next name of a list than what is given."""
-    if not any(map(str.isdigit, value)) or value.lower() in _TERMS or value.startswith(("urllib", "python")):
+    if not any(map(str.isdigit, value)) or value.lower() in TERMS or value.startswith(("urllib", "python")):
         return True
     named = r"[A-Za-z]+(?:_[A-Za-z0-9]+){2,}|[A-Z]+(?:_[A-Z0-9]+)+|[A-Z]\w*(?:Key|Token|Type|Class|Error)s?"
     return bool(re.fullmatch(named, value)) or _is_camel(value)
@@ -228,7 +230,7 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if len(value) < 4 or is_filler(value) or _is_code(value, quoted=quoted):
         return False
     digit = any(character.isdigit() for character in value)
-    if re.fullmatch(r"-\d+|0x[0-9A-Fa-f]{1,8}|[1-9]\d{0,2}(?:_\d{3})+", value) or value.lower() in _TERMS:
+    if re.fullmatch(r"-\d+|0x[0-9A-Fa-f]{1,8}|[1-9]\d{0,2}(?:_\d{3})+", value) or value.lower() in TERMS:
         return False  # a constant, a term
     if digit and not (quoted or tight) and _is_variable(value):
         return False
@@ -236,6 +238,8 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
         return True
     if " " in value or "\t" in value:
         # A label or a sentence, unless it has what sentences have not.
+        if quoted and is_phrase(value):
+            return True
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
     if _KEBAB.match(value) and not (digit and "@" in value and "." not in value):
         if quoted and digit and "." in value and not value.islower():

@@ -20,6 +20,8 @@ from tests.core.redaction.fresh_others import OTHERS as FRESH_OTHERS
 from tests.core.redaction.fresh_secrets import SECRETS as FRESH_SECRETS
 from tests.core.redaction.pasted_others import OTHERS
 from tests.core.redaction.pasted_secrets import SECRETS
+from tests.core.redaction.stranger_others import OTHERS as STRANGER_OTHERS
+from tests.core.redaction.stranger_secrets import SECRETS as STRANGER_SECRETS
 from tests.core.redaction.unforeseen_others import OTHERS as UNFORESEEN_OTHERS
 from tests.core.redaction.unforeseen_secrets import SECRETS as UNFORESEEN_SECRETS
 
@@ -35,8 +37,8 @@ def _labelled() -> ModuleType:
 
 
 LABELLED: Any = _labelled()
-POSITIVES = LABELLED.positives() + LABELLED.pasted(SECRETS + FRESH_SECRETS + UNFORESEEN_SECRETS, 15)
-NEGATIVES = LABELLED.negatives() + LABELLED.pasted(OTHERS + FRESH_OTHERS + UNFORESEEN_OTHERS, 16)
+POSITIVES = LABELLED.positives() + LABELLED.pasted(SECRETS + FRESH_SECRETS + UNFORESEEN_SECRETS + STRANGER_SECRETS, 15)
+NEGATIVES = LABELLED.negatives() + LABELLED.pasted(OTHERS + FRESH_OTHERS + UNFORESEEN_OTHERS + STRANGER_OTHERS, 16)
 
 
 def test_the_labelled_set_meets_the_bars() -> None:
@@ -55,8 +57,9 @@ def test_the_labelled_set_meets_the_bars() -> None:
         (SECRETS, OTHERS, 78, 0.09, 0.02),
         (FRESH_SECRETS, FRESH_OTHERS, 80, 0.1, 0.01),
         (UNFORESEEN_SECRETS, UNFORESEEN_OTHERS, 82, 0.05, 0.01),
+        (STRANGER_SECRETS, STRANGER_OTHERS, 84, 0.03, 0.005),
     ],
-    ids=["pasted", "fresh", "unforeseen"],
+    ids=["pasted", "fresh", "unforeseen", "stranger"],
 )
 def test_lines_as_people_paste_them_meet_them_nearly(
     secrets: Any, others: Any, seed: int, most_missed: float, most_touched: float
@@ -102,7 +105,7 @@ def test_a_rule_is_suspected_wherever_its_automaton_finds_something() -> None:
     for case in POSITIVES + NEGATIVES:
         data = case.text.encode()
         found = {rule for rule, part in screen.PARTS.items() if screen.compiled(part).search(data) is not None}
-        suspected = screen.suspected(data)
+        suspected = screen.suspected(data) - {"foreign"}  # has no automaton
         assert suspected == found or (suspected == found - {"curl"} and "curl" not in case.text), case.label
 
 
@@ -125,7 +128,9 @@ def test_names_are_found_where_a_pattern_of_all_of_them_would() -> None:
 
 
 def test_the_screens_let_little_else_through() -> None:
-    assert sum(may_hold(case.text) for case in NEGATIVES) / len(NEGATIVES) < 0.6
+    # The stranger's stand beside the names of secrets on purpose.
+    usual = NEGATIVES[: len(NEGATIVES) - len(STRANGER_OTHERS)]
+    assert sum(may_hold(case.text) for case in usual) / len(usual) < 0.6
     # What only the precise rules can tell from an assignment of a secret is theirs to look at.
     named = {form.format(name) for form in LABELLED._NAMING for name in LABELLED._NAMES} | set(LABELLED._NEAR)
     others = [case.text for case in LABELLED.negatives() + LABELLED.pasted(OTHERS, 16) if case.text not in named]
