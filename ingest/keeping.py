@@ -363,9 +363,11 @@ class Keeping:
 
     def close(self) -> None:
         """Close the archive; what was excluded stays known, also where nothing was written. Raises as ``commit``."""
-        self.rules.withheld.save()
-        if self._archive is not None:
-            self._archive.close()
+        try:
+            self.rules.withheld.save()
+        finally:
+            if self._archive is not None:
+                self._archive.close()
 
 
 def _folder_of(part: Any) -> str:

@@ -111,8 +111,10 @@ def run(
             ledger.documents = state.count(source_name)
             ledger.truncated = state.truncated(source_name)
         finally:
-            keeping.close()
-            state.close()
+            try:
+                keeping.close()
+            finally:
+                state.close()
         ledger.finished = int(time.time())
         found = {file.path for file in files}
         ledger.write(home, (row for path, row in known.items() if path not in found))

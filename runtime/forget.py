@@ -46,19 +46,21 @@ class Plan:
 
     ``rows``: documents, those derived from others among them; ``outside``: uris of documents whose files are not the
     brain's to delete; ``marks``: (source, unit) of the tombstones; ``originals``: raw files that still lie where their
-    tools put them; ``shared``: how many other sessions lie in the same raw files; ``unseen``: how many tombstones
+    tools put them; ``shared``: how many other sessions lie in the same raw files; ``shorter``: of documents that go
+    as they share commits with those selected, how their other commits come again; ``unseen``: how many tombstones
     are of what has no document.
     ``probes``: texts that must not be found afterwards, lower case; ``questions``: the file of the user's own
     questions, below the home, where it goes along, as it is of use as a whole only.
     """
 
-    __slots__ = ("marks", "originals", "outside", "probes", "questions", "rows", "shared", "unseen")
+    __slots__ = ("marks", "originals", "outside", "probes", "questions", "rows", "shared", "shorter", "unseen")
 
     def __init__(self) -> None:
         self.rows: list[hits.Row] = []
         self.outside: list[str] = []
         self.marks: list[tuple[str, str]] = []
         self.originals: list[str] = []
+        self.shorter: list[str] = []
         self.shared = 0
         self.unseen = 0
         self.probes: list[bytes] = []
@@ -118,6 +120,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         raise translate(error, home.index) from error
     finally:
         connection.close()
+    found.shorter = [_shorter(row) for row in found.rows if row.id in again]
     marks = _marks(home, [row for row in found.rows if row.id not in again])
     if match:
         unseen = _marks_in_archive(home, found.probes) - marks.keys()
@@ -134,6 +137,13 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         documents = [(row.collection, row.path) for row in found.rows]
         found.questions = leftovers.questions(home, documents, found.probes, [unit for _, unit in found.marks])
     return found
+
+
+def _shorter(row: hits.Row) -> str:
+    """How what nobody picked of a document comes again: it was made of a repository, which may be elsewhere by now."""
+    uri, project = hits.uri(row.collection, row.path), str(row.fields.get("project") or "")
+    place = "" if not project or os.path.isdir(project) else f", once {project} is there again"
+    return f"{uri} had other commits as well: `brain index --source git` makes it again of those{place}"
 
 
 def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Outcome:
@@ -159,7 +169,7 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
     if elsewhere is not None:
         failed, beyond = finish_elsewhere(home, elsewhere, found.probes)
     left, own = own_files.search(home, found.probes)
-    beyond += leftovers.unsettled(home) + leftovers.beyond(home, found.originals)
+    beyond += found.shorter + leftovers.unsettled(home) + leftovers.beyond(home, found.originals)
     return Outcome(len(found.rows), failed + left, beyond, own)
 
 

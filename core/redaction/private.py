@@ -7,8 +7,10 @@ import re
 # Spaces, attributes and a markdown escape hide nothing, nor that a page or a prompt was written for HTML;
 # `<private key>` is no such tag.
 _ATTRIBUTES = r"(?:\s+[\w-]+=[^<>]{0,200}?)?"
-OPEN = rf"(?:<|&lt;)\s{{0,3}}private{_ATTRIBUTES}\s{{0,3}}\\*(?:>|&gt;)"
-CLOSE = r"(?:<|&lt;)\s{0,3}\\*/\s{0,3}private\s{0,3}\\*(?:>|&gt;)"
+# `Map<Private>` is code's.
+_TYPE = r"(?!(?-i:(?<=\w)<Private>))"
+OPEN = rf"{_TYPE}(?:<|&lt;)\s{{0,3}}private{_ATTRIBUTES}\s{{0,3}}\\{{0,16}}(?:>|&gt;)"
+CLOSE = r"(?:<|&lt;)\s{0,3}\\{0,16}/\s{0,3}private\s{0,3}\\{0,16}(?:>|&gt;)"
 TAG = re.compile(rf"(?P<open>{OPEN})|{CLOSE}", re.IGNORECASE)
 
 

@@ -130,9 +130,15 @@ def test_a_day_that_goes_along_comes_back_without_what_was_forgotten(home: Home,
     clone.git("pull", "-q", str(repository.root), "main")
     clone.commit("The walrus of the clone", name="b.txt")
     run(home, repository.root, clone.root)
-    assert gone(home, "qmd://git/project/2026-04-28.md") == 2
+    clone.root.rename(tmp_path / "unplugged")
+    found = forget.plan(home, config.load(home), Selection(references=["qmd://git/project/2026-04-28.md"]))
+    outcome = forget.carry_out(home, found)
+    assert (outcome.documents, outcome.left) == (2, [])
+    [said] = [each for each in outcome.beyond if each.startswith("qmd://git/clone/2026-04-28.md had other commits")]
+    assert said.endswith(f"`brain index --source git` makes it again of those, once {clone.root} is there again")
     assert forget.forgotten(home) == [("git", "project:2026-04-28")]
     assert days(home) == set()
+    (tmp_path / "unplugged").rename(clone.root)
     run(home, repository.root, clone.root)
     assert days(home) == {"clone/2026-04-28.md"}
     told = Path(home.path("git", "clone", "2026-04-28.md")).read_text(encoding="utf-8")

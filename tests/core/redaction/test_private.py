@@ -195,3 +195,9 @@ def test_an_end_that_nothing_begins_hides_the_parts_before_it_in_its_message() -
 def test_what_is_nothing_in_a_list_stays_where_a_record_is_looked_through() -> None:
     value = {"parts": [None, 1, None], "-PW ": None}
     assert clean_record(b"password = Sup3rDuper9x", value, {}) == value
+
+
+def test_a_type_of_code_is_no_tag_and_a_tag_right_behind_a_word_is() -> None:
+    assert redact("fn open(map: Map<Private>) -> u8 and so on") == ("fn open(map: Map<Private>) -> u8 and so on", {})
+    assert redact("it is<private>mine</private> there")[0] == "it is there"
+    assert redact("a <Private>mine</Private> b")[0] == "a  b"
