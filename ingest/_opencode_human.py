@@ -31,6 +31,8 @@ _GIVEN = "**User Arguments**: "
 def typed(text: str, *, to_subagent: bool = False) -> tuple[str, str]:
     """(what was typed, the slash command that was) of one text in a person's place; ``("", "")`` where no one did.
 
+    Where both are, the words stand below the command.
+
     ``to_subagent``: in a session of a subagent's the plugin's mark stands at the task itself.
     """
     said = clean(text).strip()
@@ -52,9 +54,10 @@ def typed(text: str, *, to_subagent: bool = False) -> tuple[str, str]:
         name = _NAME.match(inner)
         if name:
             given = inner.partition(_GIVEN)[2].partition("\n\n**")[0].partition(_END)[0].strip()
-            return "", f"{name[1]} {given}".rstrip()
-    if said.startswith("<command-instruction>") and "<user-request>" in said:
-        return between(said, "user-request").strip(), ""
+            return said.partition(f"</{_SLASH}>")[2].strip(), f"{name[1]} {given}".rstrip()
+    if said.startswith("<command-instruction>") and "</user-request>" in said.partition("<user-request>")[2]:
+        asked, _, after = said.partition("<user-request>")[2].rpartition("</user-request>")
+        return "\n\n".join(filter(None, [asked.strip(), after.strip()])), ""
     return said, ""
 
 

@@ -121,7 +121,7 @@ class Talk:
                     if command:
                         slash = text
                         self.session.command(command, at, f"{first} command")
-                    elif words:
+                    if words:
                         said.append(words)
             elif kind == "subtask":
                 given = {"agent": part.get("agent"), "description": part.get("description")}

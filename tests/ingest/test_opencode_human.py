@@ -70,6 +70,15 @@ def test_a_subagents_task_is_kept_without_the_mark() -> None:
     assert typed(said, to_subagent=True) == ("Find the lock", "")
 
 
+def test_what_stands_below_a_commands_text_is_kept() -> None:
+    assert typed(f"{SLASH}\n\nAnd sweep.") == ("And sweep.", "/tidy the shed")
+    asked = (
+        "<command-instruction>\nStart.\n</command-instruction>\n<user-request>\nthe <user-request> tag\n</user-request>"
+    )
+    assert typed(f"{asked}\nMend it.") == ("the <user-request> tag\n\nMend it.", "")
+    assert typed("<command-instruction> and <user-request> are tags. Whose?")[0].endswith("Whose?")
+
+
 def test_many_modes_take_no_longer_than_their_text() -> None:
     for mode in ("<ultrawork-mode></ultrawork-mode>\n", "[search-mode]\n\n", "[search-mode]\n\n\n---\n\n"):
         begun = time.process_time()
@@ -91,14 +100,15 @@ def test_what_is_typed_beside_a_slash_command_is_kept_though_the_command_has_the
 
 def test_a_slash_command_stands_as_it_was_typed_and_once(home: Home, tmp_path: Path) -> None:
     parts: list[dict[str, Any]] = [
-        {"id": "prt_1", "type": "text", "text": SLASH},
+        {"id": "prt_1", "type": "text", "text": f"{SLASH}\nAnd sweep"},
         {"id": "prt_2", "type": "text", "text": "Tidy it well."},
         {"id": "prt_3", "type": "text", "text": f"{SEARCH}---\n\nAnd find the key"},
     ]
     export(tmp_path / "x.json", {**INFO, "title": "New session - 2026-04-28"}, parts)
     ingest(home, tmp_path)
     meta, body = document(home)
-    assert meta["title"] == "And find the key"
+    assert meta["title"] == "And sweep And find the key"
+    assert "And sweep\n\nAnd find the key" in body
     assert "\n- /tidy the shed\n" in body
     assert "Tidy it well" not in body
     assert "SEARCH HARD" not in body
