@@ -159,6 +159,10 @@ class Asker:
             if isinstance(failure, EngineTimeout):
                 failure.message = f"no answer within {timeout:g} s"
             raise failure from error
+        if not hits and request.source:
+            from runtime import named_source
+
+            named_source.require(self._connection, request.source)
         if not hits and not fresh.complete:
             from runtime import unread
 

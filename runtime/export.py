@@ -81,7 +81,7 @@ class Outcome:
 def select(connection: apsw.Connection, config: Config, chosen: Selection) -> list[hits.Row]:
     """The selected documents by collection and path, or in the order of the references.
 
-    Raises BadInput on an unknown collection, NotFound on an unknown reference.
+    Raises BadInput on an unknown collection or source, NotFound on an unknown reference.
     """
     if chosen.references:
         rows = [hits.resolve(connection, config, reference) for reference in chosen.references]
@@ -105,7 +105,12 @@ def select(connection: apsw.Connection, config: Config, chosen: Selection) -> li
             values.append(value)
     where = " AND ".join(wheres)
     statement = f"SELECT {hits.COLUMNS} FROM {hits.TABLES} WHERE {where} ORDER BY d.collection, d.path"
-    return [hits.Row(row, config) for row in connection.execute(statement, values)]
+    rows = [hits.Row(row, config) for row in connection.execute(statement, values)]
+    if not rows and chosen.source:
+        from runtime import named_source
+
+        named_source.require(connection, chosen.source)
+    return rows
 
 
 def to_folder(

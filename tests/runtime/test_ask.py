@@ -133,6 +133,18 @@ def test_filters_by_collection_source_and_project(shelf: Shelf) -> None:
         uris(collections=["nope"])
 
 
+def test_a_source_that_nothing_knows_is_a_wrong_call_and_one_without_a_match_is_not(shelf: Shelf) -> None:
+    shelf.put("inbox", "a.md", "walrus", source="readwise")
+    for known in ("codex", "note", "article", "readwise"):
+        assert _ask(shelf, "zzyzx", source=known)["error"] == "no_results"
+    with pytest.raises(BadInput, match="no source 'cluade'") as caught:
+        _ask(shelf, "walrus", source="cluade")
+    assert caught.value.fix.startswith("did you mean claude? one of: claude, codex")
+    shelf.sql("DELETE FROM brain_state WHERE key = 'complete'")  # a run that has not ended makes no name a right one
+    with pytest.raises(BadInput, match="no source 'nosuch'"):
+        _ask(shelf, "walrus", source="nosuch")
+
+
 @pytest.mark.parametrize(("given", "glob"), [("api", "*/api"), ("/srv/api/", "/srv/api"), ("*x*", "*x*"), ("/", "/")])
 def test_a_bare_project_name_means_any_folder_of_that_name(given: str, glob: str) -> None:
     assert project_glob(given) == glob

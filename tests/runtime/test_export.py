@@ -85,6 +85,8 @@ def test_the_options_select_and_dates_test_overlap(shelf: Shelf) -> None:
 def test_unknown_names_are_errors(shelf: Shelf) -> None:
     with pytest.raises(BadInput):
         Case(shelf).paths(collections=["brian"])
+    with pytest.raises(BadInput, match="no source 'cluade'"):
+        Case(shelf).paths(source="cluade")
     with pytest.raises(hits.NotFound):
         Case(shelf).paths(references=["s3"])
 
