@@ -7,6 +7,9 @@ SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/
 A day of commits, a symbol of code and an article have a second one, ``<unit>\\t<digest>,<digest>``: the commits'
 hashes, the symbol's digest (``ingest.code.same``), the SHA-256 of the article's file. A clone in another folder and a
 copy of the file are told by it.
+
+A day of commits is called after its repository. Where that name is itself what is to be forgotten, ``sha256:`` and the
+digest of the unit stand in its place.
 """
 
 from __future__ import annotations
@@ -19,13 +22,16 @@ from core.files import read_or_none, write_atomic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from core.home import Home
     from core.locks import FileLock
 
 FILE = "tombstones.json"
 _LOCK_WAIT_S = 10.0
+_HIDDEN = "sha256:"
+# Sources whose units are called after something that a person may want to be forgotten.
+_CALLED = ("git",)
 
 Tombstone = tuple[str, str]
 _BY_CONTENT = ("article", "code", "git")
@@ -45,6 +51,14 @@ def digests(marks: Iterable[Tombstone], source: str) -> set[str]:
     """What the tombstones of one source tell their units by, wherever these lie."""
     units = [unit for held, unit in marks if held == source and is_by_content((held, unit))]
     return {each for unit in units for each in unit.partition("\t")[2].split(",")}
+
+
+def hidden(unit: str) -> str:
+    """What stands in a unit's place where its name must not: the same for everybody who knows the name."""
+    import hashlib
+
+    name, tab, rest = unit.partition("\t")
+    return f"{_HIDDEN}{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}{tab}{rest}"
 
 
 def without_digests(units: Iterable[str]) -> set[str]:
@@ -70,6 +84,8 @@ class Tombstones:
 
     def covers(self, source: str, unit: str) -> bool:
         """Whether a unit was forgotten, by itself or with its session; what is told by content only by itself."""
+        if source in _CALLED and not unit.startswith(_HIDDEN) and (source, hidden(unit)) in self._held:
+            return True
         if is_by_content((source, unit)):
             return (source, unit) in self._held
         return (source, unit) in self._held or (source, unit.partition("\t")[0]) in self._held
@@ -99,6 +115,17 @@ class Tombstones:
             if gone:
                 self._write()
         return len(gone)
+
+    def hide(self, test: Callable[[str], bool]) -> None:
+        """Let no tombstone be called by a name that passes ``test``; it keeps away the same. Raises as ``add``."""
+        if not any(source in _CALLED and test(unit) for source, unit in self._held):
+            return
+        with self._alone():
+            self._held = {
+                (source, hidden(unit) if source in _CALLED and test(unit) else unit): at
+                for (source, unit), at in _read(self._path).items()
+            }
+            self._write()
 
     def _alone(self) -> FileLock:
         from core.locks import FileLock

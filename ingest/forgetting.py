@@ -15,6 +15,7 @@ from ingest.state import FILE, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+    from typing import Any
 
     from core.home import Home
     from ingest.archive import Entry
@@ -295,6 +296,53 @@ def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()
     finally:
         connection.close()
+
+
+def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) -> None:
+    """Know nothing of repositories, and of files of code, whose names pass ``test`` and of which there is no document.
+
+    They are read again where they are named again. Raises apsw.Error.
+    """
+    path = join(home.state, f"{source}.sqlite")
+    if not os.path.exists(path):
+        return
+    connection = apsw.Connection(path)
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        # git has what a repository stands on, and code has its files, in rows under its name.
+        tables = {str(name) for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
+        known: list[Any] = connection.execute(
+            "select root, name from repositories where name not in (select repository from documents)"
+        ).fetchall()
+        with connection:
+            for root, name in known:
+                if test(os.fsdecode(root)) or test(str(name)):
+                    connection.execute("delete from repositories where root = ?", (root,))
+                    if "tips" in tables:
+                        connection.execute("delete from tips where name = ?", (name,))
+                    if "files" in tables:
+                        connection.execute("delete from files where repository = ?", (name,))
+            if "files" in tables:
+                held = connection.execute(
+                    "select repository, path from files f where not exists (select 1 from documents d"
+                    " where d.repository = f.repository and d.path = f.path)"
+                ).fetchall()
+                rows = [row for row in held if test(str(row[1]))]
+                connection.executemany("delete from files where repository = ? and path = ?", rows)
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    finally:
+        connection.close()
+
+
+def leave_no_empty_folder(home: Home, folder: str) -> None:
+    """Remove a folder below a collection's, and those above it, that held nothing but what was forgotten."""
+    from contextlib import suppress
+
+    with suppress(OSError):  # not empty
+        while folder.count(os.sep) > home.root.count(os.sep) + 1 and folder.startswith(join(home.root, "")):
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
 
 
 def read_again(home: Home, names: Iterable[str]) -> None:

@@ -335,7 +335,7 @@ def _one(run: _Run, root: str) -> None:
         lacking, told = without_digests(forgotten), []
         for day in days(shown, repository, root, ledger.redacted):
             unit = str(day.meta["session_id"])
-            if unit in forgotten:
+            if held_back.covers(NAME, unit):
                 if unit in lacking:  # forgotten where its commits could not be read: a clone shows the same
                     told.append(by_content(NAME, unit, commits_of(day.body)))
                 held_back_here += int(str(day.meta["commits"]))

@@ -18,7 +18,7 @@ import apsw
 from core.errors import BadInput
 from core.files import read_or_none, sync_folder, write_atomic
 from core.locks import FileLock
-from core.tombstones import Tombstones, digests, is_by_content
+from core.tombstones import Tombstones, digests, hidden, is_by_content
 from ingest import code, forgetting, git, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
@@ -285,7 +285,12 @@ def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
         for reference in references:
             name = basename(reference.removeprefix("#")).removesuffix(".md")
             day = reference.removeprefix(f"qmd://{git.COLLECTION}/").removesuffix(".md").replace("/", ":")
-            marks = [mark for mark in there if name in _names(mark) or (mark[0] == git.NAME and day in _names(mark))]
+            days = {day, hidden(day)}
+            marks = [
+                mark
+                for mark in there
+                if name in _names(mark) or (mark[0] == git.NAME and not days.isdisjoint(_names(mark)))
+            ]
             if not marks:
                 raise BadInput(f"{reference!r} is not forgotten", "brain forget --unforget lists what is")
             lifted += marks
@@ -424,6 +429,7 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
             sync_folder(dirname(path))
+            forgetting.leave_no_empty_folder(home, dirname(path))
     for source in {source for source, _ in marks if source in sources.names()}:
         units = {unit for each, unit in marks if each == source}
         if source == _CHROME:

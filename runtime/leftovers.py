@@ -12,7 +12,8 @@ from os.path import dirname, join, relpath
 from typing import TYPE_CHECKING, Any
 
 from core.files import is_left_over, read_or_none, sweep_temporaries, write_atomic
-from ingest import pulse
+from core.tombstones import Tombstones
+from ingest import code, forgetting, git, pulse
 from runtime import pending_queue
 
 if TYPE_CHECKING:
@@ -158,7 +159,14 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
             with contextlib.suppress(FileNotFoundError):
                 if wanted and _contains(path, wanted):
                     os.unlink(path)
-    pulse.leave_out(home, lambda path: holds(path.lower().encode(), probes))
+
+    def says(name: str) -> bool:
+        return holds(name.lower().encode("utf-8", "surrogateescape"), probes)
+
+    pulse.leave_out(home, says)
+    for source in (code.NAME, git.NAME):
+        forgetting.forget_repositories(home, source, says)
+    Tombstones(home).hide(says)
 
 
 def unsettled(home: Home) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.document import split
 from core.files import open_regular
-from core.tombstones import by_content, digests, is_by_content
+from core.tombstones import by_content, digests, hidden, is_by_content
 from ingest import articles, code, git, sources
 from runtime.leftovers import holds
 
@@ -95,6 +95,8 @@ def _units(source: str, fields: Mapping[str, Any], name: str) -> set[Tombstone]:
     units = {fields.get("session_id"), parent, f"{parent}\t{agent}" if parent and agent else None}
     if source == "chrome":
         units.add(os.path.basename(name).removesuffix(".md"))
+    if source == git.NAME:
+        units.add(hidden(str(fields.get("session_id"))))
     return {(source, str(unit)) for unit in units if unit}
 
 

@@ -91,6 +91,46 @@ def test_a_tombstone_without_digests_gets_them_where_what_it_means_is_read(home:
     assert not any("pelican" in text for text in held(home))
 
 
+def test_a_repository_that_is_called_what_is_forgotten_leaves_no_name(home: Home, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "acme-corp")
+    repository.commit("Something harmless", name="fish.py")
+    (repository.root / "bird.py").write_text("def pelican():\n    return 1\n")
+    other = Repository(tmp_path / "other")
+    other.commit("Another matter", name="acme-corp-notes.md")
+
+    def read(*names: str) -> None:
+        for source in ("git", "code"):
+            roots = [str(tmp_path / name) for name in names]
+            index(home, config.load(home), source=source, roots=roots)
+
+    read("acme-corp", "other")
+    (before,) = [path.read_bytes() for path in Path(home.path("git", "acme-corp")).iterdir()]
+    found = forget.plan(home, config.load(home), Selection(), "acme-corp")
+    assert forget.carry_out(home, found).left == []
+    assert subprocess.run(["grep", "-rai", "acme-corp", home.root], check=False).returncode == 1
+    assert not [path for path in Path(home.root).rglob("*") if "acme-corp" in path.name]
+    assert Meant(Tombstones(home).marks()).covers(before, "2026-04-28.md")
+    shutil.copytree(repository.root, tmp_path / "clone")
+    read("acme-corp", "clone")
+    assert not any("harmless" in text or "pelican" in text for text in held(home))
+    lifted = forget.unforget(home, ["acme-corp:2026-04-28"])
+    assert [source for source, _ in lifted] == ["git"]
+    read("acme-corp")
+    assert any("harmless" in text for text in held(home))
+
+
+def test_a_file_of_code_that_is_called_what_is_forgotten_leaves_no_name(home: Home, tmp_path: Path) -> None:
+    repository = tmp_path / "project"
+    repository.mkdir()
+    (repository / "acme_corp.py").write_text("def pelican():\n    return 1\n")
+    (repository / "fish.py").write_text("def otter():\n    return 2\n")
+    index(home, config.load(home), source="code", roots=[str(repository)])
+    found = forget.plan(home, config.load(home), Selection(), "acme_corp")
+    assert forget.carry_out(home, found).left == []
+    index(home, config.load(home), source="code", roots=[str(repository)])
+    assert ["otter" in text for text in held(home)] == [True]
+
+
 def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted(home: Home, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "project")
     repository.commit("One")
