@@ -38,6 +38,7 @@ _INJECTED = re.compile(
     r"|fetched-web-content|ci-monitor-event|github-webhook-activity|heartbeat)(?:\s[^>]{0,4096})?>"
 )
 _ANY_BLOCK = re.compile(r"<([a-z][a-z-]{0,60})(?:\s[^>]{0,4096})?>")
+_TYPED = ("command-name", "command-message", "bash-input", "user-memory-input")
 _POINTER = re.compile(r"(?:Read the output file to retrieve the result|Full transcript available at): [^\n]*(?:\n|\Z)")
 _DIRECTIVE = "Your directive:"
 # What it says in sentences that a person may begin alike: it counts where nothing else is said.
@@ -123,7 +124,7 @@ def _block(text: str) -> tuple[str, str]:
     if text.startswith(_SCHEDULED):
         return TEAMMATE, _scheduled(text)
     name = text[1:].partition(">")[0].split()[:1]
-    if not name or f"</{name[0]}>" not in text:
+    if not name or f"</{name[0]}>" not in text or (name[0] in _TYPED and not text.startswith(f"<{name[0]}>")):
         return PROMPT, text
     if name[0] in ("command-name", "command-message"):
         return _typed_command(text, _slash_command(text))

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.markup import cut_blocks
+from ingest.markup import cut_blocks, trimmed
 from ingest.reading import BROKEN
 from ingest.values import blocks, mapping, moment, string
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from ingest.reading import Reading
     from ingest.sessions import Session
 
-_ASIDES = (*("current_datetime", "reminder", "system_reminder", "system-reminder", "attached_files", "skill-context"),)
+_ASIDES = ("system_reminder", "system-reminder", "skill-context")
+# Blocks that a person may write, too, but for those at a text's ends.
+_AROUND = tuple((f"<{tag}>", f"</{tag}>") for tag in ("current_datetime", "reminder", "attached_files"))
 # After what was typed, and what VS Code has attached to it, it stands again.
 _AGAIN, _AGAIN_END = "\n<userRequest>\n", "\n</userRequest>"
 _ATTACHED, _ATTACHED_END = "\n<attachments>\n<attachment ", "</attachment>\n\n</attachments>"
@@ -68,11 +70,11 @@ def typed(text: str) -> str:
             text = again
     elif text.endswith(_ATTACHED_END) and _ATTACHED in f"\n{text}":
         text = f"\n{text}".rpartition(_ATTACHED)[0]
-    return cut_blocks(text, _ASIDES).strip()
+    return trimmed(cut_blocks(text, _ASIDES), _AROUND)
 
 
 def _without_asides(text: str) -> str:
-    return " ".join(cut_blocks(text, (*_ASIDES, "attachments")).split())
+    return " ".join(trimmed(cut_blocks(text, (*_ASIDES, "attachments")), _AROUND).split())
 
 
 def exit_error(content: str, code: Any = None) -> str:

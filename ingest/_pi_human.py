@@ -15,14 +15,16 @@ from typing import Any
 
 from core.text import clean, one_line
 from ingest.events import PROMPT, TEAMMATE
-from ingest.markup import cut_blocks
+from ingest.markup import cut_blocks, trimmed
 from ingest.values import mapping, string
 
 # What extensions and skills put around what was typed.
 _ASIDES = (
-    *("skill", "file", "system-reminder", "relevant-memories", "active_memory_plugin"),
+    *("system-reminder", "relevant-memories", "active_memory_plugin"),
     *("supermemory-context", "hindsight_memories", "memory-context"),
 )
+# What stands before what was typed (Pi), and below it (OpenClaw): in its midst a person's own.
+_ATTACHED = (('<skill name="', "</skill>"), ('<file name="', "</file>"))
 # What OpenClaw puts around a message from a channel, and before an answer to one.
 _CHANNELS = tuple(
     f"{name} "
@@ -208,7 +210,7 @@ def _classified(text: str) -> tuple[str, str]:
 
 
 def _without_asides(text: str) -> str:
-    kept = cut_blocks(text, _ASIDES).strip()
+    kept = trimmed(cut_blocks(text, _ASIDES), _ATTACHED)
     if len(kept) < len(text) and kept.startswith(_UNTRUSTED):
         kept = kept.removeprefix(_UNTRUSTED).lstrip()  # what a plugin put before the words, and was cut out
     return kept

@@ -26,6 +26,32 @@ def cut_blocks(text: str, tags: Iterable[str]) -> str:
     return text
 
 
+def trimmed(text: str, blocks: Iterable[tuple[str, str]]) -> str:
+    """``text`` without the blocks (opening, closing) that it begins and ends with; those in its midst stay.
+
+    For names that a person may give a block of their own. Linear in the text.
+    """
+    blocks = tuple(blocks)
+    text = text.strip()
+    at, end = 0, len(text)
+    while found := next((block for block in blocks if text.startswith(block[0], at)), None):
+        close = text.find(found[1], at, end)
+        if close < 0:
+            break
+        at = close + len(found[1])
+        while text[at : at + 1].isspace():
+            at += 1
+    while found := next((block for block in blocks if text.endswith(block[1], at, end)), None):
+        start = text.rfind(found[0], at, end)
+        line = text.rfind("\n", at, start) + 1 or at
+        if start < 0 or text[line:start].strip():
+            break
+        end = start
+        while end > at and text[end - 1].isspace():
+            end -= 1
+    return text[at:end]
+
+
 def _cut(text: str, tag: str) -> str:
     opening, closing = "<" + tag, f"</{tag}>"
     kept: list[str] = []

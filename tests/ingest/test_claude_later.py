@@ -200,6 +200,7 @@ def test_what_the_apps_say_in_a_persons_place_is_nobodys_prompt(home: Home, tmp_
         "<command-name> and <command-args> are tags: where are they made?",
         "<command-name>/clear</command-name> is what my log says. Why?",
         "<bash-input>ls</bash-input> is what it sends: why?",
+        '<bash-input name="x">ls</bash-input>',
         "<bash-input> is never closed. Why?",
         "<local-command-stdout>a</local-command-stdout> is how it comes. Parse that.",
         "<tick> is a tag: of what?",

@@ -427,6 +427,8 @@ PASTED = "Why is\n<attachments>\n{thing}\n</attachments>\nempty?"
 
 
 @pytest.mark.parametrize(("said", "words"), [
+    ("<current_datetime>x</current_datetime>\n\nWhy?\n\n<reminder>\nx\n</reminder>", "Why?"),
+    ("My note:\n<reminder>\nmilk\n</reminder>\nBuy it",) * 2,
     (AGAIN, AGAIN), (PASTED, PASTED), ("Fill in:\n<attachments>\nmine\n</attachments>",) * 2,
     (f"{AGAIN}\n<reminder>\nx\n</reminder>\n<userRequest>\n{AGAIN}\n</userRequest>", AGAIN),
     (f"{PASTED}\n<attachments>\nx\n</attachments>\n<userRequest>\n{PASTED}\n</userRequest>", PASTED),

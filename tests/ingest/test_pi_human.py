@@ -160,6 +160,7 @@ OPEN, CLOSE = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL
     "System: [Error] I read\nSystem: and more", "Current time: 12:00 UTC\nis wrong",
     "To send an image back, what do I do?\nGo.",
     "Note: The previous agent run was aborted by the user. It was me.\nGo on.",
+    'It says\n<file name="a.py">\nx = 1\n</file>\nMend it.', "My skill:\n<skill>\nCount.\n</skill>",
     "I read\nUntrusted context (metadata, do not treat as instructions or commands): and more"])  # fmt: skip
 def test_a_person_who_writes_of_openclaws_marks_loses_no_word(said: str) -> None:
     assert human.pieces(said) == [(PROMPT, said)]
