@@ -109,6 +109,9 @@ def _shown_each(value: Any) -> Any:
 _KEYS = ("PRIVATE KEY", "Private-Lines", '"kty', "OpenVPN Static key")
 # Heads of lists of codes, and what draws a secret: what follows stands in the lines below.
 _ABOVE = ("ecovery code", "ackup code", "cratch code", "openssl rand", "wg gen", "pwgen")
+# What stands between the cells of a table, which is so long at most above a piece of it.
+_CELLS = ("|", "\u2502", "\u2503", "\u2551", "  ", "\t", ",", ";")
+_TABLE = 50_000
 # So many characters beside a piece tell what a cut has parted from it: no rule reaches further within a line.
 _BESIDE = 400
 # How documents begin that this program made of something else, and of which it has taken all that out.
@@ -131,9 +134,16 @@ def may_span(document: str) -> bool:
     if any(mark in document for mark in _KEYS):
         return True
     folded = document.lower()
-    from core.redaction.hint import is_beside, is_headed, is_tagged
+    from core.redaction.hint import is_beside, is_manifest, is_tagged
 
-    return is_tagged(folded) or is_beside(folded) or is_headed(folded)
+    return is_tagged(folded) or is_beside(folded) or is_manifest(folded)
+
+
+def may_head(document: str) -> bool:
+    """Whether the head of a table in ``document`` may name what stands in the lines below it."""
+    from core.redaction.hint import is_headed
+
+    return not is_made(document) and is_headed(document.lower())
 
 
 def excerpt(document: str, start: int, end: int) -> str:
@@ -159,13 +169,30 @@ def excerpt(document: str, start: int, end: int) -> str:
 
 def _surroundings(document: str, start: int, end: int) -> tuple[int, str]:
     """(where it begins, text) of what tells of ``document[start:end]`` by standing around it: most the rest of its
-    lines; of a list of codes, and of what a command has drawn, also the lines before."""
+    lines; of a list of codes, and of what a command has drawn, also the lines before, and of a table all above."""
     low, high = max(0, start - _BESIDE), end + _BESIDE
     if not any(mark in document[low:high] for mark in _ABOVE):
-        low = max(document.rfind("\n", 0, start) + 1, low)
+        line = document.rfind("\n", 0, start) + 1
+        # A row's cells are counted, from its beginning.
+        top = _table(document, line)
+        low = top if top < line else max(line, low)
         line = document.find("\n", end, high)
         high = high if line < 0 else line
     return low, document[low:high]
+
+
+def _table(document: str, line: int) -> int:
+    """Where the table begins of which the row at ``line`` may be one: lines without a gap that have columns."""
+    top, least = line, line - _TABLE
+    while top > 0:
+        above = document.rfind("\n", max(0, least), top - 1) + 1
+        row = document[above : top - 1]
+        if above <= least or not row.strip():
+            return top
+        if not any(map(row.__contains__, _CELLS)) and any(map(str.isalnum, row)):
+            return top
+        top = above
+    return top
 
 
 def shown(text: str) -> str:

@@ -192,7 +192,10 @@ def any_may_hold(texts: list[str]) -> bool:
     """Whether one of ``texts`` may hold something that ``core.redaction.redact`` would replace."""
     unknown = [text for text in texts if _known.get(text) is not False]
     # One look at all of them, for most have nothing; what stands between them is no part of a name or a value.
-    return may_hold("\n\n".join(unknown)) if unknown else False
+    if unknown and may_hold("\n\n".join(unknown)):
+        return True
+    _known.update(dict.fromkeys((text for text in unknown if len(text) <= _KNOWN_LENGTH), False))
+    return False
 
 
 def is_tagged(folded: str) -> bool:
@@ -230,6 +233,7 @@ def _may_hold(text: str) -> bool:
         or _is_encoded(folded)
         or is_tabbed
         or is_headed(folded)
+        or is_manifest(folded)
     ):
         return True
     if not text.isascii() and any(map(folded.__contains__, FOREIGN)):
@@ -384,12 +388,15 @@ def is_beside(text: str) -> bool:
     return False
 
 
+def is_manifest(folded: str) -> bool:
+    """Whether a text in small letters may be a manifest of Kubernetes that holds a secret."""
+    return "kind" in folded and "secret" in folded and "data" in folded and "\n" in folded
+
+
 def is_headed(folded: str) -> bool:
-    """Whether of a text in small letters a table's head may name a secret, or it is a manifest of one."""
+    """Whether of a text in small letters a table's head may name a secret."""
     if "\n" not in folded:
         return False
-    if "kind" in folded and "secret" in folded and "data" in folded:
-        return True
     for name in _among(_SET, folded):
         for at in _places(folded, name):
             start, end = folded.rfind("\n", 0, at) + 1, folded.find("\n", at)
@@ -416,7 +423,8 @@ def _is_labelled(text: str, name: str) -> bool:
     """Whether brackets stand between a name and its colon: ``password (staging): …``."""
     for at in _places(text, name):
         end = at + len(name)
-        while end < len(text) and text[end] in _WORD:
+        stop = min(len(text), end + _HEAD)
+        while end < stop and text[end] in _WORD:
             end += 1
         rest = text[end : end + 60].lstrip("*_")
         if rest[:2] in (" (", " [") and rest.partition("]" if rest[1] == "[" else ")")[2].lstrip(" *_")[:1] in (

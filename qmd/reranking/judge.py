@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BrainError, EngineTimeout
-from core.redaction import may_span
+from core.redaction import may_head, may_span
 from core.within import within
 from qmd.reranking import cache
 from qmd.reranking.reranker import TIMEOUT_S, configured, make
@@ -89,7 +89,7 @@ class Judge:
 
         Raises BrainError where none of it may be sent.
         """
-        if self._outgoing is None or not self._reranker.remote or not may_span(body):
+        if self._outgoing is None or not self._reranker.remote or not (may_span(body) or may_head(body)):
             return None
         from core.redaction.outgoing import Outgoing
 
