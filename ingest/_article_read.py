@@ -21,6 +21,7 @@ _RATIO_FROM = 4 * 1024 * 1024
 _OLD_WORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Of a page, where its fields stand.
 _HEAD_CHARACTERS = 262_144
+_METAS = 500
 _TIMING = re.compile(r"\d\d:\d\d[:,.]\d\d.{0,8}-->")
 
 # A heading, or fields between lines of their own.
@@ -61,7 +62,7 @@ def read(data: bytes, name: str, url: str = "") -> Article:
         return _html(text, url)
     if kind in ("srt", "vtt"):
         return _captions(text, kind)
-    return _markdown(text, kind)
+    return _markdown(text, kind, name.rpartition(".")[2].lower())
 
 
 def kind_of(data: bytes, name: str) -> str:
@@ -101,10 +102,12 @@ def decode(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _markdown(text: str, kind: str) -> Article:
+def _markdown(text: str, kind: str, ending: str) -> Article:
     from ingest import _article_fields
 
     meta, body = _article_fields.split(text.replace("\r\n", "\n")) if kind == "markdown" else ({}, text)
+    if (kind == "markdown" and not meta) or ending in ("org", "rst"):
+        meta, body = _article_fields.headers(body.replace("\r\n", "\n"), ending)
     kept = _article_fields.known(meta)
     heading = re.search(r"(?m)^#{1,2}\s+(\S.*)$", body) or re.match(r"\s*#{3,6}[ \t]+(\S.*)", body)
     if heading and "title" not in kept and kind == "markdown":
@@ -115,6 +118,9 @@ def _markdown(text: str, kind: str) -> Article:
 def _html(text: str, url: str) -> Article:
     import trafilatura
 
+    from ingest import _article_page
+
+    said = _article_page.known(text)
     found = trafilatura.extract_metadata(text, default_url=url or None)
     body = trafilatura.extract(
         text,
@@ -133,29 +139,30 @@ def _html(text: str, url: str) -> Article:
     return Article(
         "html",
         body,
-        title=getattr(found, "title", None),
-        author=getattr(found, "author", None) or _named_author(text),
-        date=getattr(found, "date", None),
-        url=getattr(found, "url", None),
-        language=getattr(found, "language", None),
+        title=said.get("title") or getattr(found, "title", None),
+        author=said.get("author") or _article_page.authors(_metas(text)) or getattr(found, "author", None),
+        date=said.get("date") or getattr(found, "date", None),
+        url=getattr(found, "url", None) or said.get("url"),
+        language=getattr(found, "language", None) or said.get("language"),
     )
 
 
-def _named_author(text: str) -> str:
-    """Who ``<meta name="author">`` names: trafilatura takes a name of one word for none."""
+def _metas(text: str) -> list[tuple[str, str]]:
+    """(name, content) of each ``<meta>``: trafilatura takes an author of one word for none, and splits at commas."""
     from html.parser import HTMLParser
 
-    found: list[str] = []
+    found: list[tuple[str, str]] = []
 
     class Head(HTMLParser):
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
             given = dict(attrs)
-            if tag == "meta" and (given.get("name") or "").lower() == "author":
-                found.append(" ".join((given.get("content") or "").split()))
+            name = (given.get("name") or given.get("property") or "").lower()
+            if tag == "meta" and name and len(found) < _METAS:
+                found.append((name, " ".join((given.get("content") or "").split())))
 
     # Each tag by itself: what a hostile page makes of the rest costs nothing.
     Head().feed("".join(re.findall(r"(?i)<meta\s[^<>]{1,2000}>", text[:_HEAD_CHARACTERS])))
-    return ", ".join(dict.fromkeys(filter(None, found)))
+    return found
 
 
 def _unescaped(text: str) -> str:

@@ -32,6 +32,8 @@ ENDINGS = (
     ".markdown",
     ".mdx",
     ".qmd",
+    ".org",
+    ".rst",
     ".txt",
     ".html",
     ".htm",

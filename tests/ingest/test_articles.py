@@ -369,6 +369,27 @@ Body of clip.
         ),
         ("day.md", "---\ntitle: 2024\ndate: 5 March 2024\n---\nx", {"title": "2024", "date": "2024-03-05T00:00:00Z"}),
         ("no.md", "---\ndate: soon\ncreated: 2024-03-05\n---\nx", {"date": "2024-03-05T00:00:00Z"}),
+        (
+            "pelican.md",
+            "Title: Of lines\nDate: 2024-03-05 10:20\nTags: a, b\nAuthors: Ann Lee, Bo Ray\n\nx",
+            {"title": "Of lines", "author": "Ann Lee, Bo Ray", "date": "2024-03-05T10:20:00Z", "tags": ["a", "b"]},
+        ),
+        (
+            "multi.md",
+            "title: Of lines\nAuthor: Ann Lee;\n   Bo Ray\nDate: March 5, 2024\n\nx",
+            {"title": "Of lines", "author": "Ann Lee, Bo Ray", "date": "2024-03-05T00:00:00Z"},
+        ),
+        (
+            "notes.org",
+            ":PROPERTIES:\n:ID: 1\n:END:\n#+TITLE: Of Org\n#+AUTHOR: Ann Lee\n#+DATE: <2024-03-05 Tue>\n"
+            "#+FILETAGS: :a:b:\n\n* Head",
+            {"title": "Of Org", "author": "Ann Lee", "date": "2024-03-05T00:00:00Z", "tags": ["a", "b"]},
+        ),
+        (
+            "docs.rst",
+            "======\nOf RST\n======\n\n:Author: Ann Lee\n:Date: 2024-03-05\n\nx",
+            {"title": "Of RST", "author": "Ann Lee", "date": "2024-03-05T00:00:00Z"},
+        ),
         ("mail.md", "---\nsource: a letter\nurl: [1]\nauthor: {a: {b: c}}\n---\nx", {}),
         (
             "one.html",
