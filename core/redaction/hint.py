@@ -14,11 +14,18 @@ if TYPE_CHECKING:
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ "
 
 
+# What many marks have in common: where it is missing none of them is looked for.
+_COMMON = ("", "-", "_", ".")
+_CORES = "pass auth key sess secret token login phrase private basic bearer http sql ssh cred code exp client".split()
+
+
 def _grouped(marks: list[str] | tuple[str, ...]) -> list[tuple[str, list[str]]]:
-    """Marks by one of their characters, no letter if there is one: a text without that has none of them."""
+    """Marks by what they share, a rare sign or letters in a row: a text without that has none of them."""
     found: dict[str, list[str]] = {}
     for mark in marks:
-        found.setdefault(mark.lstrip(_PLAIN)[:1] or mark[0], []).append(mark)
+        sign = mark.lstrip(_PLAIN)[:1]
+        core = next(filter(mark.__contains__, _CORES), "") if sign in _COMMON else ""
+        found.setdefault(core or sign or mark[0], []).append(mark)
     return list(found.items())
 
 
