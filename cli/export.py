@@ -29,7 +29,7 @@ COMMAND = Command(
         Option("--since", metavar="WHEN", help="only documents that ended then or later (7d, 2026-05-01, monday)"),
         Option("--until", metavar="WHEN", help="only documents that began by the end of then"),
         Option("--source", metavar="S", help="only this source (claude, codex, chrome, …)"),
-        Option("--project", metavar="GLOB", help="only projects whose path matches"),
+        Option("--project", metavar="GLOB", help="only this project: a folder's name, a path or a glob"),
         Option(
             "--format", metavar="FORMAT", choices=("md", "jsonl"), help="md or jsonl (md into a folder, else jsonl)"
         ),

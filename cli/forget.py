@@ -28,7 +28,7 @@ COMMAND = Command(
     words="HIT",
     words_help="a uri, docid, path or session id",
     options=(
-        Option("--project", metavar="GLOB", help="sessions of projects whose path matches"),
+        Option("--project", metavar="GLOB", help="what was begun in or below such a folder, as exclude: projects"),
         Option("--since", metavar="WHEN", help="documents that ended then or later (7d, 2026-05-01, monday)"),
         Option("--until", metavar="WHEN", help="documents that began by the end of then"),
         Option("--match", metavar="TEXT", help="documents with TEXT in them or in their raw files, in any case"),
@@ -98,7 +98,6 @@ def run(args: Args, context: Context) -> int:
 
 
 def _selection(args: Args) -> Any:
-    from runtime.ask import project_glob
     from runtime.dates import parse_day
     from runtime.export import Selection
 
@@ -112,10 +111,16 @@ def _selection(args: Args) -> Any:
     now = clock.now()
     return Selection(
         references=args.words,
-        project=project_glob(args.project) if args.project else "",
+        within=_rule(args.project) if args.project else "",
         since=parse_day(args.since, now, end=False) if args.since else None,
         until=parse_day(args.until, now, end=True) if args.until else None,
     )
+
+
+def _rule(project: str) -> str:
+    """A rule as in ``exclude: projects``; a path of the folder that a person stands in is made whole."""
+    is_relative = project in (".", "..") or project.startswith(("./", "../"))
+    return os.path.abspath(project) if is_relative else project
 
 
 def _ask(args: Args, found: Any) -> None:

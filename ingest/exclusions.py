@@ -8,9 +8,10 @@ last seen.
 from __future__ import annotations
 
 import os
-from os.path import dirname, expanduser, join
+from os.path import dirname, join
 
 from core.errors import BrainError
+from ingest.globs import Globs, spellings
 from ingest.withheld import Withheld, digest
 
 TYPE_CHECKING = False
@@ -44,7 +45,7 @@ _WINDOWS_TEMPORARY = "\\appdata\\local\\temp"
 class Rules:
     """The rules of one home, for one run."""
 
-    __slots__ = ("_marked", "_paths", "_projects", "_synthetic", "fingerprint", "withheld")
+    __slots__ = ("_judged", "_marked", "_paths", "_projects", "_synthetic", "fingerprint", "withheld")
 
     def __init__(self, home: Home) -> None:
         from core.config import load
@@ -58,30 +59,36 @@ class Rules:
         self._projects = _globs(exclude.get("projects"))
         self._paths = _globs(exclude.get("paths"))
         self._synthetic = _globs(synthetic.get("projects"))
+        self._judged: dict[str, str] = {}
         self._marked: dict[str, str] = {}
         self.withheld = Withheld(home)
         # Changes when a run must look again at files that it passed over.
-        self.fingerprint = "|".join([*self._projects, "", *self._paths, "", *self._synthetic])
+        self.fingerprint = "|".join([*self._projects.given, "", *self._paths.given, "", *self._synthetic.given])
 
     def excluded(self, path: str, project: str) -> str:
         """Why a session of ``project`` in the raw file ``path`` is not to be remembered, "" where it is."""
-        if _matches(path, self._paths):
+        if self._paths.covering(path):
             return EXCLUDED_PATH
-        if project and _matches(project, self._projects):
+        if self._projects.covering(project):
             return EXCLUDED_PROJECT
         return EXCLUDED_MARKER if self.marked_by(project) else ""
 
     def marked_by(self, project: str) -> str:
         """The folder whose marker excludes a project, "" where none does."""
-        return self._marking(project.rstrip("/") or "/") if project and os.path.isabs(project) else ""
+        if not project or not os.path.isabs(project):
+            return ""
+        if project not in self._judged:
+            ways = spellings(project)
+            self._judged[project] = next(filter(None, (self._marking(way.rstrip("/") or "/") for way in ways)), "")
+        return self._judged[project]
 
     def remembered(self, source: str, unit: str) -> str:
         """Why a unit that was excluded still is, whatever can be told of it by now; "" where it is not."""
         why, is_marked = self.withheld.unit(source, unit)
         if why == EXCLUDED_MARKER:
             return why if is_marked else ""
-        globs = {EXCLUDED_PROJECT: self._projects, EXCLUDED_PATH: self._paths}.get(why, ())
-        return why if _still(globs, self.withheld.rules(source, unit)) else ""
+        globs = {EXCLUDED_PROJECT: self._projects, EXCLUDED_PATH: self._paths}.get(why)
+        return why if globs is not None and _still(globs.given, self.withheld.rules(source, unit)) else ""
 
     def remember(self, source: str, unit: str, why: str, path: str, project: str) -> None:
         """Remember that a unit is excluded, and by what, for when neither its file nor its folder can be asked."""
@@ -94,7 +101,7 @@ class Rules:
         """Whether no person had this session: it ran in a temporary folder, was configured so, or says so itself."""
         if project and (_below(project, _TEMPORARY) or _WINDOWS_TEMPORARY in project.lower()):
             return True
-        if project and _matches(project, self._synthetic):
+        if self._synthetic.covering(project):
             return True
         return SYNTHETIC_PROMPT in body[:4096]
 
@@ -122,8 +129,8 @@ class Rules:
         return False
 
 
-def _globs(given: object) -> tuple[str, ...]:
-    return tuple(expanduser(str(glob)).rstrip("/") or "/" for glob in given) if isinstance(given, list) else ()
+def _globs(given: object) -> Globs:
+    return Globs(str(glob) for glob in given) if isinstance(given, list) else Globs(())
 
 
 def _short(glob: str) -> str:
@@ -131,10 +138,11 @@ def _short(glob: str) -> str:
     return digest(glob)[:12]
 
 
-def _word(globs: Sequence[str], path: str) -> str:
+def _word(globs: Globs, path: str) -> str:
     """Digests of the rules that exclude a path, a slash, and those of the rules that were there and do not."""
-    its = [_short(glob) for glob in globs if _matches(path, (glob,))]
-    others = [_short(glob) for glob in globs if not _matches(path, (glob,))]
+    covering = globs.covering(path)
+    its = [_short(glob) for glob in covering]
+    others = [_short(glob) for glob in globs.given if glob not in covering]
     return f"{','.join(its)}/{','.join(others)}"
 
 
@@ -143,20 +151,6 @@ def _still(globs: Sequence[str], word: str) -> bool:
     its, _, others = word.partition("/")
     now = {_short(glob) for glob in globs}
     return not now.isdisjoint(its.split(",")) or not now <= set(others.split(","))
-
-
-def _matches(path: str, globs: Sequence[str]) -> bool:
-    """Whether a path is, or lies below, what one of the globs names. A bare name is any folder of that name."""
-    if not globs:
-        return False
-    from fnmatch import fnmatchcase  # a run with nothing new, and one without rules, does without `re`
-
-    return any(
-        fnmatchcase(path, glob) or fnmatchcase(path, f"{glob}/*")
-        if "/" in glob
-        else any(fnmatchcase(part, glob) for part in path.split("/"))
-        for glob in globs
-    )
 
 
 def _below(path: str, folders: Sequence[str]) -> bool:

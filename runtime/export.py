@@ -38,10 +38,10 @@ class Selection:
     """Which documents: ``references`` name them, else the filters do (all are met; none given is every document).
 
     ``since`` and ``until`` (exclusive, epoch seconds) test overlap with the document's date to end; ``project`` is an
-    SQLite GLOB on its path.
+    SQLite GLOB on its path; ``within`` covers as a rule of ``exclude: projects`` does.
     """
 
-    __slots__ = ("collections", "project", "references", "since", "source", "until")
+    __slots__ = ("collections", "project", "references", "since", "source", "until", "within")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Selection:
         collections: Sequence[str] = (),
         source: str = "",
         project: str = "",
+        within: str = "",
         since: int | None = None,
         until: int | None = None,
     ) -> None:
@@ -57,6 +58,7 @@ class Selection:
         self.collections = collections
         self.source = source
         self.project = project
+        self.within = within
         self.since = since
         self.until = until
 
@@ -110,7 +112,7 @@ def select(connection: apsw.Connection, config: Config, chosen: Selection) -> li
         from runtime import named_source
 
         named_source.require(connection, chosen.source)
-    return rows
+    return _within(rows, chosen.within) if chosen.within else rows
 
 
 def to_folder(
@@ -199,6 +201,24 @@ def to_file(
     write_atomic(path, data)
     outcome.bytes = len(data)
     return outcome
+
+
+def _within(rows: list[hits.Row], rule: str) -> list[hits.Row]:
+    """The rows of what was begun, run or committed in or below what the rule names; of code, whose file lies there."""
+    from ingest import code
+    from ingest.globs import Globs
+
+    globs = Globs([rule])
+    held: list[hits.Row] = []
+    for row in rows:
+        folder, file = row.fields.get("project"), row.fields.get("filePath")
+        if not isinstance(folder, str):
+            continue
+        if row.fields.get("source") == code.NAME and isinstance(file, str):
+            folder = os.path.dirname(join(folder, file))
+        if globs.covering(os.path.expanduser(folder)):  # a person's own note may say ~
+            held.append(row)
+    return held
 
 
 def _target(root: str, row: hits.Row, redact: Redact) -> str | None:

@@ -66,6 +66,27 @@ def test_a_marker_file_excludes_its_folder_and_what_is_below(home: Home, tmp_pat
     assert ledger.skipped == {"excluded: .brain-ignore": 1}
 
 
+def test_a_rule_that_names_a_link_covers_what_was_recorded_with_the_real_place_and_the_other_way_round(
+    home: Home, tmp_path: Path
+) -> None:
+    (tmp_path / "real" / "api").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for rule, recorded in (("link", "real"), ("real", "link")):
+        configure(home, f"exclude: {{projects: ['{tmp_path / rule}']}}")
+        save(
+            tmp_path / recorded / "t" / f"{SESSION}.jsonl", Script(cwd=str(tmp_path / recorded / "api")).user("hidden")
+        )
+        assert ingest(home, tmp_path / recorded / "t").skipped == {"excluded: project": 1}
+    assert corpus(home) == {}
+
+
+def test_a_marker_holds_for_a_session_that_came_by_a_link(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "client" / "deep").mkdir(parents=True)
+    (tmp_path / "client" / ".brain-ignore").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "client" / "deep")
+    assert Rules(home).excluded("", str(tmp_path / "link")) == "excluded: .brain-ignore"
+
+
 def test_a_rule_that_is_taken_away_lets_the_session_in(home: Home, folder: Path) -> None:
     configure(home, "exclude: {projects: [api]}")
     ingest(home, folder)

@@ -17,6 +17,7 @@ from core.document import render
 from core.errors import BadInput, LockContention
 from core.home import Home
 from ingest import archive, forgetting
+from ingest.exclusions import Rules
 from qmd.store import open_index
 from runtime import forget, hits, inbox, leftovers
 from runtime.export import Selection
@@ -186,7 +187,9 @@ def test_what_a_document_leaves_out_is_found_in_the_raw_file(home: Home, folder:
         {"references": [f"qmd://brain/{OTHER}.md"]},
         {"references": [OTHER]},
         {"references": [f"{OTHER}.md"]},
-        {"project": "*/web"},
+        {"within": "*/web"},
+        {"within": "web"},
+        {"within": "/home/me/web/"},
     ],
 )
 def test_documents_are_chosen_by_name_or_project(home: Home, folder: Path, chosen: dict[str, Any]) -> None:
@@ -194,6 +197,39 @@ def test_documents_are_chosen_by_name_or_project(home: Home, folder: Path, chose
     assert gone(home, **chosen).documents == 1
     assert b"A question of its own." not in everything(home)
     assert f"qmd://brain/{SESSION}.md" in documents(home)
+
+
+@pytest.mark.parametrize("rule", ["/home/me/clients/acme", "/home/me/clients/acme/", "acme", "/home/me/clients/a*"])
+def test_a_project_goes_with_all_that_was_begun_below_it_as_the_same_rule_excludes_it(
+    home: Home, claude_root: Path, tmp_path: Path, rule: str
+) -> None:
+    clients = "/home/me/clients"
+    folders = {"acme": True, "acme/": True, "acme/api": True, "web/../acme/gone": True, "bacme": False, "web": False}
+    for number, name in enumerate(folders):
+        session = f"5f0c2a1e-0000-4000-8000-{number:012d}"
+        script = Script(session, prefix=str(number), cwd=f"{clients}/{name}")
+        save(claude_root / "projects" / "p" / f"{session}.jsonl", script.user(f"Question {number} of {name}"))
+    run(home)
+    gone(home, within=rule)
+    left = {path.read_text().partition("Question ")[2][0] for path in Path(home.path("brain")).iterdir()}
+    assert left == {str(number) for number, goes in enumerate(folders.values()) if not goes}
+    rules = Home(str(tmp_path / "other"))
+    rules.make()
+    Path(rules.path("collections.yml")).write_text(
+        f"collections: {{brain: {{path: brain}}}}\nexclude: {{projects: ['{rule}']}}\n"
+    )
+    assert [bool(Rules(rules).excluded("", f"{clients}/{name}")) for name in folders] == list(folders.values())
+
+
+def test_code_goes_by_the_folder_of_its_file(home: Home) -> None:
+    for name in ("api/a.py", "web/b.py"):
+        path = Path(home.path("code", "repo", f"{Path(name).stem}.md"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fields = {"session_id": f"code-{path.stem}", "source": "code", "project": "/home/me/repo", "filePath": name}
+        path.write_bytes(render({**fields, "title": name}, f"# {name}\n"))
+    run(home)
+    assert gone(home, within="/home/me/repo/api").documents == 1
+    assert documents(home) == {"qmd://code/repo/b.md"}
 
 
 def test_a_span_of_time(home: Home, folder: Path) -> None:
