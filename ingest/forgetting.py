@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from ingest import unnamed
 from ingest.histories import is_history
 from ingest.keeping import FORGOTTEN
 from ingest.names import stem
@@ -226,10 +227,11 @@ def _from_state(home: Home, source: str, held: Held) -> None:
         connection.close()
 
 
-def let_go(home: Home) -> int:
+def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
     """Drop what is known of forgotten files that their tool has deleted: where they lay; returns how many there were.
 
-    While such a file lies on disk its place has to be known, or it would be taken for new. Raises apsw.Error.
+    While such a file lies on disk its place has to be known, or it would be taken for new: by a digest, where the path
+    passes ``test``. So are other files without any document. Raises apsw.Error.
     """
     if not os.path.exists(join(home.state, FILE)):
         return 0
@@ -237,11 +239,25 @@ def let_go(home: Home) -> int:
     try:
         connection.set_busy_timeout(30_000)
         connection.execute("pragma secure_delete=on").fetchall()
-        rows = connection.execute("select source, path from files where reason = ?", (FORGOTTEN,)).fetchall()
-        gone = [row for row in rows if isinstance(row[1], bytes) and not os.path.lexists(row[1])]
-        if gone:
+        rows: list[Any] = connection.execute(
+            "select source, path, reason = ? from files where status <> 'ingested' and not exists"
+            " (select 1 from members m where m.source = files.source and m.path = files.path)",
+            (FORGOTTEN,),
+        ).fetchall()
+        rows = [row for row in rows if isinstance(row[1], bytes) and not row[1].startswith(b"\0")]
+        told = {path for _, path, _ in rows if test(os.fsdecode(path))}
+        gone = [row[:2] for row in rows if (row[2] or row[1] in told) and not os.path.lexists(row[1])]
+        unsaid = [
+            (os.fsencode(unnamed.key(os.fsdecode(path))), source, path)
+            for source, path, _ in rows
+            if path in told and (source, path) not in gone
+        ]
+        if gone or unsaid:
             with connection:
                 connection.executemany("delete from files where source = ? and path = ?", gone)
+                connection.executemany(
+                    "update or replace files set path = ?, notes = null where source = ? and path = ?", unsaid
+                )
             connection.execute("vacuum")
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
     finally:

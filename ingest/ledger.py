@@ -13,6 +13,7 @@ from os.path import join
 
 from core.counting import add
 from core.home import Home
+from ingest import unnamed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -226,4 +227,6 @@ def of(home: Home, source: str) -> dict[str, object]:
 
 def shown(path: str) -> str:
     """A path that any JSON writer and terminal can take, whatever bytes the file's name has."""
+    if path.startswith(unnamed.MARK):
+        return "a file that is called what was forgotten"
     return os.fsencode(path).decode("utf-8", "backslashreplace")

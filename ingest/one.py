@@ -10,7 +10,7 @@ from os.path import join
 from typing import TYPE_CHECKING
 
 from core.locks import FileLock
-from ingest import files, pulse, sources
+from ingest import files, pulse, sources, unnamed
 from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, Ledger
 from ingest.rawfiles import kept_by
@@ -69,7 +69,8 @@ def one(
                         job.go([file], {file.path}, verify=False)
                 finally:
                     keeping.close()
-            pulse.touch(home, source_name, file)
+            if scope.file is None or not scope.file.path.startswith(unnamed.MARK):
+                pulse.touch(home, source_name, file)
             rows = state.units(source_name, state.units_of(source_name, path)).values()
             settle([(source.COLLECTION, row.name, row.hash) for row in rows])
         finally:

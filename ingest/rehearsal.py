@@ -9,7 +9,7 @@ from __future__ import annotations
 from os.path import abspath
 from typing import TYPE_CHECKING, Any
 
-from ingest import run, sessions, sources
+from ingest import run, sessions, sources, unnamed
 from ingest.histories import Transcripts, is_history
 from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, OWN, Ledger
@@ -48,7 +48,7 @@ def rehearse(
         return {**own.as_dict(), "would": shadow.as_dict(own.documents, _SHOWN)}
     places = [abspath(root) for root in roots] if roots else run.standing(source, home)
     files = source.discover(places)
-    rows = known(home, source_name)
+    rows = unnamed.found(known(home, source_name), files)
     readable = [file for file in files if not file.skip]
     new = readable if rebuild else source.pending(files, rows, trust_stat=trust_stat)
     ledger = Ledger(source_name, GIVEN if roots else OWN)

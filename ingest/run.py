@@ -12,7 +12,7 @@ from os.path import abspath, join
 from core.errors import BrainError
 from core.home import Home
 from core.locks import FileLock
-from ingest import pulse, sources
+from ingest import pulse, sources, unnamed
 from ingest.histories import Transcripts, is_history
 from ingest.keeping import Keeping
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
@@ -78,7 +78,7 @@ def run(
         try:
             stale = state.expire(source_name, "" if from_archive else keeping.mark()) or rebuild or from_archive
             files = keeping.files() if from_archive else source.discover(places)
-            known = state.files(source_name)
+            known = unnamed.found(state.files(source_name), files)
             readable = [file for file in files if not file.skip]
             new = readable if rebuild or from_archive else source.pending(files, known, trust_stat=trust_stat)
             if not (rebuild or from_archive) and (check_archive or not trust_stat):
@@ -120,7 +120,12 @@ def run(
         ledger.write(home, (row for path, row in known.items() if path not in found))
         if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
             is_restless = getattr(source, "is_restless", lambda _: False)
-            calm = [file for file in files if not (is_restless(file.path) or is_history(source_name, file.path))]
+            unsaid = {path for path, row in known.items() if row.path.startswith(unnamed.MARK)}
+            calm = [
+                file
+                for file in files
+                if not (is_restless(file.path) or is_history(source_name, file.path) or file.path in unsaid)
+            ]
             pulse.write(home, source_name, own_places, calm, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
     return ledger
 
@@ -135,8 +140,9 @@ def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
     found: dict[str, int] = {}
     for name in sources.present(home) if source_name is None else (source_name,):
         source = sources.module(name)
-        known = known_files(home, name)
-        new = source.pending(source.discover(standing(source, home)), known, trust_stat=True)
+        files = source.discover(standing(source, home))
+        known = unnamed.found(known_files(home, name), files)
+        new = source.pending(files, known, trust_stat=True)
         # An unreadable file is tried again by every run; it waits only if it is not what it was.
         # A history grows with each prompt, which its transcript tells: that is no news.
         found[name] = sum(not (_same(file, known.get(file.path)) or is_history(name, file.path)) for file in new)

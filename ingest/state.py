@@ -14,6 +14,7 @@ import apsw
 from core import wal
 from core.home import Home, make_private
 from core.version import DOCUMENT, PARSER, REDACTION
+from ingest import unnamed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ class State:
 
     def file(self, source: str, path: str) -> FileRow | None:
         """The row of one file, None where it is not known."""
-        return _files(self._connection, source, path).get(path)
+        row = _files(self._connection, source, path).get(path)
+        return row or _files(self._connection, source, unnamed.key(path)).get(unnamed.key(path))
 
     def unit_keys(self, source: str, sessions: Iterable[str]) -> list[str]:
         """The units that have a document and are of one of the ``sessions``."""
@@ -237,6 +239,13 @@ class State:
             found.setdefault(unit, set()).add(os.fsdecode(blob))
         return found
 
+    def _hidden(self, source: str) -> set[str]:
+        """The files that only a digest is known of."""
+        rows = self._connection.execute(
+            "select path from files where source = ? and path >= x'00' and path < x'01'", (source,)
+        )
+        return {os.fsdecode(path) for (path,) in rows if isinstance(path, bytes)}
+
     def _rows(self, query: str, source: str, only: Sequence[str] | None) -> Iterator[tuple[Any, ...]]:
         if only is None:
             yield from self._connection.execute(query, (source,))
@@ -259,17 +268,24 @@ class State:
     ) -> None:
         """Write a batch: rows replaced, ``members`` (path, its units) replaced path by path, units ``gone`` dropped.
 
-        ``left``: (unit, path) of members that are none any more.
+        ``left``: (unit, path) of members that are none any more. A file that only a digest was known of gets its path
+        where a document is made of it.
         """
         encode = os.fsencode
+        files = list(files)
+        hidden = self._hidden(source) if files else set()
+        called = {row.path: unnamed.key(row.path) for row in files if hidden and not row.path.startswith(unnamed.MARK)}
+        named = [key for row in files if (key := called.get(row.path)) in hidden and row.status == "ingested"]
+        called = {path: key for path, key in called.items() if key in hidden and key not in named}
         execute = self._connection.executemany
         with self._connection:
+            execute("delete from files where source = ? and path = ?", [(source, encode(key)) for key in named])
             execute(
                 "insert or replace into files values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
                         source,
-                        encode(row.path),
+                        encode(called.get(row.path, row.path)),
                         row.size,
                         row.mtime_ns,
                         row.inode,

@@ -39,7 +39,7 @@ def expiring(
     many files of the source the archive holds; ``first``: when the first unarchived one goes, epoch seconds or None.
     Files of which no document is made (empty, forgotten, excluded) do not count. Raises OSError and apsw.Error.
     """
-    from ingest import archive, claude
+    from ingest import archive, claude, unnamed
     from ingest.histories import is_history
     from ingest.state import known
 
@@ -47,11 +47,13 @@ def expiring(
     roots = claude.default_roots(environ=environ)
     periods = {root: period(os.path.dirname(root)) for root in roots}
     held = archive.read(home, claude.NAME)
-    passed_over = {path for path, row in known(home, claude.NAME).items() if row.status == "skipped"}
+    rows = known(home, claude.NAME)
     total = 0
     unarchived: list[float] = []
     for root, days in periods.items():
-        for file in claude.discover([root]):
+        files = claude.discover([root])
+        passed_over = {path for path, row in unnamed.found(rows, files).items() if row.status == "skipped"}
+        for file in files:
             if file.skip or not file.size or file.path in passed_over or is_history(claude.NAME, file.path):
                 continue
             goes = file.mtime_ns / 1e9 + days * _DAY_S

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import Internal
-from ingest import sources
+from ingest import sources, unnamed
 from ingest.state import FILE
 from runtime.hits import uri
 
@@ -93,10 +93,12 @@ def _rows(home: Home, path: str, reference: str) -> list[tuple[str, str, str, st
         connection.execute("PRAGMA query_only=1; PRAGMA busy_timeout=2000").fetchall()
         if not connection.pragma("user_version"):
             return []
-        found: list[Any] = connection.execute(f"{_ROWS} f.path = ?1 ORDER BY u.name", (os.fsencode(path),)).fetchall()
+        keys = os.fsencode(path), os.fsencode(unnamed.key(path))
+        found: list[Any] = connection.execute(f"{_ROWS} f.path in (?1, ?2) ORDER BY u.name", keys).fetchall()
         if not found and os.sep not in reference:
             end = os.fsencode(f"{os.sep}{reference}")
             found = connection.execute(f"{_ROWS} substr(f.path, -length(?1)) = ?1 ORDER BY u.name", (end,)).fetchall()
     finally:
         connection.close()
-    return [(source, os.fsdecode(blob), *rest) for source, blob, *rest in found]
+    hidden = unnamed.MARK.encode()
+    return [(source, path if blob.startswith(hidden) else os.fsdecode(blob), *rest) for source, blob, *rest in found]

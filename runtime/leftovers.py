@@ -164,6 +164,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
         return holds(name.lower().encode("utf-8", "surrogateescape"), probes)
 
     pulse.leave_out(home, says)
+    forgetting.let_go(home, says)
     for source in (code.NAME, git.NAME):
         forgetting.forget_repositories(home, source, says)
     Tombstones(home).hide(says)
