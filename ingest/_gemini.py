@@ -317,8 +317,12 @@ class State:
                 if answer:
                     session.noted(call, f"answer: {answer}", at, name)
         elif tool == "exit_plan_mode" and _FEEDBACK in output:
-            said = output.partition(_FEEDBACK)[2].partition("\n\nThe plan is stored at")[0]
-            session.prompt(said.partition("\nRevise the plan")[0].strip().strip('"'), at, f"{name} feedback")
+            told = output.partition(_FEEDBACK)[2]
+            stored = told.rpartition("\n\nThe plan is stored at: ")[0]
+            said = (stored or told.rpartition("\nRevise the plan")[0] or told).strip()
+            if len(said) > 1 and said[0] == said[-1] == '"':
+                said = said[1:-1]
+            session.prompt(said, at, f"{name} feedback")
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)

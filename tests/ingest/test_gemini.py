@@ -201,6 +201,17 @@ def test_what_a_person_said_to_a_question_or_a_plan_is_kept(home: Home, tmp_path
     assert "The plan is stored" not in shown
 
 
+@pytest.mark.parametrize(
+    "words", ['Call it "x"', "Revise the plan:\nRevise the plan in two steps.\nNo more.", "So:\n\nThe plan is stored"]
+)
+def test_what_a_person_said_to_a_plan_is_kept_whole(home: Home, tmp_path: Path, words: str) -> None:
+    refused = f'Plan rejected. User feedback: "{words}"\n\nThe plan is stored at: p.md\nRevise the plan on it.'
+    planned = {**call(refused), "id": "p", "name": "exit_plan_mode"}
+    journal(tmp_path / "chats/session-x.jsonl", user("m1", "Divide"), said("m2", "So.", toolCalls=[planned]))
+    ingest(home, tmp_path)
+    assert body(home).endswith(f"\n\n{words}\n")
+
+
 def test_a_subagent_names_its_parent(home: Home, tmp_path: Path) -> None:
     path = journal(tmp_path / "chats/s0/s1.jsonl", {"$set": {"kind": "subagent"}}, user("a", "Find it"))
     ingest(home, tmp_path)
