@@ -165,25 +165,45 @@ def turns(events: Iterable[Event], *, agent: bool) -> list[Turn]:
     main: list[Event] = []
     chains: dict[str, list[Event]] = {}
     outcomes: dict[str, list[str]] = {}
-    sent: set[str] = set()
+    events = list(events)
+    told = _told_elsewhere(events)
     for event in events:
         if event.kind == RESULT:
             outcomes.setdefault(event.call, []).append(event.text)
-        elif event.kind == PROMPT:
-            sent.add(_folded(event.text))
+        if id(event) in told:
+            continue
         if event.chain:
             chains.setdefault(event.chain, []).append(event)
         else:
             main.append(event)
-    found = _conversation(main, outcomes, sent, TASK if agent else USER, ASSISTANT)
+    found = _conversation(main, outcomes, TASK if agent else USER, ASSISTANT)
     for chain in chains.values():
-        found += _conversation(chain, outcomes, sent, TASK, SUBAGENT)
+        found += _conversation(chain, outcomes, TASK, SUBAGENT)
     return found
 
 
-def _conversation(
-    events: list[Event], outcomes: dict[str, list[str]], sent: set[str], person: str, machine: str
-) -> list[Turn]:
+def _told_elsewhere(events: list[Event]) -> set[int]:
+    """The ``id`` of each queued prompt that stands again: as a prompt after it, or as a record of its own."""
+    last = {_folded(event.text): place for place, event in enumerate(events) if event.kind == PROMPT}
+    waiting: dict[str, int] = {}
+    stood: set[tuple[str, str]] = set()
+    told: set[int] = set()
+    for place, event in enumerate(events):
+        if event.kind != QUEUED:
+            continue
+        words = _folded(event.text)
+        if last.get(words, -1) > place or (not event.record and (words, event.at) in stood):
+            told.add(id(event))
+        elif not event.record:
+            stood.add((words, event.at))
+            waiting[words] = waiting.get(words, 0) + 1
+        elif waiting.get(words, 0):
+            waiting[words] -= 1
+            told.add(id(event))
+    return told
+
+
+def _conversation(events: list[Event], outcomes: dict[str, list[str]], person: str, machine: str) -> list[Turn]:
     found: list[Turn] = []
     messages: dict[str, _Message] = {}
     current: Turn | None = None
@@ -227,11 +247,6 @@ def _conversation(
             messages.clear()
             current = None
         elif kind not in (RESULT, TAKEN_BACK) and event.text:
-            if kind == QUEUED:
-                folded = _folded(event.text)
-                if folded in sent:
-                    continue
-                sent.add(folded)
             role = {SUMMARY: COMPACTION, RECAP: RECAP, TEAMMATE: TEAMMATE}.get(kind, person)
             current = Turn(role, event.at)
             found.append(current)

@@ -336,3 +336,17 @@ def test_no_shape_of_what_is_replaced_loses_an_answer(home: Home, tmp_path: Path
         home, tmp_path, script.user("Why?"), script.assistant(text("First.")), script.assistant(text("So."), **fields)
     )
     assert made.endswith("First.\n\nSo.\n")
+
+
+def test_what_was_said_before_may_be_said_again_while_the_assistant_works(home: Home, tmp_path: Path) -> None:
+    make = Script()
+    stamp = "2026-04-28T09:00:02.500Z"
+    again = {"type": "queue-operation", "operation": "enqueue", "timestamp": stamp, "content": "go on"}
+    again["sessionId"] = SESSION
+    queued = [make.record("attachment", attachment={"type": "queued_command", "prompt": "go on"}) for _ in range(2)]
+    made = body(
+        home, tmp_path, make.user("go on"), make.assistant(text("One.")), again, again, queued[0],
+        make.assistant(text("Two.")), queued[1], make.assistant(text("Three.")),
+    )  # fmt: skip
+    said = [line for line in made.split("\n") if line and line[0] != "#"]
+    assert said == ["go on", "One.", "go on", "Two.", "go on", "Three."]
