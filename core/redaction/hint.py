@@ -19,13 +19,18 @@ _COMMON = ("", "-", "_", ".")
 _CORES = "pass auth key sess secret token login phrase private basic bearer http sql ssh cred code exp client".split()
 
 
-def _grouped(marks: list[str] | tuple[str, ...]) -> list[tuple[str, list[str]]]:
+def _grouped(marks: list[str] | tuple[str, ...], cores: list[str] = _CORES) -> list[tuple[str, list[str]]]:
     """Marks by what they share, a rare sign or letters in a row: a text without that has none of them."""
     found: dict[str, list[str]] = {}
     for mark in marks:
         sign = mark.lstrip(_PLAIN)[:1]
-        core = next(filter(mark.__contains__, _CORES), "") if sign in _COMMON else ""
-        found.setdefault(core or sign or mark[0], []).append(mark)
+        shared = sign or mark[0]
+        if sign in _COMMON:
+            for core in cores:
+                if core in mark:
+                    shared = core
+                    break
+        found.setdefault(shared, []).append(mark)
     return list(found.items())
 
 
@@ -49,7 +54,8 @@ _TOKENS = _grouped(
     $argon2 GR1348941 glwt- JQQJ9 A3- sgamp_ dtn_ tfp_ os_v2_ xau_ mdb_sa_ CCDB1_ AstraCS: ico- API- ATTA AQVN
     y0_ y1_ y2_ y3_ FLWSECK ck_ cs_ EZAK EZTK p8e- sha256~ APA91b access_token$ xprv yprv zprv eyJwYXls
     qyapi.weixin maker.ifttt django-insecure-
-    """.split()
+    """.split(),
+    [],
 )
 _NAMES = (
     "wachtwoord senha passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature"
