@@ -171,7 +171,7 @@ _VERBS = ("is", "was", "to", "has been", "as")
 _WITH = (" with ", " as ", " using ", " are ")
 # What parts the columns of a table's head, which is so long at most.
 _COLUMNS = ("|", "\u2502", "\u2503", "\u2551", "  ", "\t")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz_0123456789 "
+_LETTERS = 'abcdefghijklmnopqrstuvwxyz_0123456789 ".-()'
 _HEADS = 1000
 _LONG = 12
 _HEAD = 120
@@ -416,10 +416,12 @@ def is_headed(folded: str) -> bool:
             line = folded[start:end] if end >= 0 else ""
             if len(line) >= _HEADS:
                 continue
-            if any(map(line.__contains__, _COLUMNS)) or line[at - start - 1 : at - start] in (",", ";"):
+            at -= start
+            if any(map(line.__contains__, _COLUMNS)):
                 return True
-            rest = line[at - start + len(name) :].lstrip(_LETTERS)
-            if rest[:1] in (",", ";"):
+            # As CSV: no spaces behind the signs.
+            before, after = line[:at].rstrip(_LETTERS)[-1:], line[at:].lstrip(_LETTERS)[:1]
+            if (before in (",", ";") and f"{before} " not in line) or (after in (",", ";") and f"{after} " not in line):
                 return True
     return False
 

@@ -125,10 +125,21 @@ _LABELLED = (
 # The head of a table: a bar behind it, a column or the end of the line, and below it a line or fields.
 _BREAK = r"(?:\\r|\r)?(?:\n|\\n)"
 _DRAWN = rf"[ `*]*\|[^\n\\]*{_BREAK}[ \t]*[|+]?[ :]*--|[ \t]+(?:\xe2\x94|\\u250)"
-_TABLE = (
-    rf"{_DRAWN}|[ \t]*{_BREAK}[ \t]*--|(?:  |\t|\\t)[ \t]*[A-Za-z]|[ \t]*{_BREAK}[^\s\\,;]+(?:  |\t|\\t|[,;][^\s])"
-    rf"|[,;][\w,;]*{_BREAK}[^\s,;\\]+[,;][^\s]"
-)
+# What stands in the columns before it: of code that goes on in the next line nothing does.
+_FIELD, _PART = r"(?:[!-+.-:<-\[\]-~-]|\\\\?\")", r"(?:  +|\t|\\t|[,;])"
+
+
+def _columns(value: str) -> str:
+    """What follows a name in a table's head where columns are parted by spaces, tabs or signs, to a row's ``value``."""
+    fields = rf" *{_FIELD}+{_PART}(?:{_FIELD}*{_PART})*"
+    return (
+        rf"\\*\"?{_PART}(?:[\w ,;\t]|\\t|\\*\")*{_BREAK}(?:{fields})?\\*\"?{value}"
+        rf"|\\*\"?[ \t]*{_BREAK}(?:{fields}\\*\"?{value}|[ \t]*-+\+)"
+    )
+
+
+_CHOSEN = _columns(r"[!-+.-:<-\[\]-~-]{4}")
+_TABLE = rf"{_DRAWN}|[ \t]*{_BREAK}[ \t]*--|{_CHOSEN}"
 _BLOCK = r"(?:\\*[\"'])?: *[|>][+-]? *(?:\n|\\n)"
 _AFTER_PASSWORD = {
     "assignment": rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
@@ -140,10 +151,7 @@ _AFTER_PASSWORD = {
 _AFTER_NAMED = {
     # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
     "assignment": rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{_STOP}]{_INNER}*[0-9])",
-    "pair": (
-        rf"(?:{_BESIDE}|{_BLOCK}|{_DRAWN}|[ \t]*{_BREAK}[^\s\\,;]+(?:  |\t|\\t) *[\w-]{{20}}"
-        r"|_(?:hex|urlsafe)\()"
-    ),
+    "pair": (rf"(?:{_BESIDE}|{_BLOCK}|{_DRAWN}|{_columns('[A-Za-z0-9_]{16}')}|_(?:hex|urlsafe)\()"),
     "label": _LABELLED,
     "place": _ENCODED,
     "stored": r"(?: --?[a-z]|[ :](?:add|bulk|create|edit|generic|import|push|put|set|update|upload|versions)\s)",
@@ -166,7 +174,7 @@ _OPENING: dict[str, tuple[str, ...]] = {
         rf"|(?:{_NAMED})[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[\"'\\]*[^\s-]\S*[0-9])",
         r"--[\w./:-]*(?:auth|bearer|key|pat)(?:[ =\t]|\\t)(?:[\s\"'\\]|\\t)*[A-Za-z0-9+/_.-]{16}",
     ),
-    "pair": _each(FOREIGN, rf"[ `*]*(?:\||{_BREAK})"),
+    "pair": (*_each(FOREIGN, rf"(?:{_TABLE})"), rf"pass(?:{_DRAWN}|[ \t]*{_BREAK}[ \t]*-+\+)"),
     # Of curl's only the option: a line that goes on would double the states.
     "cookie": (r"-b\s*[\"'\\]*[\w.%$-]+=",),
     "program": (r"-[lu]\s+[^\s-]\S*\s+-p", "-pw "),
@@ -221,6 +229,7 @@ _OWN: dict[str, tuple[str, ...]] = {
     "pair": (
         r"\"kty\\*\"",
         r"ttpOnly\\*\"",
+        rf"[,;](?-i:p)ass(?:{_CHOSEN})",
         # A manifest of Kubernetes'.
         r"ind(?:\\*\")?:\s*\\*[\"']?(?-i:S)ecret",
         # Typed into a field by an agent's browser.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -37,6 +38,42 @@ def test_what_stands_in_a_column_of_passwords_goes(text: str, ascii_only: bool) 
     assert (cleaned, counts) == (text.format("[redacted:password]"), {"password": 1})
     assert screen.suspects(json.dumps({"text": text.format(_CHOSEN)}, ensure_ascii=ascii_only).encode())
     assert may_hold(text.format(_CHOSEN))
+
+
+_FORMS = [
+    "| id | {n} |\n|---|---|\n| 1 | {v} |",
+    "| {n} | id |\n|---|---|\n| {v} | 1 |",
+    " id | {n} \n----+-----------\n 1 | {v}\n(1 row)",
+    " {n} | id \n-----+----\n {v} | 1\n",
+    "+----+------+\n| id | {n} |\n+----+------+\n| 1 | {v} |\n+----+---+",
+    "┌──┬──┐\n│ id │ {n} │\n├──┼──┤\n│ 1 │ {v} │\n└──┴──┘",
+    "id,{n}\n1,{v}\n",
+    "{n},name\n{v},bob\n",
+    "a,{n},b\nx,{v},y\n",
+    'id,"{n}"\n1,"{v}"\n',
+    '"id","{n}","z"\n"1","{v}","q"\n',
+    "id;{n}\n1;{v}",
+    "id\t{n}\n1\t{v}",
+    "{n}\tid\n{v}\t1",
+    "a\t{n}\tb\nx\t{v}\ty",
+    "NAME     {n}\nci-bot   {v}\n",
+    "{n}                         NAME\n{v}   ci\n",
+]
+
+
+@pytest.mark.parametrize(
+    "name",
+    "password|Password|passwd|pwd|DB Password|db_password|Passwort|Kennwort|contraseña|token|TOKEN|api_token|API_KEY"
+    "|api key|apiKey|secret|client_secret|access token".split("|"),
+)
+def test_a_column_is_known_whatever_form_its_table_and_its_name_have(name: str) -> None:
+    value = _DRAWN if re.search("token|key|secret", name, re.IGNORECASE) else _CHOSEN
+    for form in _FORMS:
+        text = form.format(n=name, v=value)
+        assert value not in redact(text)[0], text
+        assert screen.suspects(json.dumps(text).encode()), text
+        assert screen.suspects(json.dumps(text, ensure_ascii=False).encode()), text
+        assert may_hold(text), text
 
 
 def test_every_row_below_the_head_is_looked_at_and_none_behind_the_table() -> None:
