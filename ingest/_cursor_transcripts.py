@@ -6,13 +6,12 @@ Neither has timestamps, but for what newer versions put into a person's messages
 from __future__ import annotations
 
 import os
-import re
 from os.path import basename, dirname
 from typing import Any
 
 from core.document import Failure
 from core.text import one_line
-from ingest import others, places, records
+from ingest import others, places, records, signs
 from ingest._cursor_human import typed
 from ingest._cursor_text import message, sent, summary
 from ingest.reading import BROKEN, Reading, lines, whole
@@ -22,7 +21,6 @@ from ingest.values import mapping, string
 NAME = "cursor"
 FOREIGN = "not a Cursor transcript"
 _FIELDS = frozenset(("role", "message", "content", "timestamp", "createdAt", "id", "type", "status"))
-_SIGNS = re.compile("[^A-Za-z0-9]+")
 _DROPPED = frozenset(("turn_ended", "turn_started", "metadata"))
 _ROLES = {"user:": "user", "human:": "user", "assistant:": "assistant", "A:": "assistant", "system:": "system"}
 
@@ -41,6 +39,7 @@ def _session(path: str) -> Session:
         # The folder's name is the project's path with dashes for slashes: what it was, only a path that it was made of
         # can tell (``_done``).
         session.extra["project_slug"] = one_line(folders[place - 1], 300)
+        session.sign = signs.of_slug(folders[place - 1])
     if basename(dirname(path)) == "subagents":
         session.parent = one_line(basename(dirname(dirname(path))), 500)
     return session
@@ -154,15 +153,11 @@ class _Again:
 
 
 def _done(session: Session, reading: Reading) -> None:
-    slug = _slug(string(session.extra.get("project_slug")))
+    slug = signs.slug_of(string(session.extra.get("project_slug")))
     if slug and not session.cwd:
         texts = (event.text for event in session.events)
-        session.cwd = places.spoken_of(texts, lambda place: _slug(place) == slug)
+        session.cwd = places.spoken_of(texts, lambda place: signs.slug_of(place) == slug)
     reading.parts[session.unit] = session
-
-
-def _slug(place: str) -> str:
-    return _SIGNS.sub("-", place).strip("-").lower()
 
 
 def _text(text: Any, reading: Reading) -> None:

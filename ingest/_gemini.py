@@ -219,6 +219,7 @@ class State:
         session.title = string(metadata.get("summary"))
         digest = string(metadata.get("projectHash"))
         session.cwd = project.beside(path, digest, later)
+        session.sign = project.sign(path, digest)
         if metadata.get("kind") == "subagent":
             session.parent = one_line(basename(dirname(path)), 500)
             if session.parent == "chats":

@@ -6,12 +6,12 @@ environmentContext.ts: ``getDirectoryContextString``), or it is one of the folde
 
 from __future__ import annotations
 
-import hashlib
 import json
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING
 
 from ingest import places, rawfiles
+from ingest.signs import digest_of, of_digest
 from ingest.values import mapping
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def beside(path: str, digest: str, later: list[Callable[[], None]]) -> str:
     except OSError:
         known = _registry(join(dirname(dirname(folder)), "projects.json"), later)
     for place, slug in known.items():
-        if slug == basename(folder) or _digest(place) == digest:
+        if slug == basename(folder) or digest_of(place) == digest:
             return place
     return ""
 
@@ -70,8 +70,9 @@ def named(digest: str, texts: Iterable[str]) -> str:
     """The folder among those that ``texts`` speak of, and their parents, whose SHA-256 is ``digest``; or ""."""
     if len(digest) != 64:
         return ""
-    return places.spoken_of(texts, lambda place: _digest(place) == digest)
+    return places.spoken_of(texts, lambda place: digest_of(place) == digest)
 
 
-def _digest(place: str) -> str:
-    return hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()
+def sign(path: str, digest: str = "") -> str:
+    """What stands for the project of a file in a project's folder: of an old one its name, else the ``digest``."""
+    return of_digest(*reversed(dirname(path).split("/")), digest)

@@ -22,6 +22,7 @@ from core.document import Failure
 from core.redaction import clean as redact
 from core.text import one_line
 from ingest import databases, histories, rawfiles, records
+from ingest._gemini_project import sign
 from ingest.reading import EMPTY, NOT_REGULAR, Reading, unreadable
 from ingest.rows import Shelf, restored
 from ingest.sessions import Session
@@ -189,6 +190,8 @@ def _take(source: str, reading: Reading, prompts: Iterable[Prompt]) -> None:
             session = reading.parts[unit] = Session(unit, source)
             session.partial = True
             session.extra["partial"] = True
+            if source == "gemini":
+                session.sign = sign(reading.path)
         session.records += 1
         session.seen(prompt.at)
         if prompt.project and not session.cwd:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from core.home import Home
+    from ingest.signs import Signs
 
 MARKER = ".brain-ignore"
 EXCLUDED = "excluded: "
@@ -45,7 +46,7 @@ _WINDOWS_TEMPORARY = "\\appdata\\local\\temp"
 class Rules:
     """The rules of one home, for one run."""
 
-    __slots__ = ("_judged", "_marked", "_paths", "_projects", "_synthetic", "fingerprint", "withheld")
+    __slots__ = ("_judged", "_marked", "_paths", "_projects", "_synthetic", "_told", "fingerprint", "withheld")
 
     def __init__(self, home: Home) -> None:
         from core.config import load
@@ -59,19 +60,23 @@ class Rules:
         self._projects = _globs(exclude.get("projects"))
         self._paths = _globs(exclude.get("paths"))
         self._synthetic = _globs(synthetic.get("projects"))
+        self._told: Signs | None = None
         self._judged: dict[str, str] = {}
         self._marked: dict[str, str] = {}
         self.withheld = Withheld(home)
         # Changes when a run must look again at files that it passed over.
         self.fingerprint = "|".join([*self._projects.given, "", *self._paths.given, "", *self._synthetic.given])
 
-    def excluded(self, path: str, project: str) -> str:
-        """Why a session of ``project`` in the raw file ``path`` is not to be remembered, "" where it is."""
+    def excluded(self, path: str, project: str, sign: str = "") -> str:
+        """Why a session of ``project`` in the raw file ``path`` is not to be remembered, "" where it is.
+
+        ``sign``: what stands for the project's folder where nothing tells it (``ingest.signs``).
+        """
         if self._paths.covering(path):
             return EXCLUDED_PATH
-        if self._projects.covering(project):
+        if self._covering(project, sign):
             return EXCLUDED_PROJECT
-        return EXCLUDED_MARKER if self.marked_by(project) else ""
+        return EXCLUDED_MARKER if self._marker(project, sign) else ""
 
     def marked_by(self, project: str) -> str:
         """The folder whose marker excludes a project, "" where none does."""
@@ -82,6 +87,23 @@ class Rules:
             self._judged[project] = next(filter(None, (self._marking(way.rstrip("/") or "/") for way in ways)), "")
         return self._judged[project]
 
+    def _covering(self, project: str, sign: str) -> tuple[str, ...]:
+        if project or not sign:
+            return self._projects.covering(project)
+        return self._signs().covering(sign)
+
+    def _marker(self, project: str, sign: str) -> str:
+        if project or not sign:
+            return self.marked_by(project)
+        return next(filter(None, map(self.marked_by, self._signs().places(sign))), "")
+
+    def _signs(self) -> Signs:
+        if self._told is None:
+            from ingest.signs import Signs
+
+            self._told = Signs(self._projects)
+        return self._told
+
     def remembered(self, source: str, unit: str) -> str:
         """Why a unit that was excluded still is, whatever can be told of it by now; "" where it is not."""
         why, is_marked = self.withheld.unit(source, unit)
@@ -90,12 +112,13 @@ class Rules:
         globs = {EXCLUDED_PROJECT: self._projects, EXCLUDED_PATH: self._paths}.get(why)
         return why if globs is not None and _still(globs.given, self.withheld.rules(source, unit)) else ""
 
-    def remember(self, source: str, unit: str, why: str, path: str, project: str) -> None:
+    def remember(self, source: str, unit: str, why: str, path: str, project: str, sign: str = "") -> None:
         """Remember that a unit is excluded, and by what, for when neither its file nor its folder can be asked."""
         rules = ""
         if why in (EXCLUDED_PATH, EXCLUDED_PROJECT):
-            rules = _word(self._paths, path) if why == EXCLUDED_PATH else _word(self._projects, project)
-        self.withheld.note_unit(source, unit, why, "" if rules else self.marked_by(project), rules=rules)
+            globs = self._paths if why == EXCLUDED_PATH else self._projects
+            rules = _word(globs, globs.covering(path) if why == EXCLUDED_PATH else self._covering(project, sign))
+        self.withheld.note_unit(source, unit, why, "" if rules else self._marker(project, sign), rules=rules)
 
     def is_synthetic(self, project: str, body: str) -> bool:
         """Whether no person had this session: it ran in a temporary folder, was configured so, or says so itself."""
@@ -138,9 +161,8 @@ def _short(glob: str) -> str:
     return digest(glob)[:12]
 
 
-def _word(globs: Globs, path: str) -> str:
-    """Digests of the rules that exclude a path, a slash, and those of the rules that were there and do not."""
-    covering = globs.covering(path)
+def _word(globs: Globs, covering: Sequence[str]) -> str:
+    """Digests of the rules that exclude something, a slash, and those of the rules that were there and do not."""
     its = [_short(glob) for glob in covering]
     others = [_short(glob) for glob in globs.given if glob not in covering]
     return f"{','.join(its)}/{','.join(others)}"

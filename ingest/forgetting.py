@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.archive import Entry
 
-_CHROME = "chrome"
+_CHROME, _GEMINI = "chrome", "gemini"
 
 
 class Held:
@@ -101,6 +101,24 @@ def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> boo
         if any(_covered(unit, marks) for unit, _ in pieces):
             return True
     return False
+
+
+def covered_by_sign(home: Home, rule: str) -> set[str]:
+    """The names of Gemini CLI's documents whose raw files lie in a folder that is the digest of one a rule covers."""
+    from ingest._gemini_project import sign
+    from ingest.globs import Globs
+    from ingest.signs import Signs
+
+    if not os.path.exists(join(home.state, FILE)):
+        return set()
+    state = State(home)
+    try:
+        members, units = state.members(_GEMINI), state.units(_GEMINI)
+    finally:
+        state.close()
+    told = Signs(Globs([rule]))
+    named = ((unit, sign(path)) for unit, paths in members.items() for path in paths)
+    return {units[unit].name for unit, said in named if unit in units and told.covering(said)}
 
 
 def unit_of(home: Home, source: str, name: str) -> str | None:

@@ -47,6 +47,11 @@ class Globs:
             self._known[path] = known
         return known
 
+    @staticmethod
+    def places(glob: str) -> tuple[str, ...]:
+        """The folder that a rule names by its whole path, as written and where it really lies; nothing of others."""
+        return spellings(glob) if isabs(glob) and not any(sign in glob for sign in _WILD) else ()
+
 
 def spelled(glob: str) -> str:
     """A rule without the slash at its end, with ``~`` for what it stands for."""

@@ -316,10 +316,10 @@ class Keeping:
     def _excluded(self, unit: str, part: Any, reading: Reading) -> str:
         """Why a unit is excluded, by itself or with the session that it worked for; what is found is remembered."""
         withheld = self.rules.withheld
-        project = _folder_of(part)
-        reason = self.rules.excluded(reading.path, project)
+        project, sign = _folder_of(part), getattr(part, "sign", "")
+        reason = self.rules.excluded(reading.path, project, sign)
         if reason:
-            self.rules.remember(self._source, unit, reason, reading.path, project)
+            self.rules.remember(self._source, unit, reason, reading.path, project, sign)
             return reason
         parent = parent_of(unit, part)
         if parent and parent != unit:

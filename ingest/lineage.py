@@ -51,19 +51,24 @@ class Lineage:
         self._known = known
         # What the name of a file says, to the places of such files in ``_paths``.
         self._named: dict[str, list[int]] | None = None
+        # Which units files hold that may be called anything, and those looked into so far: the paths of ``_paths``.
+        self._held: dict[str, list[str]] | None = None
         self._paths = [path for path in paths if not is_history(source.NAME, path)]
 
     def look_up(self, unit: str, child: str) -> Iterator[Reading]:
         """Files that may hold a session, of which the file at ``child`` holds an agent. Nothing of them is archived."""
         if unit in self._known or not unit:
             return
-        from ingest.rawfiles import kept_by_nobody
-
         for path in self._candidates(unit, child):
             if path != child:
-                with kept_by_nobody():
-                    reading: Reading = self._source.read(path)
-                yield reading
+                yield self._read(path)
+
+    def _read(self, path: str) -> Reading:
+        from ingest.rawfiles import kept_by_nobody
+
+        with kept_by_nobody():
+            reading: Reading = self._source.read(path)
+        return reading
 
     def _candidates(self, unit: str, child: str) -> Iterator[str]:
         if self._named is None:
@@ -80,3 +85,17 @@ class Lineage:
                     yield path
                 folder = dirname(folder)
         yield from (self._paths[number] for number in found)
+        if not found:
+            yield from self._holding(unit)
+
+    def _holding(self, unit: str) -> list[str]:
+        """The files that hold a unit though their names do not say it, where a source has such; each is read once."""
+        may_hold_any = getattr(self._source, "may_hold_any", None)
+        if may_hold_any is None:
+            return []
+        if self._held is None:
+            self._held = {}
+            for path in filter(may_hold_any, self._paths):
+                for each in self._read(path).parts:
+                    self._held.setdefault(each, []).append(path)
+        return self._held.get(unit, [])

@@ -59,6 +59,13 @@ def stats(home: Home) -> dict[str, object]:
     return of(home, NAME)
 
 
+def may_hold_any(path: str) -> bool:
+    """Whether a file may hold any session, whatever it is called: a person names what is exported."""
+    from ingest._opencode_tree import storage
+
+    return path.endswith((".json", ".jsonl")) and not storage(path)
+
+
 def stream(path: str) -> Iterator[Reading]:
     """``read``, given out each time that more sessions of a database are whole, and at the end."""
     from ingest._opencode import stream as stream_file

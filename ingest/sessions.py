@@ -52,6 +52,7 @@ class Session:
     ``ingest.values.instant`` gives them. ``title`` is a person's or a machine's, ``task`` what a subagent was asked
     for; ``extra`` holds fields of this source, in their order. ``rank`` tells kinds of places apart of which one knows
     more of a session than another (``ingest._cursor_copies``). ``partial``: there is no transcript, but what was typed.
+    ``sign``: what stands for the folder ``cwd`` where that is not known (``ingest.signs``).
     """
 
     __slots__ = (
@@ -72,6 +73,7 @@ class Session:
         "records",
         "removed",
         "repeated",
+        "sign",
         "slug",
         "source",
         "task",
@@ -90,7 +92,7 @@ class Session:
         self.records = self.repeated = self.rank = 0
         self.digest = ""
         self.first = self.last = ""
-        self.title = self.cwd = self.branch = self.slug = self.version = ""
+        self.title = self.cwd = self.sign = self.branch = self.slug = self.version = ""
         self.forked_from = self.parent = self.agent_id = self.agent_type = self.task = ""
         self.models: set[str] = set()
         self.tokens: dict[str, int] = {}

@@ -205,14 +205,18 @@ def to_file(
 
 def _within(rows: list[hits.Row], rule: str) -> list[hits.Row]:
     """The rows of what was begun, run or committed in or below what the rule names; of code, whose file lies there."""
-    from ingest import code
+    from ingest import code, signs
     from ingest.globs import Globs
 
     globs = Globs([rule])
+    told = signs.Signs(globs)
     held: list[hits.Row] = []
     for row in rows:
         folder, file = row.fields.get("project"), row.fields.get("filePath")
         if not isinstance(folder, str):
+            slug = row.fields.get("project_slug")
+            if isinstance(slug, str) and told.covering(signs.of_slug(slug)):
+                held.append(row)
             continue
         if row.fields.get("source") == code.NAME and isinstance(file, str):
             folder = os.path.dirname(join(folder, file))

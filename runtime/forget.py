@@ -23,6 +23,7 @@ from ingest import code, forgetting, git, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
 from runtime import export, hits, leftovers, own_documents, own_files
+from runtime.chosen import selected
 from runtime.relatives import body_of, is_distilled, is_session, partly, with_relatives
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
             picked = _matching(home, connection, list(everything.values()), match)
             found.probes = leftovers.spellings(match)
         else:
-            picked = _selected(connection, config, chosen, everything)
+            picked = selected(home, connection, config, chosen, everything)
         rows = with_relatives(picked, list(everything.values()))
         # Their documents go, and are made of the rest when they are read next.
         again = partly(picked, rows)
@@ -320,19 +321,6 @@ def _names(mark: tuple[str, str]) -> tuple[str, ...]:
     if is_by_content(mark):
         return (unit.partition("\t")[0],)
     return unit, stem(unit), unit.partition("\t")[2], prefix + stem(unit)
-
-
-def _selected(
-    connection: apsw.Connection, config: Config, chosen: export.Selection, everything: dict[int, hits.Row]
-) -> list[hits.Row]:
-    if not chosen.references:
-        return export.select(connection, config, chosen)
-    picked: dict[int, hits.Row] = {}
-    for reference in chosen.references:
-        session = [row for row in everything.values() if row.fields.get("session_id") == reference]
-        for row in session or [hits.resolve(connection, config, reference)]:
-            picked[row.id] = row
-    return list(picked.values())
 
 
 def _matching(home: Home, connection: apsw.Connection, rows: Iterable[hits.Row], match: str) -> list[hits.Row]:

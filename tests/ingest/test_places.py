@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ingest import places
-from ingest._cursor_transcripts import _slug
+from ingest.signs import slug_of
 
 
 @pytest.mark.parametrize(("text", "found"), [
@@ -16,7 +16,7 @@ from ingest._cursor_transcripts import _slug
 def test_of_spellings_with_the_same_letters_the_one_without_signs_after_it_and_the_most_frequent_is_taken(
     text: str, found: str
 ) -> None:
-    assert places.spoken_of([text], lambda place: _slug(place) == "users-me-app") == found
+    assert places.spoken_of([text], lambda place: slug_of(place) == "users-me-app") == found
 
 
 def test_no_more_than_5000_folders_are_looked_at() -> None:

@@ -232,6 +232,29 @@ def test_code_goes_by_the_folder_of_its_file(home: Home) -> None:
     assert documents(home) == {"qmd://code/repo/b.md"}
 
 
+def test_what_tells_no_folder_but_by_its_digest_or_slug_goes_as_the_same_rule_excludes_it(
+    home: Home, tmp_path: Path
+) -> None:
+    for place in ("/home/me/acme", "/home/me/web"):
+        name = place.rpartition("/")[2]
+        digest = hashlib.sha256(place.encode()).hexdigest()
+        head = {"sessionId": name, "projectHash": digest, "startTime": "2026-04-28T09:00:00.000Z"}
+        said = {"id": "a", "timestamp": "2026-04-28T09:00:01.000Z", "type": "user", "content": f"Why {name}?"}
+        session = tmp_path / f"tmp/{digest}/chats/session-{name}.json"
+        agent = tmp_path / f"projects/home-me-{name}/agent-transcripts/{name}/{name}.jsonl"
+        for path, record in (
+            (session, {**head, "messages": [said]}),
+            (agent, {"role": "user", "message": {"content": [{"type": "text", "text": f"And {name}?"}]}}),
+        ):
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(record) + "\n")
+    for source, folder in (("gemini", "tmp"), ("cursor", "projects")):
+        run(home, source=source, roots=[str(tmp_path / folder)])
+    outcome = gone(home, within="/home/me/acme")
+    assert (outcome.documents, outcome.left) == (2, [])
+    assert documents(home) == {"qmd://brain/gemini__web.md", "qmd://brain/cursor__web.md"}
+
+
 def test_a_span_of_time(home: Home, folder: Path) -> None:
     run(home)
     assert gone(home, since=1_777_000_000, until=1_778_000_000).documents == 3
