@@ -70,7 +70,7 @@ def run(args: Args, context: Context) -> int:
     write(f"{documents}, {files}, {report['bytes'] / 1e6:.1f} MB\n")
     if report["verified"]:
         asked = f"; {report['alike']} of {report['questions']} questions answered alike" if report["questions"] else ""
-        state = "it holds what is here" if report["broken"] else "every file is whole"
+        state = "it holds what is here" if report["broken"] or report["unnamed"] else "every file is whole"
         write(f"restored for a trial: {state}{asked}\n")
     known = {each["object"] for each in report["broken"] if each["accepted"]}
     if known:
@@ -90,6 +90,11 @@ def run(args: Args, context: Context) -> int:
 def _broken(report: dict[str, Any]) -> EngineMissing | None:
     """What a backup says of an archive that is not whole: it is made, and not of all that was kept."""
     names = {each["object"] for each in report["broken"] if not each["accepted"]}
+    if not names and report["unnamed"]:
+        from ingest import strays
+
+        lost = strays.said(report["unnamed"])
+        return EngineMissing(f"{lost}: nothing can read them, here or in the backup", "brain doctor says the way out")
     if not names:
         return None
     return EngineMissing(

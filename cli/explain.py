@@ -126,7 +126,8 @@ def _known(part: dict[str, Any], show: Any) -> str:
 def _archive(part: dict[str, Any]) -> str:
     kept = f"{part['objects']} objects, {part['bytes'] / 1e6:.1f} MB of at most {part['max_bytes'] / 1e9:g} GB"
     lost = f"; {part['lost']} lost, as you know" if part["lost"] else ""
-    return f"{kept}{lost}" if part["enabled"] else f"off; {kept}{lost}"
+    strays = f"; {part['unnamed']} that no catalogue names" if part["unnamed"] else ""
+    return f"{'' if part['enabled'] else 'off; '}{kept}{lost}{strays}"
 
 
 def _expiry(part: dict[str, Any]) -> str:

@@ -75,7 +75,7 @@ def run(args: Args, context: Context) -> int:
         return OK if found.rows or found.marks else NO_RESULTS
     if not found.rows and not found.marks:
         beyond: list[str] = []
-        left, own = forget.sweep(context.home, args.match) if args.match else ([], [])
+        left, own = forget.sweep(context.home, args.match, for_good=args.yes) if args.match else ([], [])
         if args.match and args.yes:
             # Backups and the history of what is synchronised may hold what no document holds any more.
             probes = leftovers.spellings(args.match)
@@ -102,7 +102,13 @@ def _selection(args: Args) -> Any:
     from runtime.export import Selection
 
     filters = [name for name in ("project", "since", "until") if getattr(args, name)]
-    if sum((bool(args.words), bool(filters), bool(args.match))) != 1:
+    ways = [*(["HIT"] if args.words else []), *(f"--{name}" for name in filters), *(["--match"] if args.match else [])]
+    if sum((bool(args.words), bool(filters), bool(args.match))) > 1:
+        raise BadInput(
+            f"{' and '.join(ways)} cannot be combined: HITs, --project with --since and --until, or --match",
+            f"{COMMAND.examples[1]}, then name the HITs that are meant",
+        )
+    if not ways:
         raise BadInput(
             "name documents, or select them by --project/--since/--until, or by --match", COMMAND.examples[0]
         )

@@ -88,6 +88,11 @@ def run(args: Args, context: Context) -> int:
 
         write("\n".join(_lines(shown(report), printable)) + "\n")
         _say_nothing_found(report, roots)
+        if report.get("unnamed"):
+            from ingest import strays
+
+            warn(f"brain: not read: {strays.said(report['unnamed'])}")
+            warn(f"fix: {strays.way_out(context.home)}")
     return _told(failure, args)
 
 

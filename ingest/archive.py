@@ -14,6 +14,7 @@ import hashlib
 import io
 import json
 import os
+import time
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ BESIDE = -1
 # The policy of what was kept as it was found: it went through none.
 RAW = 0
 _VERSION = 1
+# A catalogue is an empty file for so long at most while it is made.
+_MAKING_S = 0.3
 _SCHEMA = """
 create table if not exists files(
   source text not null, path blob not null, version int not null, size int not null, mtime_ns int not null,
@@ -199,6 +202,16 @@ def objects(folder: str) -> Iterator[str]:
         yield from (join(place, name) for name in sorted(names) if name.endswith(".zst") and not name.startswith("."))
 
 
+def names(home: Home) -> set[str]:
+    """The objects that the catalogue names; empty where there is none. Raises BrainError where it cannot be read."""
+    path = home.path(FOLDER, CATALOGUE)
+    if not os.path.exists(path):
+        return set()
+    with catalogue(path) as connection:
+        rows = connection.execute("select segments from files")
+        return {str(name) for (segments,) in rows for name, _ in json.loads(segments)}
+
+
 _FEW = 16
 
 
@@ -292,6 +305,7 @@ def _failure(error: apsw.Error, path: str) -> BrainError:
 
 def open_catalogue(path: str) -> apsw.Connection:
     """The catalogue, made where it is missing. Raises apsw.Error."""
+    refuse_emptied(path)
     mask = os.umask(0o077)
     try:
         connection = apsw.Connection(path)
@@ -304,6 +318,21 @@ def open_catalogue(path: str) -> apsw.Connection:
         return connection
     finally:
         os.umask(mask)
+
+
+def refuse_emptied(path: str) -> None:
+    """Raise apsw.NotADBError where a catalogue that named something is an empty file by now, as a crash leaves it."""
+    if _is_empty(path) and next(objects(os.path.dirname(path)), None) is not None:
+        time.sleep(_MAKING_S)
+        if _is_empty(path):
+            raise apsw.NotADBError("it is empty")
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return not os.stat(path).st_size
+    except OSError:
+        return False
 
 
 def object_path(folder: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from os.path import basename, join
 from typing import TYPE_CHECKING
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.archive import Entry
 
-_CHROME, _GEMINI = "chrome", "gemini"
+_CHROME, _GEMINI, _SHELL = "chrome", "gemini", "shell"
+# An id of so many letters stands nowhere by chance.
+_LONG = 16
 
 
 class Held:
@@ -284,22 +287,87 @@ def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
 
 
 def _from_archive(home: Home, source: str, held: Held) -> None:
-    from ingest import archive, losses, rewriting, sharing
+    from ingest import archive, losses, rewriting, sharing, strays
 
     def rest(path: str, data: bytes) -> bytes:
         return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
 
+    # First, while the catalogue still says what they can be told by.
+    found = strays.objects(home)
+    if found:
+        strays.remove(found, _telling(home, source, held, rest))
     rewriting.remove(home, source, held.files | held.beside, rest)
+    if os.path.isdir(home.path(archive.FOLDER)):
+        losses.keep(home, archive.names(home).union(map(strays.name_of, strays.objects(home))))
+
+
+def _telling(home: Home, source: str, held: Held, rest: Callable[[str, bytes], bytes]) -> Callable[[bytes], bool]:
+    """Whether an object that no row names is of what ``held`` is to forget.
+
+    It is where it names the unit, or is for the most part made of its lines, as what a killed run left of it is.
+    """
+    from ingest import archive, rows, sharing
+
+    gone = held.units | set(held.marks)
+    # What is shorter, or no id but a day, stands in others' objects as well.
+    ids = [] if source == _SHELL else [unit.split("\t")[-1] for unit in gone]
+    said = [each.encode("utf-8", "surrogateescape") for each in ids if len(each) >= _LONG]
     folder = home.path(archive.FOLDER)
-    if not os.path.isdir(folder):
-        return
-    named = {
-        name for each in archive.sources(home) for entry in archive.versions(home, each) for name, _ in entry.segments
-    }
-    for place in list(archive.objects(folder)):
-        if basename(place).removesuffix(".zst") not in named:
-            os.unlink(place)
-    losses.keep(home, named)
+    told: set[bytes] = set()
+    files = held.files | held.beside
+    for entry in archive.versions(home, source):
+        if entry.path in files:
+            data = [_content(folder, segment) for segment in entry.segments]
+            for each in [b"".join(data)] if sharing.is_one(source, entry.path) else data:
+                with contextlib.suppress(ValueError):  # damaged, as it is where the rest is stored anew
+                    told |= _records(each) - _records(rest(entry.path, each))
+
+    def holds(data: bytes) -> bool:
+        try:
+            unit = rows.unit_of(data)
+        except ValueError:
+            unit = ""
+        if unit:
+            return unit in gone or _covered(unit, held.marks)
+        if any(each in data for each in said):
+            return True
+        alike = sum(len(line) for line in data.splitlines() if line in told)
+        return 2 * alike > len(data)
+
+    return holds
+
+
+def _records(data: bytes) -> set[bytes]:
+    return set(data.splitlines())
+
+
+def _content(folder: str, segment: tuple[str, int]) -> bytes:
+    from ingest import archive
+
+    try:
+        return archive.content(folder, segment)
+    except OSError:
+        return b""  # damaged: nothing of it can be read
+
+
+def sweep(home: Home, test: Callable[[bytes], bool]) -> None:
+    """Remove what no row of the archive names and passes ``test``. Raises OSError, BrainError."""
+    from ingest import strays
+
+    strays.remove(strays.objects(home), test)
+
+
+def beyond(home: Home) -> list[str]:
+    """What cannot be told of the archive, as sentences."""
+    from ingest import strays
+
+    count = len(strays.objects(home))
+    if not count:
+        return []
+    return [
+        f"{strays.said(count)} stay{'s' * (count == 1)}: nothing in {'it' if count == 1 else 'them'} tells of what"
+        " was forgotten, but a later part of a long session may have no word of whose it is"
+    ]
 
 
 def forget_days(home: Home, days: Iterable[str]) -> None:

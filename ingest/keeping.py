@@ -378,12 +378,14 @@ def _folder_of(part: Any) -> str:
 def state(home: Home) -> dict[str, object]:
     """What ``explain`` says of the archive: on or off, objects, bytes, its cap in bytes and whether it is above it.
 
-    ``lost``: objects whose loss was accepted.
+    ``lost``: objects whose loss was accepted. ``unnamed``: those that no catalogue names. Raises BrainError where that
+    cannot be read.
     """
-    from ingest import archive, losses
+    from ingest import archive, losses, strays
 
     policy = Policy(home)
     count, total = archive.size(home)
+    unnamed = set(map(strays.name_of, strays.objects(home)))
     return {
         "enabled": policy.enabled,
         "redacted": policy.redact,
@@ -391,5 +393,6 @@ def state(home: Home) -> dict[str, object]:
         "bytes": total,
         "max_bytes": policy.max_bytes,
         "over": total > policy.max_bytes,
-        "lost": len(losses.accepted(home)),
+        "lost": len(losses.accepted(home).keys() - unnamed),
+        "unnamed": len(unnamed),
     }

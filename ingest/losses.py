@@ -46,7 +46,10 @@ def accept(home: Home, names: Iterable[str]) -> int:
 
 
 def keep(home: Home, named: Collection[str]) -> None:
-    """Know nothing of objects but of those ``named`` in the catalogue: the rest was forgotten. Raises as ``accept``."""
+    """Know nothing of objects but of those ``named`` in the catalogue, or there: the rest was forgotten.
+
+    Raises as ``accept``.
+    """
     if not accepted(home).keys() <= set(named):
         with FileLock(join(home.state, "accepted-losses.lock"), _WAIT_S):
             _write(home, {name: at for name, at in accepted(home).items() if name in named})

@@ -26,7 +26,12 @@ from ingest.recording import Archive
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    import apsw
+
     from core.home import Home
+
+
+_GOING = "create table if not exists going(name text primary key) without rowid"
 
 
 def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, bytes], bytes]) -> None:
@@ -39,7 +44,7 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
     archive = Archive(home, source)
     connection = open_catalogue(path)
     try:
-        dropped: set[str] = set()
+        dropped = _going(connection)
         taken = [entry for each in paths for entry in entries(connection, source, each)]
         staying: list[Entry] = []
         for entry in taken:
@@ -58,11 +63,22 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
                 [(source, os.fsencode(entry.path), entry.version) for entry in taken],
             )
             write_rows(connection, source, staying)
+            # A run that is killed now leaves objects that nothing names: by this the next one knows which are to go.
+            connection.execute(_GOING)
+            connection.executemany("insert or ignore into going values(?)", [(name,) for name in dropped])
         unlink_unnamed(connection, archive.folder, dropped)
+        connection.execute("drop table going")
         connection.execute("vacuum")
     finally:
         connection.close()
         archive.close()
+
+
+def _going(connection: apsw.Connection) -> set[str]:
+    """The objects that a run which was killed had still to remove."""
+    if connection.execute("select 1 from sqlite_schema where name = 'going'").fetchone() is None:
+        return set()
+    return {str(name) for (name,) in connection.execute("select name from going")}
 
 
 def _left(folder: str, entry: Entry, rest: Callable[[str, bytes], bytes], *, as_one: bool) -> list[bytes]:
@@ -83,8 +99,8 @@ def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
 
     ``counts`` (kind → replaced) is added to. What is damaged stays as it is. Raises OSError and apsw.Error.
     """
-    connection = open_catalogue(home.path(FOLDER, CATALOGUE))
     archive = Archive(home, source)
+    connection = open_catalogue(home.path(FOLDER, CATALOGUE))
     try:
         old = [entry for entry in entries(connection, source) if entry.policy != REDACTION]
         for entry in old:
@@ -105,8 +121,8 @@ def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
                 write_rows(connection, source, [entry])
             unlink_unnamed(connection, archive.folder, dropped)
     finally:
-        archive.close()
         connection.close()
+        archive.close()
 
 
 class Unreadable(Exception):

@@ -24,7 +24,7 @@ from core.home import Home, make_private
 from core.locks import FileLock
 from core.tombstones import Tombstones
 from core.version import VERSION
-from ingest import losses
+from ingest import losses, strays
 from ops import packing, questions, snapshot
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def make(
 
     ``verify`` restores the new file into a home of its own and asks it; the file goes again where that fails.
     ``broken`` in it is what of the archive is missing, or, as ``verify`` finds, damaged: it is made all the same.
-    ``accepted``: its loss is known. ``left`` names the older backups that still hold what was forgotten.
+    ``accepted``: its loss is known. ``unnamed``: objects of an archive whose catalogue was lost. ``left`` names the
+    older backups that still hold what was forgotten.
     Raises LockContention where another backup runs, Internal where it did not stand the test, OSError, apsw.Error.
     """
     started = time.perf_counter()
@@ -100,7 +101,7 @@ def make(
         # Every folder that ever took one: forgetting has to find them all, not the latest alone.
         note["folders"] = list(dict.fromkeys([*_folders(home), folder]))
         write_atomic(join(home.state, _NOTE), json.dumps(note).encode())
-    known = losses.accepted(home)
+    known, unnamed = losses.accepted(home), strays.count(home)
     return {
         "schema": 1,
         "ok": True,
@@ -123,6 +124,7 @@ def make(
             }
             for each in broken
         ],
+        "unnamed": unnamed.new if unnamed.is_lost else 0,
         "left": left,
         "took_ms": round((time.perf_counter() - started) * 1000, 1),
     }

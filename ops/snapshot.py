@@ -98,7 +98,10 @@ def _copy(home: Home, config: Config, folder: str) -> list[str]:
         database(path, join(folder, relpath(path, home.root)))
     for path in (*(join(home.root, RAW, name) for name in DATABASES), home.index):
         if os.path.isfile(path):
-            with archive.named(path) if basename(path) == archive.CATALOGUE else contextlib.nullcontext():
+            is_catalogue = basename(path) == archive.CATALOGUE
+            with archive.named(path) if is_catalogue else contextlib.nullcontext():
+                if is_catalogue:
+                    archive.refuse_emptied(path)
                 database(path, join(folder, relpath(path, home.root)))
     inside, outside = parts(home, config)
     trees = {**inside, RAW: home.path(RAW), "state": home.state, "logs": home.logs}

@@ -170,7 +170,8 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
     if elsewhere is not None:
         failed, beyond = finish_elsewhere(home, elsewhere, found.probes)
     left, own = own_files.search(home, found.probes)
-    beyond += found.shorter + leftovers.unsettled(home) + leftovers.beyond(home, found.originals)
+    beyond += found.shorter + leftovers.unsettled(home) + forgetting.beyond(home)
+    beyond += leftovers.beyond(home, found.originals)
     return Outcome(len(found.rows), failed + left, beyond, own)
 
 
@@ -255,14 +256,17 @@ def resume(home: Home) -> bool:
         return _resume(home)
 
 
-def sweep(home: Home, match: str) -> tuple[list[str], list[str]]:
-    """Take a text out of what no document accounts for (logs, caches, free pages).
+def sweep(home: Home, match: str, *, for_good: bool = False) -> tuple[list[str], list[str]]:
+    """Take a text out of what no document accounts for: logs, caches, free pages, and ``for_good`` objects of the
+    archive that no catalogue names.
 
     Returns where it still is, and where a person's own files say it.
     """
     probes = leftovers.spellings(match)
     with _alone(home):
         forgetting.let_go(home)
+        if for_good:
+            forgetting.sweep(home, lambda data: leftovers.holds(data.lower(), probes))
         leftovers.scrub(home, [], probes, [])
         _erase(home, [])
     return own_files.search(home, probes)
@@ -427,6 +431,8 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
         else:
             forgetting.erase(home, source, forgetting.look(home, source, units))
     forgetting.let_go(home)
+    if probes:
+        forgetting.sweep(home, lambda data: leftovers.holds(data.lower(), probes))
     _erase(home, documents)
     leftovers.scrub(home, documents, probes, [unit for _, unit in marks])
     if "elsewhere" in job:

@@ -138,6 +138,10 @@ def index(
     envelope = _envelope(ledgers, changes, queued, started)
     if rescanned:
         envelope["rescanned"] = rescanned
+    if from_archive:
+        from ingest import strays
+
+        envelope["unnamed"] = len(strays.objects(home))
     return envelope
 
 
@@ -295,11 +299,14 @@ def _has_collection(config: Config, source: str) -> None:
 
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
-    from ingest import archive, chrome
+    from ingest import archive, chrome, strays
 
     if roots:
         raise BadInput("--from names folders, --from-archive reads none", "brain index --from-archive")
-    held = archive.sources(home) + ([chrome.NAME] if chrome.is_archived(home) else [])
+    kept = archive.sources(home)
+    if not kept and source != chrome.NAME and (count := len(strays.objects(home))):
+        raise EngineMissing(f"{strays.said(count)}, and nothing else", strays.way_out(home))
+    held = kept + ([chrome.NAME] if chrome.is_archived(home) else [])
     if source is not None:
         held = [name for name in held if name == source]
     if not held:

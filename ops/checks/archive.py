@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.counting import counted
 from core.errors import Refused
 from core.text import one_line
-from ingest import losses, soundness
+from ingest import losses, soundness, strays
 from ops.finding import Finding, Patient
 
 if TYPE_CHECKING:
@@ -44,14 +44,32 @@ def whole(patient: Patient) -> Iterator[Finding]:
             yield Finding(f"archive-accepted:{source}", "notice", said, _out_of_a_backup(patient, accepted))
 
 
+def all_named(patient: Patient) -> Iterator[Finding]:
+    """The catalogue names the objects: but for a few that killed runs left, whatever it does not name was lost."""
+    found = strays.count(patient.home)
+    out = strays.way_out(patient.home)
+    if found.accepted:
+        yield Finding("archive-unnamed-accepted", "notice", f"{strays.said(found.accepted)}, as you know", out)
+    if found.new:
+        yield Finding(
+            "archive-unnamed",
+            "warning" if found.is_lost else "notice",
+            f"{strays.said(found.new)}: nothing can read {'it' if found.new == 1 else 'them'}",
+            f"{out}; where none has: brain doctor --accept-loss",
+        )
+
+
 def accept(home: Home) -> str:
     """Take what the archive has lost for good as known, and say of how much that was not. Reads every object.
+
+    What no catalogue names is lost with it.
 
     Raises BrainError where the catalogue cannot be read, OSError, LockContention.
     """
     found = soundness.broken(home, contents=True)
     there = {each.name for each in found if _is_there(home, each)}
-    count = losses.accept(home, (each.name for each in found if each.name not in there))
+    lost = {each.name for each in found if each.name not in there}
+    count = losses.accept(home, lost.union(map(strays.name_of, strays.objects(home))))
     return f"accepted the loss of {counted(count, 'object')}"
 
 
@@ -106,4 +124,4 @@ def _mend(patient: Patient, source: str) -> str:
     return f"stored {counted(len(stored), 'object')} anew{more}"
 
 
-CHECKS = (whole,)
+CHECKS = (whole, all_named)

@@ -172,3 +172,38 @@ def test_a_damaged_catalogue_is_named_by_whatever_needs_it_and_the_way_out_leads
     run()
     assert examine(well)["healthy"]
     assert {os.path.basename(path) for path in archive.read(well, "claude")} == {"s1.jsonl", "s2.jsonl"}
+
+
+def test_objects_that_no_catalogue_names_are_an_alarm_until_their_loss_is_accepted(
+    well: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _archived(well, tmp_path / "elsewhere", "s1", "s2")
+    kept = tmp_path / "catalogue.sqlite"
+    os.rename(well.path("raw", archive.CATALOGUE), kept)
+    found = examine(well)
+    assert ids(found) == ["archive-unnamed"]
+    assert "raw/catalogue.sqlite" in found["findings"][0]["fix"]
+    assert brain.main(["backup"]) == 65
+    assert "2 objects of the archive that no catalogue names" in capsys.readouterr().err
+    found = examine(well, accept_loss=True)
+    assert (ids(found), ids(found, "notice")) == ([], ["archive-unnamed-accepted"])
+    assert brain.main(["backup"]) == 0
+    os.rename(kept, well.path("raw", archive.CATALOGUE))
+    assert not ids(examine(well), "notice")
+
+
+def test_a_few_objects_that_a_killed_run_left_are_no_alarm(well: Home, tmp_path: Path) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    stray = Path(archive.object_path(well.path("raw"), "0" * 64))
+    stray.parent.mkdir(0o700)
+    shutil.copy(path, stray)
+    found = examine(well)
+    assert (ids(found), ids(found, "notice")) == ([], ["archive-unnamed"])
+
+
+def test_a_backup_of_an_emptied_catalogue_names_it(well: Home, tmp_path: Path) -> None:
+    _archived(well, tmp_path / "elsewhere", "s1")
+    catalogue = Path(well.path("raw", archive.CATALOGUE))
+    catalogue.write_bytes(b"")
+    with pytest.raises(Internal, match=f"{catalogue} is damaged"):
+        backup.make(well, load(well))
