@@ -94,6 +94,8 @@ def typed(text: str, *, is_event: bool = False) -> str:
         if (mark or notes) and (marks is _REQUESTS or head.rstrip().endswith(">")):
             return "\n\n".join(filter(None, [*notes, _SKILL.sub(r"\1", _without_captions(said))]))
     rest = _without_injected(text)
+    if rest != text and _is_surrounded(rest):
+        return typed(rest, is_event=is_event)
     if not rest or (is_one_block(text) and not is_event) or _IMAGE_MARK.fullmatch(text):
         return ""
     text = text if is_event else rest

@@ -79,6 +79,8 @@ PLACES = (
      "</environment_context>", ""),
     ("# AGENTS.md instructions\n\n<INSTRUCTIONS>\nBe terse.\n</INSTRUCTIONS>\n\nMend it.", "Mend it."),
     ("<hook_prompt hook_run_id=\"h\">Go on.</hook_prompt>\n<turn_aborted>\nx\n</turn_aborted>\nMend it.", "Mend it."),
+    ("<app-context>\nx\n</app-context>\n\n# Context from my IDE setup:\n\n## Open tabs:\n- a.py: a.py\n\n"
+     "## My request for Codex:\nMend it.", "Mend it."),
     ("An MCP app initiated this message. Read the untrusted_input tool output.", ""),
     ("Warning: apply_patch was requested via shell. Use the apply_patch tool instead of exec_command.", ""),
     ("# Diff comments: how do they work?", "# Diff comments: how do they work?"),
