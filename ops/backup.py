@@ -224,18 +224,23 @@ def forgetting(home: Home) -> bool:
     return os.path.exists(join(home.state, _JOB))
 
 
+def job(home: Home) -> dict[str, Any]:
+    """What is still to be taken out of backups, as it was noted. Raises EngineMissing where that is damaged."""
+    return _read_job(join(home.state, _JOB))
+
+
 def finish_forgetting(home: Home) -> list[str]:
     """Finish what ``forget`` had begun and could not end; returns the backups that still could not be written anew.
 
     The caller is ``working``.
     """
-    return _forget(home, _read_job(join(home.state, _JOB)), join(home.state, _WORK), []) if forgetting(home) else []
+    return _forget(home, job(home), join(home.state, _WORK), []) if forgetting(home) else []
 
 
 def _read_job(path: str) -> dict[str, Any]:
-    data = read_or_none(path)
-    job: dict[str, Any] = json.loads(data) if data else {"schema": 1, "documents": [], "marks": []}
-    return job
+    from runtime.unfinished import note
+
+    return note(path) or {"schema": 1, "documents": [], "marks": []}
 
 
 def _forget(

@@ -7,7 +7,6 @@ is done, and the note is taken away: a run that is killed is finished by the nex
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from os.path import basename, dirname, join
@@ -16,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BadInput
-from core.files import read_or_none, sync_folder, write_atomic
+from core.files import read_or_none, sync_folder
 from core.locks import FileLock
 from core.tombstones import Tombstones, digests, hidden, is_by_content
 from ingest import code, forgetting, git, sources
 from ingest.names import stem
 from qmd.store import open_index, translate
 from runtime import export, hits, leftovers, own_documents, own_files
+from runtime import unfinished as notes
 from runtime.chosen import selected
 from runtime.relatives import body_of, is_distilled, is_session, partly, with_relatives
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     Elsewhere = Callable[[list[tuple[str, str]], list[tuple[str, str]], list[bytes]], tuple[list[str], list[str]]]
 
-JOB = "forgetting.json"
 _LOCK_WAIT_S = 60.0
 _BUSY_MS = 30_000
 _CHROME = "chrome"
@@ -163,7 +162,7 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
         }
         if elsewhere is not None:
             job["elsewhere"] = {"documents": job["documents"], "marks": job["marks"]}
-        _note(home, job)
+        notes.keep(home, job)
         _finish(home, job, found.probes)
     failed: list[str] = []
     beyond: list[str] = []
@@ -177,12 +176,12 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
 
 def pending(home: Home) -> bool:
     """Whether something that was forgotten is still to be taken out of backups and other machines' reach."""
-    return "elsewhere" in _noted(home)
+    return "elsewhere" in notes.noted(home)
 
 
 def unfinished(home: Home) -> bool:
     """Whether a run was cut short: here, which the next index run makes good, or elsewhere, which that cannot."""
-    return os.path.exists(join(home.state, JOB))
+    return os.path.exists(join(home.state, notes.JOB))
 
 
 def finish_elsewhere(home: Home, elsewhere: Elsewhere, probes: Sequence[bytes] = ()) -> tuple[list[str], list[str]]:
@@ -192,15 +191,15 @@ def finish_elsewhere(home: Home, elsewhere: Elsewhere, probes: Sequence[bytes] =
     Raises as ``elsewhere``, LockContention, OSError, EngineMissing.
     """
     with _alone(home):
-        waiting = _noted(home).get("elsewhere")
+        waiting = notes.noted(home).get("elsewhere")
     if waiting is None:
         return [], []
     documents = [(str(collection), str(path)) for collection, path in waiting["documents"]]
     marks = [(str(source), str(unit)) for source, unit in waiting["marks"]]
     said = elsewhere(documents, marks, list(probes))
     with _alone(home):
-        if _noted(home).get("elsewhere") == waiting:
-            os.unlink(join(home.state, JOB))
+        if notes.noted(home).get("elsewhere") == waiting:
+            os.unlink(join(home.state, notes.JOB))
     return said
 
 
@@ -245,7 +244,7 @@ def obey(
             "files": [files[each] for each in there],
             "marks": [list(each) for each in known],
         }
-        _note(home, job)
+        notes.keep(home, job)
         _finish(home, job, list(probes))
     return len(there)
 
@@ -436,33 +435,13 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
     _erase(home, documents)
     leftovers.scrub(home, documents, probes, [unit for _, unit in marks])
     if "elsewhere" in job:
-        _write(home, {"schema": 1, "here": "done", "elsewhere": job["elsewhere"]})
+        notes.write(home, {"schema": 1, "here": "done", "elsewhere": job["elsewhere"]})
     else:
-        os.unlink(join(home.state, JOB))
-
-
-def _noted(home: Home) -> dict[str, Any]:
-    """What is still to be done, empty where nothing is."""
-    data = read_or_none(join(home.state, JOB))
-    noted: dict[str, Any] = json.loads(data) if data else {}
-    return noted
-
-
-def _note(home: Home, job: dict[str, Any]) -> None:
-    """Note what is to be done, beside what an earlier run has left to be done elsewhere."""
-    waiting = _noted(home).get("elsewhere")
-    if waiting is not None:
-        mine = job.get("elsewhere", {"documents": [], "marks": []})
-        job["elsewhere"] = {key: [*waiting[key], *mine[key]] for key in ("documents", "marks")}
-    _write(home, job)
-
-
-def _write(home: Home, job: dict[str, Any]) -> None:
-    write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
+        os.unlink(join(home.state, notes.JOB))
 
 
 def _resume(home: Home) -> bool:
-    job = _noted(home)
+    job = notes.noted(home)
     if not job or job.get("here") == "done":
         return False
     _finish(home, job, [])

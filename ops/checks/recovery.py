@@ -13,7 +13,9 @@ from ops.finding import Finding, Patient
 from runtime import forget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
+
+    from core.home import Home
 
 _DAY = 86_400
 
@@ -32,7 +34,7 @@ def restored_whole(patient: Patient) -> Iterator[Finding]:
 
 def forgotten_in_backups(patient: Patient) -> Iterator[Finding]:
     """What was forgotten has left the backups, too."""
-    if backup.forgetting(patient.home):
+    if backup.forgetting(patient.home) and not (yield from _damaged(patient, "backup-forgetting", backup.job)):
         yield Finding(
             "backup-forgetting", "warning", "backups may still hold what was forgotten", "brain backup finishes that"
         )
@@ -40,7 +42,7 @@ def forgotten_in_backups(patient: Patient) -> Iterator[Finding]:
 
 def forgotten_whole(patient: Patient) -> Iterator[Finding]:
     """No ``brain forget`` was cut short before it had reached backups and histories."""
-    if forget.unfinished(patient.home):
+    if forget.unfinished(patient.home) and not (yield from _damaged(patient, "forget-unfinished", forget.pending)):
         yield Finding(
             "forget-unfinished",
             "warning",
@@ -48,6 +50,16 @@ def forgotten_whole(patient: Patient) -> Iterator[Finding]:
             "brain doctor --fix",
             lambda: _go_on(patient),
         )
+
+
+def _damaged(patient: Patient, name: str, read: Callable[[Home], object]) -> Generator[Finding, None, bool]:
+    """Whether the note of it cannot be read, which is then the finding."""
+    try:
+        read(patient.home)
+    except EngineMissing as error:
+        yield Finding(name, "error", error.message, error.fix)
+        return True
+    return False
 
 
 def tombstones_known(patient: Patient) -> Iterator[Finding]:

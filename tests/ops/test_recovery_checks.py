@@ -7,17 +7,19 @@ import os
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core import config, wal
 from core.config_yaml import _DOCTOR
-from core.errors import BadInput
+from core.errors import BadInput, EngineMissing
 from core.home import Home
-from ops import backup, restore, sync
+from ops import backup, forgetting, restore, sync
 from ops.checks import index, machine, recovery, sources
 from ops.finding import Finding, Patient
-from runtime import inbox
+from runtime import forget, inbox
+from runtime.export import Selection
 from runtime.indexing import index as index_run
 from tests.conftest import Brain
 from tests.ingest.transcripts import OTHER, SESSION, Script, save
@@ -132,3 +134,32 @@ def test_an_archive_that_outgrew_its_bound_is_a_finding_and_loses_nothing(home: 
     (finding,) = sources.size(Patient(home, os.environ, time.time()))
     assert (finding.id, finding.severity) == ("archive-size", "warning")
     assert {path: path.read_bytes() for path in Path(home.path("raw")).rglob("*.zst")} == before
+
+
+@pytest.mark.parametrize(
+    "data", ["", "{", "[]", "null", '{"schema": 1}', '{"here": "done"}', '{"documents": 3, "marks": []}']
+)
+@pytest.mark.parametrize(
+    ("name", "found"), [("forgetting.json", "forget-unfinished"), ("forgetting-backups.json", "backup-forgetting")]
+)
+def test_a_note_of_what_is_to_be_forgotten_that_cannot_be_read_is_never_taken_for_nothing(
+    asked: Home, name: str, found: str, data: str
+) -> None:
+    path = Path(asked.state, name)
+    path.write_text(data, encoding="utf-8")
+    ((identity, severity, fix),) = [(each.id, each.severity, each.fix) for each in findings(asked)][:1]
+    assert (identity, severity) == (found, "error")
+    with pytest.raises(EngineMissing, match="still to be forgotten") as failure:
+        forget.carry_out(asked, forget.plan(asked, config.load(asked), Selection(), "pelican"), forgetting_in(asked))
+    assert failure.value.fix == fix
+    assert fix.startswith(f"mv {path} {path}.damaged; then brain forget once more")
+    path.rename(f"{path}.damaged")
+    outcome = forget.carry_out(
+        asked, forget.plan(asked, config.load(asked), Selection(), "pelican"), forgetting_in(asked)
+    )
+    assert not Path(asked.state, "forgetting.json").exists()
+    assert outcome.left == []
+
+
+def forgetting_in(home: Home) -> Any:
+    return forgetting.elsewhere(home, config.load(home), os.environ)

@@ -19,7 +19,7 @@ from core.home import Home
 from ingest import archive, forgetting
 from ingest.exclusions import Rules
 from qmd.store import open_index
-from runtime import forget, hits, inbox, leftovers
+from runtime import forget, hits, inbox, leftovers, unfinished
 from runtime.export import Selection
 from runtime.indexing import index
 from tests.ingest.transcripts import OTHER, SESSION, Script, lines, save, text, tool
@@ -311,7 +311,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next(
             patch.setattr(module, step, dies)
             with pytest.raises(KeyboardInterrupt):
                 forget.carry_out(home, found)
-    job = Path(home.state, forget.JOB)
+    job = Path(home.state, unfinished.JOB)
     assert PHRASE.encode() not in job.read_bytes()
     run(home)
     assert not job.exists()
@@ -354,7 +354,7 @@ def test_what_was_cut_short_elsewhere_is_done_by_the_next_run(home: Home, folder
 
     with pytest.raises(LockContention):
         forget.carry_out(home, found, dies)
-    assert PHRASE.encode() not in Path(home.state, forget.JOB).read_bytes()
+    assert PHRASE.encode() not in Path(home.state, unfinished.JOB).read_bytes()
     run(home)
     assert forget.pending(home), "indexing cannot reach backups"
     forget.carry_out(home, forget.plan(home, config.load(home), Selection(references=[OTHER])), works)

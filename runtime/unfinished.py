@@ -1,0 +1,54 @@
+"""Notes of what is still to be forgotten: names, and nothing of any content."""
+
+from __future__ import annotations
+
+import json
+from os.path import join
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from core.errors import EngineMissing
+from core.files import read_or_none, write_atomic
+
+if TYPE_CHECKING:
+    from core.home import Home
+
+JOB = "forgetting.json"
+
+
+def note(path: str) -> dict[str, Any]:
+    """What a note says, empty where there is none. Raises EngineMissing where it is damaged, as an empty file is."""
+    try:
+        data = read_or_none(path)
+        if data is None:
+            return {}
+        said: dict[str, Any] = json.loads(data)
+        # What is done here may still be to be done elsewhere.
+        part = said["elsewhere"] if "here" in said else said
+        if not all(isinstance(part[key], list) for key in ("documents", "marks")):
+            raise ValueError(path)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        raise EngineMissing(
+            f"{path} cannot be read: it says what is still to be forgotten",
+            f"mv {quote(path)} {quote(f'{path}.damaged')}; then brain forget once more what was to be gone",
+        ) from None
+    return said
+
+
+def noted(home: Home) -> dict[str, Any]:
+    """What a ``brain forget`` has still to do, empty where nothing is. Raises as ``note``."""
+    return note(join(home.state, JOB))
+
+
+def keep(home: Home, job: dict[str, Any]) -> None:
+    """Note what is to be done, beside what an earlier run has left to be done elsewhere."""
+    waiting = noted(home).get("elsewhere")
+    if waiting is not None:
+        mine = job.get("elsewhere", {"documents": [], "marks": []})
+        job["elsewhere"] = {key: [*waiting[key], *mine[key]] for key in ("documents", "marks")}
+    write(home, job)
+
+
+def write(home: Home, job: dict[str, Any]) -> None:
+    """Note exactly that. Raises OSError."""
+    write_atomic(join(home.state, JOB), json.dumps(job).encode("utf-8", "surrogateescape"))
