@@ -238,6 +238,7 @@ class _Rollout(Said):
             self._check("response_item reasoning", item)
             for part in (item.get("summary"), item.get("content")):
                 for entry in part if type(part) is list else ():
+                    self._part("reasoning", entry)
                     self._think(string(mapping(entry).get("text")), at, 1)
         elif kind == "function_call":
             self._check("response_item function_call", item)
@@ -280,11 +281,9 @@ class _Rollout(Said):
         content = item.get("content")
         texts = [content] if type(content) is str else []
         for block in content if type(content) is list else ():
-            kind = mapping(block).get("type")
-            if kind in ("input_text", "output_text", "text"):
+            self._part("message", block)
+            if mapping(block).get("type") in ("input_text", "output_text", "text"):
                 texts.append(string(block.get("text")))
-            elif kind not in ("input_image", "input_audio", "input_file", "encrypted_content"):
-                self._unknown(f"message content {one_line(str(kind), 60)}")
         if role == "assistant":
             self._answer("\n\n".join(texts), string(item.get("phase")), at, 1)
         elif role == "user":
@@ -411,6 +410,14 @@ class _Rollout(Said):
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)
+
+    def _part(self, what: str, part: Any) -> None:
+        kind = mapping(part).get("type")
+        fields = known.PARTS.get(kind) if type(kind) is str else None
+        if fields is None:
+            self._unknown(f"{what} content {one_line(str(kind), 60)}", part)
+        elif not part.keys() <= fields:
+            self._fields(f"{what} content {kind}", part, fields)
 
     def _check(self, what: str, found: dict[str, Any]) -> None:
         fields = known.FIELDS[what]

@@ -123,6 +123,19 @@ FIELDS = {
     "event_msg thread_goal_updated": vocabulary("type goal threadId turnId thread_id turn_id"),
 }
 
+# Parts of what a message or the reasoning says, by type: what the Responses API has of them.
+PARTS = {
+    "input_text": vocabulary("type text"),
+    "output_text": vocabulary("type text annotations logprobs"),
+    "text": vocabulary("type text"),
+    "summary_text": vocabulary("type text"),
+    "reasoning_text": vocabulary("type text"),
+    "input_image": vocabulary("type image_url file_id detail"),
+    "input_audio": vocabulary("type input_audio audio_url"),
+    "input_file": vocabulary("type file_id file_url file_data filename detail"),
+    "encrypted_content": vocabulary("type encrypted_content"),
+}
+
 # Blocks that the harness puts into user records: a text may be several of them, one after another.
 INJECTED_BLOCKS = (
     "permissions instructions",

@@ -21,6 +21,7 @@ from ingest.values import mapping, string
 NAME = "cursor"
 FOREIGN = "not a Cursor transcript"
 _FIELDS = frozenset(("role", "message", "content", "timestamp", "createdAt", "id", "type", "status"))
+_MESSAGE = frozenset(("content", "role", "id", "type", "timestamp", "createdAt", "providerOptions"))
 _DROPPED = frozenset(("turn_ended", "turn_started", "metadata"))
 _ROLES = {"user:": "user", "human:": "user", "assistant:": "assistant", "A:": "assistant", "system:": "system"}
 
@@ -76,6 +77,8 @@ def _records(source: records.Records, reading: Reading) -> None:
         recognised = recognised or type(inner) is dict or "content" in record
         for name in sorted(record.keys() - _FIELDS):
             reading.count(f"record: field {one_line(name, 60)}", line, record[name])
+        for name in sorted(mapping(inner).keys() - _MESSAGE):
+            reading.count(f"message: field {one_line(name, 60)}", line, mapping(inner)[name])
         session.records += 1
         try:
             content = mapping(inner).get("content") if type(inner) is dict else inner or record.get("content")

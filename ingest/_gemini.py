@@ -48,6 +48,8 @@ _DROPPED_PARTS = (
     "inlineData", "fileData", "executableCode", "codeExecutionResult", "functionResponse", "videoMetadata", "toolCall",
     "toolResponse", "thoughtSignature",
 )  # fmt: skip
+# Of a part, google/genai's ``Part``.
+_PART = vocabulary(f"text thought functionCall mediaResolution partMetadata {' '.join(_DROPPED_PARTS)}")
 _FEEDBACK = "User feedback:"
 _MARKS = ("projectHash", "startTime")
 _SHELL, _AFTER_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
@@ -256,6 +258,7 @@ class State:
         calls = message.get("toolCalls")
         content = message.get("content") if "content" in message else message.get("parts")
         for part in parts(content):
+            self._part(part)
             if part.get("text") in _ASSISTANTS:
                 continue
             if part.get("thought") is True:
@@ -266,14 +269,14 @@ class State:
                 call = mapping(part["functionCall"])
                 if not calls:
                     session.call(string(call.get("name")), call.get("args"), at, name, call=string(call.get("id")))
-            elif not any(mark in part for mark in _DROPPED_PARTS):
-                self._unknown(f"part of {', '.join(sorted(one_line(key, 40) for key in part)[:3])}")
         for call in calls if type(calls) is list else ():
             self._call(session, name, mapping(call), at)
 
     def _user(self, session: Session, name: str, message: dict[str, Any], at: str) -> None:
-        shown = message.get("displayContent")
-        said, folder = human.typed(string(part.get("text")) for part in parts(shown or message.get("content")))
+        content, shown = message.get("content"), message.get("displayContent")
+        for part in (*parts(content), *parts(shown)):
+            self._part(part)
+        said, folder = human.typed(string(part.get("text")) for part in parts(shown or content))
         session.cwd = session.cwd or folder
         if not said:
             return
@@ -286,6 +289,14 @@ class State:
             session.command(f"! {said[1:].strip()}" if said[0] == "!" else said, at, name)
         else:
             session.prompt(said, at, name)
+
+    def _part(self, part: dict[str, Any]) -> None:
+        """Count what is not known of a part: the part as a whole where nothing of it is, else its fields."""
+        if not part.keys() & _PART or (type(part.get("text")) is not str and part.keys() <= {"text", "thought"}):
+            self._unknown(f"part of {', '.join(sorted(one_line(key, 40) for key in part)[:3])}", part)
+            return
+        for field in sorted(part.keys() - _PART):
+            self._unknown(f"part: field {one_line(field, 60)}", part[field])
 
     def _call(self, session: Session, name: str, call: dict[str, Any], at: str) -> None:
         for field in sorted(call.keys() - _CALL):

@@ -70,6 +70,14 @@ ROLES = {
 }
 _DROPPED_ROLES = vocabulary("custom hookMessage branchSummary compactionSummary system")
 _DROPPED_BLOCKS = vocabulary("image redacted_thinking")
+# What else streaming leaves in a call's block is not the call's.
+BLOCKS = {
+    "text": vocabulary("type text textSignature"),
+    "thinking": vocabulary("type thinking thinkingSignature redacted"),
+    "toolCall": vocabulary(
+        "type id name arguments namespace thoughtSignature partialJson partialArgs index streamIndex"
+    ),
+}
 
 
 def read(path: str) -> Reading:
@@ -243,7 +251,7 @@ class Tree:
     def _texts(self, content: Any) -> list[str]:
         texts: list[str] = []
         for block in blocks(content):
-            kind = block.get("type")
+            kind = self._kind(block)
             if kind == "text":
                 texts.append(string(block.get("text")))
             elif kind not in _DROPPED_BLOCKS:
@@ -263,7 +271,7 @@ class Tree:
         if type(tokens) is int and tokens:
             session.tokens[entry or at] = tokens
         for block in blocks(message.get("content")):
-            kind = block.get("type")
+            kind = self._kind(block)
             if kind == "text":
                 text = _DIRECTIVE.sub("", string(block.get("text")))
                 if text.strip() not in ("NO_REPLY", "HEARTBEAT_OK"):
@@ -278,6 +286,13 @@ class Tree:
                 self._unknown(f"assistant block {one_line(str(kind), 60)}")
         if message.get("stopReason") == "aborted" or mapping(message.get("openclawAbort")).get("aborted") is True:
             session.interrupted(at, f"{entry} aborted" if entry else "")
+
+    def _kind(self, block: dict[str, Any]) -> Any:
+        kind = block.get("type")
+        fields = BLOCKS.get(kind) if type(kind) is str else None
+        if fields is not None and not block.keys() <= fields:
+            self._fields(f"block {kind}", block, fields)
+        return kind
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)

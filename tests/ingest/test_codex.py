@@ -343,6 +343,10 @@ def test_what_is_not_known_is_counted_with_its_place(home: Home, tmp_path: Path)
         make.record("hologram", x=1),
         make.item("telepathy", text="hm"),
         make.event("omen", text="hm"),
+        make.item("message", role="user", content=[{"type": "input_text", "text": "Why?", "aura": "words"}]),
+        make.item("message", role="user", content=[{"type": "input_aura", "text": "words"}]),
+        make.item("reasoning", summary=[{"type": "summary_text", "text": "So.", "aura": 1}, {"type": "gist"}]),
+        make.item("message", role="assistant", content=[{"type": "output_text", "text": "So.", "annotations": []}]),
     )
     unknown = ingest(home, tmp_path).unknown
     assert set(unknown) == {
@@ -350,7 +354,12 @@ def test_what_is_not_known_is_counted_with_its_place(home: Home, tmp_path: Path)
         "record hologram",
         "response_item telepathy",
         "event_msg omen",
+        "message content input_text: field aura",
+        "message content input_aura",
+        "reasoning content summary_text: field aura",
+        "reasoning content gist",
     }
+    assert unknown["message content input_aura"]["shape"] == "an object of text, type"
     assert str(unknown["record hologram"]["example"]).endswith(f"{NAME}:4")
 
 

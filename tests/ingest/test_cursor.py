@@ -409,6 +409,15 @@ def test_a_transcript_of_other_forms_is_read(home: Home, tmp_path: Path) -> None
     assert "Flat it is." in body
 
 
+def test_a_field_of_a_message_that_is_not_known_is_counted(home: Home, tmp_path: Path) -> None:
+    said = {"content": [{"type": "text", "text": "Why?"}], "aura": "words"}
+    transcript(tmp_path, "c2", {"role": "user", "message": said}, {"role": "assistant", "message": "So."})
+    unknown = ingest(home, tmp_path).unknown
+    assert [(what, found["count"], found["shape"]) for what, found in unknown.items()] == [
+        ("message: field aura", 1, "text of 5 characters")
+    ]
+
+
 def test_records_whose_kind_is_no_text_cost_nothing_else(home: Home, tmp_path: Path) -> None:
     asked = {
         "role": "user",

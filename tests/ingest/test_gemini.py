@@ -229,6 +229,17 @@ def test_a_bad_line_is_counted_and_the_rest_is_read(home: Home, tmp_path: Path) 
     assert "So." in body(home)
 
 
+@pytest.mark.parametrize("role", ["user", "gemini"])
+def test_a_part_that_is_not_known_is_counted_whoever_said_it(home: Home, tmp_path: Path, role: str) -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": ""}, "mediaResolution": {"level": "LOW"}}
+    content = [{"text": "Why?", "aura": "words"}, {"hologram": "words"}, image, "And this."]
+    journal(tmp_path / "x.jsonl", user("a", "First."), user("b", content, type=role, displayContent=[{"omen": 1}]))
+    unknown = ingest(home, tmp_path).unknown
+    shown = {"part of omen"} if role == "user" else set()
+    assert set(unknown) == {"part of hologram", "part: field aura", *shown}
+    assert unknown["part of hologram"]["shape"] == "an object of hologram"
+
+
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from(["id", "type", "content", "text", "toolCalls", "thoughts", "result", "messages", "updates",

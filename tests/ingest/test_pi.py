@@ -171,12 +171,21 @@ def test_a_file_of_the_first_version_has_no_ids(home: Home, tmp_path: Path) -> N
 
 
 def test_what_is_not_known_is_counted(home: Home, tmp_path: Path) -> None:
-    Tree(surprise=1).user("Hi").entry("hologram").said({"type": "omen"}).save(tmp_path / "x.jsonl")
-    assert set(ingest(home, tmp_path).unknown) == {
+    known: list[Record] = [
+        {**text("Hm."), "textSignature": "s"},
+        {"type": "thinking", "thinking": "Two.", "thinkingSignature": "s", "redacted": False},
+        {**tool("bash"), "thoughtSignature": "s", "partialJson": "{}"},
+    ]
+    made = Tree(surprise=1).user("Hi").entry("hologram").said({"type": "omen"}, *known)
+    made.said(*({**block, "aura": "words"} for block in known)).save(tmp_path / "x.jsonl")
+    unknown = ingest(home, tmp_path).unknown
+    assert set(unknown) == {
         "session: field surprise",
         "record hologram",
         "assistant block omen",
+        *(f"block {kind}: field aura" for kind in ("text", "thinking", "toolCall")),
     }
+    assert unknown["block text: field aura"]["shape"] == "text of 5 characters"
 
 
 def _database(path: Path, *trees: Tree, packed: bool) -> Path:
