@@ -91,7 +91,7 @@ CALLS = (
 TOLD = (
     r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
     r"|(?:\b(?:secret(?: key)?|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was|to):?"
-    r"|\b(?:secret|token|api[ _-]?key)\s{1,2}for\s[^\n.,:;]{1,40}?(?:\s(?:is|was)|:)"
+    r"|\b(?:secret|token|api[ _-]?key)\s{1,2}for\s[^\n.,:;=]{1,40}?(?:\s(?:is|was|=)|:)"
     r"|\b(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s{0,1}(?:is|was|:|=|–|->))\s{1,2}"
     r"|\bunseal key \d{1,2}:\s{1,3}"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.\w{0,16}|\bnew \w{0,24})"

@@ -166,7 +166,7 @@ _LATIN = ("contrase", "mot de passe", "passwort", "senha", "wachtwoord")
 # Words for a password (``core.redaction.foreign``), without what may be a capital and without endings of cases.
 FOREIGN = ("арол", "密码", "密碼", "パスワード", "비밀번호", "asł", "şifre", "ật khẩu")
 # How a name in bold ends, and one with what is there already.
-_LABELS = ("**:", "__:", "]:")
+_LABELS = ("*:", "* :", "__:", "__ :", "]:", ":*", ":__", "*=", "* =", "__=", "__ =")
 _VERBS = ("is", "was", "to", "has been", "as")
 _WITH = (" with ", " as ", " using ", " are ")
 # What parts the columns of a table's head, which is so long at most.

@@ -112,13 +112,14 @@ _BEGINNINGS = (
 # rules has them once: it pays for each place where one may begin, at every byte that leads to a state not met before.
 _BESIDE = (
     # Over lines: a name and a value side by side.
-    r"(?:\\*[\"'])?(?:<\\*/key>)?(?:\\[nrt]|[\s,{\\\"'>-])*"
+    r"(?:\\*[\"'])?(?:<\\*/(?:key|name)>)?(?:\\[nrt]|[\s,{\\\"'>-])*"
     r"(?:(?:type|sensitive|nullable|description) *= *(?:\w+|\\*\"[^\"\n]*\")(?:\\[nrt]|\s)+)*"
     r"(?:<(?:string|value)>|(?:value|default)\\*[\"']? *[:=])"
 )
 _ENCODED = r"(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
 _LABELLED = (
-    r"(?:\*\*:|__:|[*_]* (?:\[[^\]\\\n]*\]|\([^)\\\n]*\)) ?[:=][*_]*|[`*]*(?:[ \t]|\\t)*\|)"
+    r"(?:(?:\*\*?|__) ?[:=][*_]*|:(?:\*|__)[*_]*"
+    r"|[*_]* (?:\[[^\]\\\n]*\]|\([^)\\\n]*\)) ?[:=][*_]*|[`*]*:?[`*]*(?:[ \t]|\\t)*\|)"
     # What is replaced has a digit.
     r"(?:[ \t]|\\t)*[`*\"'\\]*[^\s|`*\"'\\]*[0-9]"
 )
@@ -140,7 +141,7 @@ def _columns(value: str) -> str:
 
 _CHOSEN = _columns(r"[!-+.-:<-\[\]-~-]{4}")
 _TABLE = rf"{_DRAWN}|[ \t]*{_BREAK}[ \t]*--|{_CHOSEN}"
-_BLOCK = r"(?:\\*[\"'])?: *[|>][+-]? *(?:\n|\\n)"
+_BLOCK = rf"(?:\\*[\"'])?: *[|>][+-]? *(?:#[^\n\\]*)?{_BREAK}"
 _AFTER_PASSWORD = {
     "assignment": rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
     "pair": rf"(?:{_BESIDE}|{_BLOCK}|{_TABLE})",
@@ -302,7 +303,7 @@ _OWN: dict[str, tuple[str, ...]] = {
         r"(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
         rf"(?:is|was|[:=]|–|\\u2013|->)\s+[\"'`\\]*{_DIGITS}",
         *_each("api[ _-]?key|secret|token", rf"\s\\*[\"'`]{_DIGITS}"),
-        *_each("api[ _-]?key|secret|token", rf"\s+for\s[^\n\\:,;.]*(?:is|was|:)\s+[\"'`\\]*{_DIGITS}"),
+        *_each("api[ _-]?key|secret|token", rf"\s+for\s[^\n\\:,;.=]*(?:is|was|[:=])\s+[\"'`\\]*{_DIGITS}"),
         r"add-auth(?:token)?\s+[\"']?[\w-]{20}",
         *_each(r"client(?:v\d)?|iasearch", r"\(\s*\\*[\"'](?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24}"),
     ),

@@ -25,9 +25,10 @@ _STORING = (
 _STORED = rf"(?i)(?:{_STORING})\s(?P<rest>[^\n|;&<]{{1,1000}})"
 # A name and a value, an option and its, or a value alone; of quotes what is between them.
 _GIVEN = (
-    r"(?<!\S)(?P<option>--?[A-Za-z][\w-]{0,40}(?:[ \t]{1,3}|=))?(?P<name>(?![\"'])[\w.:/-]{1,80}=)?"
+    r"(?<!\S)(?P<option>--?[A-Za-z][\w-]{0,40}(?:[ \t]{1,3}|=)|-[A-Za-z](?=[\"']))?(?P<name>(?![\"'])[\w.:/-]{1,80}=)?"
     r"(?:\\*(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote))[^\n\\]){3,4096})\\*(?P=quote)|(?P<bare>[^\s\"'`\\<>$()]{3,4096}))"
 )
+_ENTRY = re.compile(r"[A-Za-z_][\w.-]{0,80}=(?=\S)")
 _VALUES = frozenset("value secret-string secret-value secret-binary string-value data body b w".split())
 # `echo … | vercel env add NAME`.
 _PIPED = (
@@ -41,10 +42,10 @@ _PRINTED = (
     rf"{_LINE}(?:```\w{{0,10}}{_LINE})?[ \t]{{0,8}}[\"']?"
     r"(?P<value>[^\s\"'`<>$\\]{8,2048})(?=[\"']?[ \t%]{0,4}(?:\Z|[\r\n\\]))"
 )
-_CODE = r"[A-Za-z0-9]{4,12}(?:[–-][A-Za-z0-9]{4,12}){0,4}"
+_CODE = r"(?:\d{4} \d{4}(?!\d)|[A-Za-z0-9]{4,12}(?:[–-][A-Za-z0-9]{4,12}){0,4})"
 _BETWEEN = r"(?:[\s,;|\"'`*•]|\\[nrt\"]|\d{1,2}[.)](?=\s)|(?<=\s)-(?=\s)){1,24}"
 _CODES = (
-    r"(?i)\b(?:recovery|back-?up|scratch|rescue|emergency)[ _-]codes?\b[^\n\\]{0,120}?(?:[\s:\"'\[,]|\\[nrt\"]){1,24}"
+    r"(?i)\b(?:recovery|back-?up|scratch|rescue|emergency)[ _-]codes?\b[^\n\\]{0,120}?(?:[\s:\"'\[,`]|\\[nrt\"]){1,24}"
     rf"(?:\d{{1,2}}[.)]\s{{1,3}}|[-*•]\s{{1,3}})?(?P<value>{_CODE}(?:{_BETWEEN}{_CODE}){{3,31}})"
 )
 # RFC 4648's base32, as the applications show it: https://github.com/google/google-authenticator/wiki/Key-Uri-Format
@@ -67,12 +68,14 @@ _TYPED = (
     r"(?i)(?<!\\)\\*\"element\\*\"\s{0,3}:\s{0,3}\\*\"[^\"\\\n]{0,80}passw[^\"\\\n]{0,80}\\*\",[^{}\n]{0,300}?"
     r"\\*\"text\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[^\"\\\n]{3,200})"
 )
+_SESSION = re.compile(r"sess(?:ion)?[-_]?id|^li_at$", re.IGNORECASE)
 _LETS_IN = re.compile(r"sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt", re.IGNORECASE)
 
 
 def is_session(name: str, value: str) -> bool:
     """Whether a cookie's value may let somebody in."""
-    if is_placeholder(value.removeprefix(".")) or is_about(name):
+    # `session_id` is no name of something else here.
+    if is_placeholder(value.removeprefix(".")) or (is_about(name) and not _SESSION.search(name)):
         return False
     named = len(value) >= 8 and any(map(str.isdigit, value)) and _LETS_IN.search(name)
     return bool(named) or is_secret(value.removeprefix("."), quoted=False)
@@ -88,10 +91,14 @@ def without_stored(text: str, counts: dict[str, int]) -> str:
     def given(match: re.Match[str]) -> str:
         group = "bare" if match["quoted"] is None else "quoted"
         value = match[group]
-        if value.startswith(("[redacted:", "-")) or is_placeholder(value) or not _is_stored(match, value):
+        skipped = 0
+        if group == "quoted" and not match["name"] and (whole := _ENTRY.match(value)):
+            skipped = whole.end()  # `--from-literal='name=value'`
+            value = value[skipped:]
+        if value.startswith(("[redacted:", "-")) or is_placeholder(value) or not _is_stored(match, value, skipped > 0):
             return match[0]
         counts["secret"] = counts.get("secret", 0) + 1
-        start = match.start(group) - match.start()
+        start = match.start(group) - match.start() + skipped
         return f"{match[0][:start]}[redacted:secret]{match[0][start + len(value) :]}"
 
     def piped(match: re.Match[str]) -> str:
@@ -108,9 +115,11 @@ def _is_kept(value: str) -> bool:
     return is_drawn(value) or is_strong(value) or is_chosen(value, plain=False) or is_secret(value, quoted=False)
 
 
-def _is_stored(match: re.Match[str], value: str) -> bool:
+def _is_stored(match: re.Match[str], value: str, is_entry: bool) -> bool:
     option = (match["option"] or "").strip(" \t=-").lower()
-    if option in _VALUES or (match["name"] and option in ("", "from-literal", "set", "secret", "plaintext")):
+    if option in _VALUES or (
+        (match["name"] or is_entry) and option in ("", "from-literal", "set", "secret", "plaintext")
+    ):
         return _is_kept(value)
     if option and option not in ("secret", "plaintext", "prod", "yes", "force"):
         return False  # where it is kept, whose it is
@@ -124,7 +133,12 @@ def _printed(match: re.Match[str]) -> str:
 
 
 def _codes(match: re.Match[str]) -> str:
-    found = [code for code in re.findall(_CODE, match["value"]) if len(code) > 4]
+    # What errors are numbered with is no code of this kind.
+    found = [
+        code
+        for code in re.findall(_CODE, match["value"])
+        if len(code) > 4 and not re.fullmatch(r"[A-Z]{0,3}\d{3,5}", code)
+    ]
     return "otp" if len(found) > 3 and sum(any(map(str.isdigit, code)) for code in found) > len(found) * 0.7 else ""
 
 

@@ -24,7 +24,7 @@ _NAME = rf"(?P<name>[\w./-]{{0,40}}?(?:{PASSWORD}|{NAMED})[\w.-]{{0,30}})"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # `- name: DB_PASSWORD\n  value: …`, `{"name": "DB_PASSWORD", "value": "…"}`, Terraform's `variable`, a property list.
 PAIRED = (
-    rf"(?i)(?:\b(?:name|key|variable)\b\\*[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\*[\"']?|<key>){_NAME}\\*[\"']?(?:</key>)?"
+    rf"(?i)(?:\b(?:name|key|variable)\b\\*[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\*[\"']?|<(?:key|name)>){_NAME}\\*[\"']?(?:</(?:key|name)>)?"
     r"(?:\\[nrt]|[\s,{\\\"'>-]){0,60}(?:(?:type|sensitive|nullable|description)\s{1,12}=\s{1,3}(?:\w{1,20}|\"[^\"\n]{0,200}\")\s{1,20}){0,4}"
     r"(?:<(?:string|value)>|(?:value|default)\\*[\"']?\s{0,3}[:=]\s{0,3})"
     r"(?:(?P<quote>\\*[\"'])(?P<value>(?:(?!(?P=quote))[^\n]){3,400})|(?P<bare>[^\s\"'`,;<>(){}\\]{3,400}))"
@@ -37,21 +37,29 @@ _ENCODED = (
 )
 # YAML's block of one line: `password: |`, and the value below.
 _BLOCK = (
-    r"(?m)^(?P<name>[^\n:]{1,80}):[ \t]{0,4}[|>][+-]?[ \t]{0,4}\n"
-    r"[ \t]{1,40}(?P<value>[^\s:]{6,400})[ \t]{0,4}(?=\n|\Z)"
+    r"(?m)^(?P<name>[^\n:]{1,80}):[ \t]{0,4}[|>][+-]?[ \t]{0,4}(?:#[^\n]{0,100})?\r?\n"
+    r"[ \t]{1,40}(?P<value>[^\s:]{6,400})[ \t]{0,4}(?=\r?\n|\Z)"
 )
 # A name in bold before its colon, and one with what is there already (`aws configure`).
 _LABEL = (
-    r"(?:(?:\*\*|__)?(?:[ ]\[[^\]\n]{0,40}\]|[ ]\([^()\n]{0,40}\))|\*\*|__)[ ]?[:=][*_]{0,2}[ \t]{0,4}[`*\"']{0,3}"
+    r"(?:(?:(?:\*{1,2}|__)?(?:[ ]\[[^\]\n]{0,40}\]|[ ]\([^()\n]{0,40}\))|\*{1,2}|__)[ ]?[:=](?:\*{1,2}|__)?"
+    r"|:(?:\*{1,2}|__))"
+    r"[ \t]{0,4}[`*\"']{0,3}"
     r"(?P<value>[^\s`*|\"']{6,400})"
 )
 # A row of a table.
 _ROW = (
-    rf"(?i)\|[ \t]{{0,20}}[`*]{{0,3}}{_NAME}[`*]{{0,3}}[ \t]{{0,20}}\|"
-    r"[ \t]{0,20}[`*]{0,3}(?P<value>[^\s|`*]{6,400})[`*]{0,3}[ \t]{0,60}\|"
+    rf"(?i)\|[ \t]{{0,20}}[`*]{{0,3}}(?:[\w.-]{{1,20}}[ ]){{0,2}}{_NAME}[`*]{{0,3}}:?[`*]{{0,3}}[ \t]{{0,20}}\|"
+    r"[ \t]{0,20}[`*]{0,3}(?P<value>[^\s|`*]{6,400})[`*]{0,3}[ \t]{0,60}(?=\|)"
+)
+# A version, a model or an item of work: what a list says of something else that is called so.
+_VERSIONED = re.compile(
+    r"v?\d{1,4}(?:\.\d{1,4})+(?:-[a-z0-9.]{1,10})?|[A-Z]{2,10}[#-]\d{1,6}"
+    r"|[a-z]{2,12}[\d.]{0,5}(?:-[a-z0-9.]{1,8}){1,6}"
 )
 _JWK = r"(?<!\\)\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9_-]{20,4096})"
 _NEAR = 4096
+_LEAST = 12
 _BASIC = r"(?<!\\)\\*\"auth\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[A-Za-z0-9+/]{8,400}={0,2})"
 _HOOK = (
     r"https?:\\?/\\?/[^\s/\"'<>\\]{3,100}(?:\\?/[\w.@-]{1,60}){0,6}?\\?/(?:[\w-]{0,16}hooks?)\\?/"
@@ -113,9 +121,11 @@ def _row(match: re.Match[str]) -> str:
 
 def _told_of(name: str, value: str) -> str:
     # Tables and lists describe names of settings, too: `| password | string |`.
-    if not any(map(str.isdigit, value)):
+    if not any(map(str.isdigit, value)) or _VERSIONED.fullmatch(value):
         return ""
     found = _assigned(name, value)
+    if found == "secret" and len(value) < _LEAST:
+        return ""  # counts and names of what is called so stand there, too
     if not found and is_worded(value):
         # What `assigned` takes for a name: `Kiwi_Fruit9`.
         return _assigned(name, value.replace("_", "").replace("-", ""))

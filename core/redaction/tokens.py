@@ -137,7 +137,7 @@ def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
         mixed = digits and any(map(str.islower, tail)) and any(map(str.isupper, tail))
         mixed = mixed and (digits > 2 or entropy(tail) >= 4)
         return mixed or (len(tail) >= 32 and entropy(tail) >= 3)
-    return kind not in ("slack", "brave") or any(map(str.isdigit, found))
+    return kind not in ("slack", "brave", "octopus", "infracost") or any(map(str.isdigit, found))
 
 
 def _begins(kind: str, data: bytes, start: int, before: bytes) -> bool:

@@ -60,6 +60,9 @@ def test_a_list_of_codes_is_told_by_what_stands_above_it() -> None:
     text = f"# Mine\n\nRecovery codes:\n\n{codes}\n"
     assert redact(text) == ("# Mine\n\nRecovery codes:\n\n[redacted:otp]\n", {"otp": 1})
     assert codes[:11] not in around(text, 0, text.index(codes[12:23]))[1]
+    assert redact(f"Backup codes\n```\n{codes}\n```")[1] == {"otp": 1}
+    for told in ("recovery codes E1001 E1002 E1003 E1004 E1005", "rescue codes 40404, 50305, 50406, 60507"):
+        assert redact(told) == (told, {})
 
 
 def test_what_an_agents_browser_types_into_a_field_is_judged_by_the_field() -> None:
@@ -91,6 +94,19 @@ def test_of_cookies_that_a_browser_exported_only_what_may_let_somebody_in_goes()
         "| Name | Value |\n|---|---|\n| API_KEY | {} | of staging |",
         "| `DB_PASSWORD` | `{}` |",
         "stringData:\n  password: |\n    {}\n  user: me",
+        "**Password** : {}",
+        "*Password*: {}",
+        "__Password:__ {}",
+        "| **Password:** | {} |",
+        "| db password | {} |",
+        "password: |\r\n  {}\r\n",
+        "password: |  # of staging\n  {}\n",
+        "<name>db.password</name>\n<value>{}</value>",
+        "kubectl create secret generic a --from-literal='a={}'",
+        'gh secret set A -b"{}"',
+        "Cookie: theme=dark; session_id={}",
+        "curl -b 'ASP.NET_SessionId={}' https://x.example",
+        "API key for staging = {}",
     ],
 )
 def test_a_value_is_told_by_its_name_in_a_list_a_table_a_prompt_and_a_block(text: str) -> None:
@@ -114,6 +130,13 @@ def test_a_value_is_told_by_its_name_in_a_list_a_table_a_prompt_and_a_block(text
         "| max_tokens | 4096 |",
         "**Token**: see below",
         "password: |\n  Choose at least 8 signs\n",
+        "**Token**: gpt-4o-mini",
+        "| Secret | v1.2.3-rc1 |",
+        "| Token | count2026 |",
+        "**Tokens:** 12.5k/min",
+        "**Password**: PR#1234",
+        "**API key**: step2-of-3",
+        "Cookie: consent_id=ab12cd34",
     ],
 )
 def test_what_describes_a_secret_in_a_table_or_a_list_stays(text: str) -> None:
