@@ -14,7 +14,7 @@ digest of the unit stand in its place.
 
 from __future__ import annotations
 
-from os.path import dirname, join
+from os.path import dirname, exists, join
 
 from core import clock
 from core.errors import EngineMissing
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from core.locks import FileLock
 
 FILE = "tombstones.json"
+# An empty file that is there once something was forgotten: by it a file of tombstones that is gone is missed.
+MARK = "tombstones.once"
 _LOCK_WAIT_S = 10.0
 _HIDDEN = "sha256:"
 # Sources whose units are called after something that a person may want to be forgotten.
@@ -70,7 +72,8 @@ def without_digests(units: Iterable[str]) -> set[str]:
 class Tombstones:
     """A set of (source, unit) → the time at which it was forgotten, ISO 8601.
 
-    A file that is damaged (an empty one is) raises EngineMissing: what it knew is not to be read for want of it.
+    A file that is damaged (an empty one is), or gone after it was there, raises EngineMissing: what it knew is not to
+    be read for want of it.
     """
 
     __slots__ = ("_held", "_path")
@@ -137,6 +140,9 @@ class Tombstones:
 
         rows = [[source, unit, at] for (source, unit), at in sorted(self._held.items())]
         write_atomic(self._path, json.dumps({"schema": 1, "forgotten": rows}, indent=0).encode())
+        mark = join(dirname(self._path), MARK)
+        if not exists(mark):
+            write_atomic(mark, b"")
 
 
 def _read(path: str) -> dict[Tombstone, str]:
@@ -145,13 +151,21 @@ def _read(path: str) -> dict[Tombstone, str]:
     except OSError:
         raise _damaged(path) from None
     if data is None:
+        if exists(join(dirname(path), MARK)):
+            raise _damaged(path)
         return {}
     import json
 
     try:
-        return {(source + "", unit + ""): at + "" for source, unit, at in json.loads(data)["forgotten"]}
+        rows = json.loads(data)["forgotten"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _damaged(path) from None
+    if not isinstance(rows, list):
+        raise _damaged(path)
+    for row in rows:
+        if not (isinstance(row, list) and len(row) == 3 and all(isinstance(cell, str) for cell in row)):
+            raise _damaged(path)
+    return {(source, unit): at for source, unit, at in rows}
 
 
 def _damaged(path: str) -> EngineMissing:
@@ -161,5 +175,5 @@ def _damaged(path: str) -> EngineMissing:
     return EngineMissing(
         f"{path} cannot be read: it says what was forgotten, so nothing is read without it",
         f"take it out of a backup: tar --zstd -xf FILE -C {quote(home)} state/{FILE}; only where nothing was ever"
-        f" forgotten: mv {quote(path)} {quote(f'{path}.damaged')}",
+        f" forgotten: mv {quote(path)} {quote(f'{path}.damaged')}; rm {quote(join(dirname(path), MARK))}",
     )

@@ -62,6 +62,7 @@ def make(
     """
     started = time.perf_counter()
     folder = to or home.path(FOLDER)
+    Tombstones(home)  # the home's are to be named where they cannot be read, and not those of a copy
     with working(home) as work:
         left = finish_forgetting(home)
         sweep_temporaries(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ _DAMAGED = (
     b"null",
     b'{"schema": 1}',
     b'{"schema": 1, "forgotten": null}',
+    b'{"forgotten": {}}',
+    b'{"forgotten": ["abc"]}',
     b'{"forgotten": [["claude", "s"]]}',
     b'{"forgotten": [["claude", "s", null]]}',
     b'{"forgotten": [["claude", ["s"], "now"]]}',
@@ -44,6 +47,24 @@ def test_nothing_is_read_while_what_was_forgotten_cannot_be(home: Home, claude_r
     Path(home.state, FILE).write_bytes(kept)
     index(home, config.load(home))
     assert corpus(home) == {}
+
+
+def test_a_file_that_is_gone_is_missed_where_something_was_forgotten(home: Home) -> None:
+    assert not Tombstones(home)
+    Tombstones(home).add([("claude", SESSION)])
+    Path(home.state, FILE).unlink()
+    with pytest.raises(EngineMissing, match="what was forgotten") as failure:
+        Tombstones(home)
+    way_out = failure.value.fix.rpartition("forgotten: ")[2]
+    subprocess.run(["/bin/sh", "-c", way_out], check=False, stderr=subprocess.DEVNULL)
+    assert not Tombstones(home)
+
+
+def test_a_backup_that_cannot_be_made_names_the_homes_own(home: Home) -> None:
+    home.make()
+    Path(home.state, FILE).touch()
+    with pytest.raises(EngineMissing, match=f"^{Path(home.state, FILE)} cannot be read"):
+        backup.make(home, config.load(home))
 
 
 def test_nor_is_anything_sent(home: Home) -> None:
