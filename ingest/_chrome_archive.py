@@ -34,6 +34,9 @@ _BATCH = 10_000
 # What is younger than this cannot have been aged out by a browser (it keeps 90 days), so it was cleared.
 _AGES_OUT_S = 85 * 86_400
 
+# A page that is left open for longer is not read; what says so is no duration, or one of a tab that was forgotten.
+LONGEST_DWELL_US = 86_400_000_000
+
 _SCHEMA = """
 create table if not exists meta(key text primary key, value text not null) without rowid;
 create table if not exists zones(since int primary key, zone text not null);
@@ -216,9 +219,10 @@ class Archive:
     def rows(self, day: int) -> list[Row]:
         """The visits that a day shows, in order of time."""
         found = self._connection.execute(
-            "select at, url, domain, title, term, label, reload, dwell, led_at, led_term from visits"
+            # An earlier version took durations as they were.
+            "select at, url, domain, title, term, label, reload, iif(dwell > ?, 0, dwell), led_at, led_term from visits"
             " where day = ? and shown order by at, url",
-            (day,),
+            (LONGEST_DWELL_US, day),
         )
         return list(map(Row._make, found))
 
@@ -298,10 +302,12 @@ class Archive:
     def _follow(self, source: str, days: set[int]) -> None:
         connection = self._connection
         path = os.fsencode(source)
-        young = (int(time.time()) - _AGES_OUT_S) * 1_000_000
+        now = int(time.time())
+        # What is ahead of a clock that was set back is still in the browser, and was not given.
         cleared = connection.execute(
-            "select at, url from held where source = ? and at > ? and (at, url) not in (select at, url from here)",
-            (path, young),
+            "select at, url from held where source = ? and at > ? and at <= ?"
+            " and (at, url) not in (select at, url from here)",
+            (path, (now - _AGES_OUT_S) * 1_000_000, now * 1_000_000),
         ).fetchall()
         connection.execute("delete from held where source = ?", (path,))
         connection.execute("insert into held select ?, at, url from here", (path,))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core import clock
+from ingest._chrome_archive import LONGEST_DWELL_US
 from ingest._chrome_policy import Page, Policy
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 EPOCH_US = 11_644_473_600_000_000
 _EARLIEST_US = 788_918_400_000_000  # 1995
 _LATEST_US = 4_102_444_800_000_000  # 2100
+# Clocks of machines that synchronise differ.
+_AHEAD_US = clock.DAY * 1_000_000
 
 _CHAIN_END = 0x2000_0000
 _REDIRECT = 0xC000_0000
@@ -38,6 +42,8 @@ _SOON_US = 5 * 60 * 1_000_000
 SUBFRAME = "within a page"
 PASSED = "passed through"
 HIDDEN = "hidden by the browser"
+FUTURE = "dated in the future"
+TOO_LONG = "duration longer than a day"
 NO_ADDRESS = "visit without an address"
 NO_TIME = "visit without a time"
 
@@ -109,6 +115,7 @@ def read(
 ) -> Iterator[Visit]:
     """The visits of a database in the order of their ids; ``drop(reason)`` for each that is not kept.
 
+    What is dated more than a day after now is not kept. A duration of over a day is 0, and counted likewise.
     ``fail(reason)`` is called for a row that cannot be one. Raises NotHistory, and apsw.Error where the file is
     damaged.
     """
@@ -116,6 +123,7 @@ def read(
     for table, needed in _REQUIRED.items():
         if not tables.get(table, frozenset()).issuperset(needed):
             raise NotHistory(f"no {table}")
+    latest = clock.now() * 1_000_000 + _AHEAD_US
     pages = _pages(connection, tables, policy)
     labels = _labels(connection, tables)
     trails: dict[int, _Trail] = {}
@@ -131,6 +139,9 @@ def read(
             continue
         if not _EARLIEST_US <= at < _LATEST_US:
             fail(NO_TIME)
+            continue
+        if at > latest:
+            drop(FUTURE)
             continue
         url, title, title_at, page_term, hidden, page = known
         if term is not None and not page_term and (said := _text(term).strip()):
@@ -149,6 +160,11 @@ def read(
         if isinstance(page, str):
             drop(page)
             continue
+        # -1 s stands for unknown.
+        dwell = max(foreground if foreground > 0 else duration, 0)
+        if dwell > LONGEST_DWELL_US:
+            drop(TOO_LONG)
+            dwell = 0
         led = trail if trail is not None and not page.term else None
         yield Visit(
             at,
@@ -159,8 +175,7 @@ def read(
             page.term,
             labels.get(number, ""),
             core == _RELOAD,
-            # -1 s stands for unknown.
-            max(foreground if foreground > 0 else duration, 0),
+            dwell,
             led.at if led is not None else 0,
             led.term if led is not None else "",
         )
