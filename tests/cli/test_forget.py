@@ -46,6 +46,10 @@ def test_what_ones_own_configuration_says_is_named_and_the_rest_is_done(shelf: S
     told = json.loads(again.stdout)
     assert (again.returncode, told["left"], told["own"]) == (67, [], ["collections.yml:1"])
     assert brain("forget", "--match", "amaranth cipher", "--yes").stderr == f"brain: nothing was selected\n{said}"
+    for number in range(25):
+        Path(shelf.home.path(f"own{number}.txt")).write_text("the amaranth cipher", encoding="utf-8")
+    lines = brain("forget", "--match", "amaranth cipher", "--yes").stderr.splitlines()
+    assert (len(lines), lines[-1]) == (22, "brain: and in 6 more of your own: --json lists all")
 
 
 def test_what_is_not_indexed_yet_is_forgotten_as_well(shelf: Shelf, brain: Brain) -> None:
