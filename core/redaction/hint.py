@@ -65,70 +65,13 @@ _NAMES = (
 ).split()
 _ELSE = _grouped(
     (
-        "PRIVATE KEY",
-        "?code=",
-        "&code=",
-        "&amp;code=",
-        "u0026code=",
-        "%26code=",
-        "redis-cli",
-        "docker login",
-        "htpasswd",
-        "-stdin",
-        "uth(",
-        "uth=(",
-        "uth = (",
-        "sshpass",
-        "mysql",
-        "identified by",
-        "IDENTIFIED BY",
-        " -u",
-        " --user",
-        "?key=",
-        "&key=",
-        "&amp;key=",
-        "u0026key=",
-        "%26key=",
-        "?auth=",
-        "&auth=",
-        "&amp;auth=",
-        "u0026auth=",
-        "%26auth=",
-        "PAT=",
-        "PAT:",
-        "PAT =",
-        "login(",
-        "authenticate(",
-        "ignin(",
-        "ign_in(",
-        "ignIn",
-        "PlainAuth(",
-        "?sig=",
-        "&sig=",
-        "&amp;sig=",
-        "u0026sig=",
-        "%26sig=",
-        "chpasswd",
-        "<<<",
-        "--with-token",
-        "SecureString",
-        "Password(",
-        "_password(",
-        "ignature=",
-        "appid=",
-        "access_key=",
-        "=key=",
-        '"auth"',
-        '"kty"',
-        "jdbc:oracle:",
-        "@tcp(",
-        "@unix(",
-        "@udp(",
-        "--passphrase-fd",
-        "--auth",
-        "jwt.",
-        "PSK ",
-    )
+        "PRIVATE KEY|?code=|&code=|&amp;code=|u0026code=|%26code=|redis-cli|docker login|htpasswd|-stdin|"
+        "uth(|uth=(|uth = (|sshpass|mysql|identified by|IDENTIFIED BY| -u| --user|?key=|&key=|&amp;key=|"
+        "u0026key=|%26key=|?auth=|&auth=|&amp;auth=|u0026auth=|%26auth=|PAT=|PAT:|PAT =|login(|authenticate(|"
+        "ignin(|ign_in(|ignIn|PlainAuth(|?sig=|&sig=|&amp;sig=|u0026sig=|%26sig=|chpasswd|<<<|--with-token|"
+        'SecureString|Password(|_password(|ignature=|appid=|access_key=|=key=|"auth"|"kty"|jdbc:oracle:|'
+        "@tcp(|@unix(|@udp(|--passphrase-fd|--auth|jwt.|PSK "
+    ).split("|")
 )
 _NAMED = _grouped([*_NAMES, "mot de passe", "contrase", "_auth"])
 _SET = _grouped([*_NAMES, "pass"])

@@ -17,6 +17,8 @@ _SEPARATOR = (
     r"(?P<shut>\]?\\*[\"'`]?\]?(?:(?<=\])\\*[\"'`])?\)?)(?P<sep>[ \t]{0,40}"
     # Typed (`let password: &str =`), assigned, compared, an entry of a mapping, an argument, an element of XML.
     r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|\?=|(?<=[\s\"'])value ?=(?=[\"'])"
+    # What is taken where nothing is given.
+    r"|(?:\|\||\?\?)=?(?=\s{0,3}\\*[\"'])|\?:(?=\s{0,3}\\*[\"'])"
     r"|=|:(?!//)|,(?=\s*\\*[\"'])|>(?=[^<\s@])"
     # Typed into a field: `getByLabel('Password').fill('…')`.
     r"|(?<=\))\.(?:fill|type|press_?sequentially|send_?keys|set_?value)\(\s{0,2}(?=\\*[\"']))"

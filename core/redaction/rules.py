@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from core.counting import add
 from core.redaction import MARK
@@ -20,9 +19,10 @@ from core.redaction.looks import (
     is_variable,
     is_worded,
 )
+from core.redaction.names import named
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
 from core.redaction.private import without_private
-from core.redaction.screen import COLOUR, ESCAPE, NAMED, OVER_LINES, PASSWORD, RULES, compiled, suspected, suspects
+from core.redaction.screen import COLOUR, ESCAPE, OVER_LINES, RULES, compiled, suspected, suspects
 from core.redaction.tokens import without_keys, without_tokens
 from core.redaction.values import (
     is_about,
@@ -56,6 +56,8 @@ _CHUNK = 1024
 _WIDE = 1 << 15
 _GOES_ON = ("\\", "=", ":", "(")
 _PASSES = 4
+# Behind a name: what is taken where it says nothing.
+_ELSE = ("||", "??", "?:")
 # Characters of a name, and of one that stands where its value would.
 _NAMED_MOST = 120
 
@@ -286,7 +288,8 @@ class _Lines:
             if match is None:
                 continue
             replaced = self._assignment(match)
-            if replaced == match[0] and len(replaced) < _NAMED_MOST and replaced[-1] in ":=":
+            followed = text[match.end() : match.end() + 3].lstrip().startswith(_ELSE)
+            if replaced == match[0] and len(replaced) < _NAMED_MOST and (replaced[-1] in ":=" or followed):
                 continue  # what would have been its value is a name: `credentials: secret_key: …`
             pieces += (text[done:at], replaced)
             done = at = match.end()
@@ -337,7 +340,7 @@ class _Lines:
             and value[0] in "-?+="
             and self._text.endswith("${", 0, match.end("sep") - len(self._name(match)) - 1)
         ):
-            return match[0]  # a shell's: what to take where the variable is not set
+            return self._default(match, value)
         if (match["next"] and not quoted) or (separator == "," and not (quoted and match["shut"])):
             return match[0]
         if separator == "," and is_listed(value):
@@ -365,8 +368,8 @@ class _Lines:
             return self._kept(match, group, len(value), "secret") if sure or is_key(name, value) else match[0]
         if not match["pass"]:
             # In an environment what is called a secret is chosen like a password: `JWT_SECRET=keyboard-cat-9`.
-            named = match["sep"] == "=" and not quoted and is_variable(self._name(match))
-            found = is_secret(value, quoted=quoted) or (named and is_password(value, quoted=False, tight=True))
+            variable = match["sep"] == "=" and not quoted and is_variable(self._name(match))
+            found = is_secret(value, quoted=quoted) or (variable and is_password(value, quoted=False, tight=True))
             return self._kept(match, group, len(value), "secret") if found else match[0]
         tight = match["sep"] == "="
         quoted = quoted or (separator == ">" and self._text.startswith("</", match.end()))
@@ -379,6 +382,19 @@ class _Lines:
         if is_password(value, quoted=quoted, tight=tight):
             return self._kept(match, group, len(value), "password")
         return match[0]
+
+    def _default(self, match: re.Match[str], value: str) -> str:
+        """The match without what a shell takes where a variable is not set: ``${DB_PASSWORD:-…}``."""
+        default = value[1:]
+        if value[0] != "-" or MARK in value or is_about(self._name(match)):
+            return match[0]
+        found = is_chosen(default, plain=True) if match["pass"] else is_secret(default, quoted=True)
+        if not found:
+            return match[0]
+        kind = "password" if match["pass"] else "secret"
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        at = match.start("bare") - match.start() + 1
+        return f"{match[0][:at]}[redacted:{kind}]{match[0][at + len(default) :]}"
 
     def _name(self, match: re.Match[str]) -> str:
         """The whole name whose end was matched."""
@@ -464,23 +480,3 @@ class _Lines:
             found = is_chosen(value, plain=bool(match["colon"]), odd_signs="/_:") or is_worded(value)
             found = found or is_plain_word(value)
         return self._kept(match, "value", len(value), "password") if found else match[0]
-
-
-@lru_cache(1024)
-def named(name: str) -> re.Match[str] | None:
-    """Where a name, of which a transcript has few, speaks of a secret."""
-    return _names().search(name)
-
-
-_NAMES: re.Pattern[str] | None = None
-
-
-def _names() -> re.Pattern[str]:
-    global _NAMES
-    if _NAMES is None:
-        _NAMES = re.compile(
-            rf"(?:(?P<pass>{PASSWORD}|^pass$)|(?P<sure>{NAMED})|(?P<loose>(?<=[a-z0-9])(?:[_-]key|(?-i:Key))$))"
-            r"(?(loose)|[\w.-]{0,30}$)",
-            re.IGNORECASE,
-        )
-    return _NAMES

@@ -83,7 +83,7 @@ _NAMED = _together((*_OTHERS, "session(?-i:i)d", *(f"{word}[ _-]?key" for word i
 _SHUT = (
     r"\]?(?:\\*[\"'`])?[\])]*(?:\\*[\"'`])?(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
     # Behind a comma only what is quoted is a value: prose has many.
-    r"(?:[:=>][:=,>]*\**(?:\s|\\[rnt])*|,(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfun@]*"
+    r"(?:[:=>][:=,>]*\**(?:\s|\\[rnt])*|(?:,|(?:\|\||\?\?)=?)(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfun@]*"
 )
 _BETWEEN = r"[\w.-]*"
 _DIGITS = r"[^\s\"'`\\;]*[0-9][^\s\"'`\\;]*[0-9]"

@@ -12,6 +12,7 @@ import re
 from core.redaction import MARK
 from core.redaction.commands import made
 from core.redaction.looks import is_plain_word, is_strong, is_worded
+from core.redaction.names import named
 from core.redaction.screen import NAMED, PASSWORD, compiled
 from core.redaction.values import is_about, is_chosen, is_listed, is_placeholder, is_secret
 
@@ -85,8 +86,6 @@ def _columns(head: str, sign: str) -> list[tuple[int, str]]:
 
 
 def _is_named(name: str) -> bool:
-    from core.redaction.rules import named
-
     plain = re.sub(r"\s{0,3}\([^()]{0,40}\)$", "", name).strip()
     found = named(plain)
     return (plain.lower() == "pass" or found is not None) and not is_about(plain.replace(" ", "_"))
@@ -131,8 +130,6 @@ def _judged(name: str, value: str) -> str:
     """The kind of secret that ``value`` is in a column called ``name``; "" for none."""
     if not 6 <= len(value) <= 4096 or " " in value or MARK in value or is_placeholder(value) or _DATE.fullmatch(value):
         return ""
-    from core.redaction.rules import named
-
     found = named(name)
     if name.lower() == "pass" or (found is not None and found["pass"]):
         chosen = is_chosen(value, plain=True) or is_worded(value) or is_strong(value) or is_plain_word(value)

@@ -157,6 +157,25 @@ def test_names_made_of_words_stay_beside_a_word_for_a_password(text: str) -> Non
     assert redact("the password of the printer: Summer2024!")[1] == {"password": 1}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:-@}",
+        "const pw = process.env.DB_PASSWORD || '@';",
+        'password: process.env.PW_PASSWORD ?? "@"',
+        "$password = getenv('DB_PASSWORD') ?: '@';",
+        "ENV['DB_PASSWORD'] ||= '@'",
+    ],
+)
+def test_what_is_taken_where_no_password_is_given_is_one(text: str) -> None:
+    given = text.replace("@", "Tig3rMoth!x")
+    assert redact(given) == (text.replace("@", "[redacted:password]"), {"password": 1})
+    assert screen.suspects(json.dumps(given).encode())
+    assert may_hold(given)
+    for default in ("", "postgres", "changeme1"):
+        assert redact(text.replace("@", default))[1] == {}
+
+
 def test_hostile_texts_cost_what_they_are_long() -> None:
     nested: Any = "x" * 100_000
     for _ in range(300):
