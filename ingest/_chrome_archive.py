@@ -15,6 +15,7 @@ import apsw
 
 from core.home import Home, make_private
 from core.tombstones import Tombstones
+from ingest._chrome_damage import named, refuse_emptied
 from ingest.zones import day_number
 
 if TYPE_CHECKING:
@@ -97,16 +98,22 @@ def place(home: Home) -> str:
 
 
 class Archive:
-    """An open archive. Methods that write are one transaction each. Raises apsw.Error where the file is broken."""
+    """An open archive. Methods that write are one transaction each.
 
+    Raises Internal, which names it, where the file is damaged, else apsw.Error.
+    """
+
+    @named
     def __init__(self, home: Home, copy: apsw.Connection | None = None) -> None:
         """Open the archive of ``home``, or a ``copy`` of it in memory, with its tables."""
+        self.path = place(home)
         self._forgotten = {day_number(day) for day in Tombstones(home).of("chrome")}
         if copy is not None:
             self._connection = copy
             self._connection.execute(_SCHEMA)
             return
         make_private(home.path(_FOLDER))
+        refuse_emptied(home, self.path)
         mask = os.umask(0o077)
         try:
             self._connection = apsw.Connection(place(home))
@@ -129,6 +136,7 @@ class Archive:
         """Close the connection."""
         self._connection.close()
 
+    @named
     def zones(self, current: str, pinned: str) -> Zones:
         """The time zones in force, by instant; ``current`` holds from now on if it is not the one that held last.
 
@@ -155,6 +163,7 @@ class Archive:
                     self._cut_anew(zones)
         return zones
 
+    @named
     def unite(
         self, source: str, visits: Iterable[Visit], zones: Zones, *, follow_clears: bool, is_whole: Callable[[], bool]
     ) -> None:
@@ -181,6 +190,7 @@ class Archive:
                 self._follow(source, days)
             self._soil(days)
 
+    @named
     def judge_again(self, fingerprint: str, policy: Callable[[], Policy]) -> bool:
         """Apply a policy that has changed to what is archived; returns whether it had.
 
@@ -197,10 +207,12 @@ class Archive:
             self._connection.execute("insert or replace into meta values('policy', ?)", (fingerprint,))
         return True
 
+    @named
     def soil_all(self) -> None:
         """Have every day be made anew."""
         self._connection.execute("update days set dirty = 1")
 
+    @named
     def made_by(self, version: str) -> None:
         """Have every day be made anew unless they were last made by ``version``, as they now are."""
         if self._connection.execute("select value from meta where key = 'documents'").get == version:
@@ -209,6 +221,7 @@ class Archive:
             self.soil_all()
             self._connection.execute("insert or replace into meta values('documents', ?)", (version,))
 
+    @named
     def days(self) -> dict[int, tuple[str, bool]]:
         """Day → (SHA-256 of its document's bytes or "", whether it is to be made anew)."""
         return {
@@ -216,6 +229,7 @@ class Archive:
             for day, digest, dirty in self._connection.execute("select day, digest, dirty from days order by day")
         }
 
+    @named
     def rows(self, day: int) -> list[Row]:
         """The visits that a day shows, in order of time."""
         found = self._connection.execute(
@@ -226,6 +240,7 @@ class Archive:
         )
         return list(map(Row._make, found))
 
+    @named
     def settle(self, made: Iterable[tuple[int, str]]) -> None:
         """Note that the documents of these days (day, digest) are in place; "" for a day that has none."""
         with self._connection:
@@ -236,6 +251,7 @@ class Archive:
                 "delete from days where digest = '' and not dirty and day not in (select day from visits)"
             )
 
+    @named
     def figures(self) -> dict[str, int | None]:
         """How many visits and days are archived, and the first and last instant (epoch seconds)."""
         row: Any = self._connection.execute(
@@ -268,6 +284,7 @@ class Archive:
             execute("pragma synchronous=normal").fetchall()
         self.remove_days(self._forgotten)
 
+    @named
     def remove_days(self, days: Iterable[int]) -> int:
         """Remove all visits of these days, also those that are not shown; returns how many went."""
         wanted = [(day,) for day in days]

@@ -11,9 +11,9 @@ from os.path import dirname, exists, join
 
 import apsw
 
-from core.errors import Internal
 from core.files import sync_folder
 from ingest._chrome_archive import FILE, Archive, place
+from ingest._chrome_damage import damaged, refuse_emptied
 from ingest.zones import iso_day
 
 TYPE_CHECKING = False
@@ -31,8 +31,12 @@ def places(home: Home) -> list[str]:
 
 
 def days_with(home: Home, test: Callable[[bytes], bool]) -> set[str]:
-    """The days (``YYYY-MM-DD``) of which a visit passes ``test``, shown or not; nothing is moved. Raises apsw.Error."""
+    """The days (``YYYY-MM-DD``) of which a visit passes ``test``, shown or not; nothing is moved.
+
+    Raises Internal where they are damaged, else apsw.Error.
+    """
     found: set[int] = set()
+    refuse_emptied(home, place(home))
     for path in places(home):
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
@@ -40,6 +44,8 @@ def days_with(home: Home, test: Callable[[bytes], bool]) -> set[str]:
             connection.execute("pragma query_only=on")
             rows = connection.execute("select day, url, title, term, label, led_term from visits")
             found.update(day for day, *texts in rows if test("\n".join(texts).encode("utf-8", "surrogatepass")))
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise damaged(path, error) from error
         finally:
             connection.close()
     return {iso_day(day) for day in found}
@@ -65,10 +71,7 @@ def opened(home: Home) -> Archive:
             os.unlink(path)
             sync_folder(home.state)
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        fix = (
-            f"put a backup of it back; without one: mv {path} {path}.damaged, and what browsers still have comes again"
-        )
-        raise Internal(f"{path} is damaged: {error}", fix) from error
+        raise damaged(path, error) from error
     return archive
 
 

@@ -21,6 +21,7 @@ from ingest import _chrome_settings as settings
 from ingest import chrome
 from ingest._chrome_archive import Archive, place
 from ingest._chrome_changed import digest_of
+from ingest._chrome_damage import damaged, refuse_emptied
 from ingest._chrome_moving import opened, places
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.run import LOCK_WAIT_S
@@ -46,6 +47,7 @@ _DAYS_VERSION = 1
 _NOT_HISTORY = "not a browser's history"
 _IN_USE = "written to all the time"
 _DAMAGED = "damaged database"
+KEPT = "a day that shows more than the archive has"
 _DAY_S = 86_400
 
 
@@ -108,7 +110,12 @@ class Run:
         from ingest.state import known
 
         held = places(self._home)
-        archive = Archive(self._home, in_memory(held[0] if held else place(self._home)))
+        path = held[0] if held else place(self._home)
+        refuse_emptied(self._home, path)
+        try:
+            archive = Archive(self._home, in_memory(path))
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise damaged(path, error) from error
         try:
             with apart() as folder:
                 self._copies = join(folder, "copies")
@@ -250,6 +257,9 @@ class Run:
         from ingest.shadow import corpus as corpus_of
 
         local = self._zones(archive)
+        held = archive.days()
+        # Days that have a document which this archive has not made.
+        lost = {day for day in due if not held[day][0] and _name(day) in there}
         made: list[tuple[int, str]] = []
         with corpus_of(self._home, chrome.COLLECTION, self._landed, self._shadow) as corpus:
             for number, day in enumerate(due, 1):
@@ -258,6 +268,10 @@ class Run:
                     if _name(day) in there:
                         corpus.remove(_name(day))
                         self._ledger.removed += 1
+                    made.append((day, ""))
+                elif day in lost and _shows_more(join(folder, _name(day)), *composed):
+                    # Its visits were lost with the archive that it was made of: what browsers still have is less.
+                    self._ledger.skip(KEPT)
                     made.append((day, ""))
                 else:
                     meta, body = composed
@@ -358,6 +372,24 @@ def figures(home: Home) -> dict[str, int | None]:
 def _stat(path: str) -> tuple[int, int, int]:
     file = chrome.discover([path])[0]
     return file.size, file.mtime_ns, file.inode
+
+
+def _shows_more(path: str, meta: dict[str, Any], body: str) -> bool:
+    """Whether the document at ``path`` is made of more visits, or of others, than one of ``meta`` and ``body``."""
+    from core.document import split
+
+    try:
+        with open(path, encoding="utf-8") as stream:
+            said, text = split(stream.read())
+    except (OSError, ValueError):
+        return False
+    visits = said.get("visits")
+    fewer = isinstance(visits, int) and visits > int(meta["visits"])
+    return fewer or not _addresses(text) <= _addresses(body)
+
+
+def _addresses(body: str) -> set[str]:
+    return {line.strip() for line in body.splitlines() if line.lstrip().startswith(("http://", "https://"))}
 
 
 def _name(day: int) -> str:

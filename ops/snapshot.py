@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from core.config import FILE as CONFIG
-from core.errors import BrainError, LockContention
+from core.errors import BrainError, Internal, LockContention
 from core.files import read_or_none
 from core.home import PRIVATE_FILE, Home, make_private
 from core.tombstones import FILE as TOMBSTONES
@@ -88,20 +88,16 @@ def take(home: Home, config: Config, folder: str) -> Snapshot:
 
 
 def _copy(home: Home, config: Config, folder: str) -> list[str]:
-    from ingest import archive
-
     copy = Home(folder)
     copy.make()
     databases = [path for path in _files(home.state, NOT_KEPT) if path.endswith(".sqlite")]
     first = join(home.root, SOURCES)
     for path in sorted(databases, key=lambda path: path != first):
-        database(path, join(folder, relpath(path, home.root)))
+        with _naming(home, path):
+            database(path, join(folder, relpath(path, home.root)))
     for path in (*(join(home.root, RAW, name) for name in DATABASES), home.index):
         if os.path.isfile(path):
-            is_catalogue = basename(path) == archive.CATALOGUE
-            with archive.named(path) if is_catalogue else contextlib.nullcontext():
-                if is_catalogue:
-                    archive.refuse_emptied(path)
+            with _naming(home, path):
                 database(path, join(folder, relpath(path, home.root)))
     inside, outside = parts(home, config)
     trees = {**inside, RAW: home.path(RAW), "state": home.state, "logs": home.logs}
@@ -112,6 +108,30 @@ def _copy(home: Home, config: Config, folder: str) -> list[str]:
     if os.path.isfile(home.path(CONFIG)):
         _link(home.path(CONFIG), join(folder, CONFIG))
     return outside
+
+
+@contextlib.contextmanager
+def _naming(home: Home, path: str) -> Iterator[None]:
+    """Raise what names the database at ``path`` where that is emptied or damaged; the index's failures are told apart
+    from others by nobody.
+    """
+    from ingest import _chrome_damage, archive
+
+    if basename(path) == archive.CATALOGUE:
+        with archive.named(path):
+            archive.refuse_emptied(path)
+            yield
+        return
+    if dirname(path) == home.path(RAW):
+        _chrome_damage.examine(home, path)
+    try:
+        yield
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        if path == home.index:
+            raise
+        if basename(path) in DATABASES:
+            raise _chrome_damage.damaged(path, error) from error
+        raise Internal(f"{path} is damaged: {error}", f"mv {path} {path}.damaged; brain index") from error
 
 
 def database(path: str, target: str) -> None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from core.counting import counted
-from core.errors import Refused
+from core.errors import BrainError, Refused
 from core.text import one_line
 from ingest import losses, soundness, strays
 from ops.finding import Finding, Patient
@@ -124,4 +124,24 @@ def _mend(patient: Patient, source: str) -> str:
     return f"stored {counted(len(stored), 'object')} anew{more}"
 
 
-CHECKS = (whole, all_named)
+def visits(patient: Patient) -> Iterator[Finding]:
+    """The archive of visits is whole, and every day that has a document is made of it."""
+    from ingest import _chrome_archive, _chrome_damage, _chrome_moving
+
+    path = _chrome_archive.place(patient.home)
+    out = _chrome_damage.way_out(path)
+    if not _chrome_moving.places(patient.home):
+        if days := len(_chrome_damage.days_there(patient.home)):
+            yield Finding("visits-lost", "warning", f"{path} is gone, of which {counted(days, 'day')} were made", out)
+    elif os.path.exists(path):
+        try:
+            lost = sorted(_chrome_damage.examine(patient.home, path))
+        except BrainError as error:
+            yield Finding("visits-damaged", "error", error.message, error.fix)
+            return
+        if lost:
+            said = f"{counted(len(lost), 'day')} of browsing stand as they were made of visits that are lost: {lost[0]}"
+            yield Finding("visits-lost", "notice", said + ", …" * (len(lost) > 1), out)
+
+
+CHECKS = (whole, all_named, visits)

@@ -17,6 +17,7 @@ from ingest import archive, losses
 from ops import backup
 from runtime import forget, indexing
 from runtime.export import Selection
+from tests.ingest.history import MORNING, History
 from tests.ingest.transcripts import Script, save
 from tests.ops.patients import examine, ids, mends
 
@@ -207,3 +208,36 @@ def test_a_backup_of_an_emptied_catalogue_names_it(well: Home, tmp_path: Path) -
     catalogue.write_bytes(b"")
     with pytest.raises(Internal, match=f"{catalogue} is damaged"):
         backup.make(well, load(well))
+
+
+def _browsed(home: Home, folder: Path) -> Path:
+    history = History(folder / "Default" / "History")
+    history.visit("https://github.com/a", "Page", MORNING)
+    indexing.index(home, load(home), source="chrome", roots=[str(history.save())])
+    return Path(home.path("raw", "chrome.sqlite"))
+
+
+@pytest.mark.parametrize("data", [b"", b"no database " * 999])
+def test_a_damaged_archive_of_visits_is_found_and_nothing_else_is_blamed(
+    well: Home, tmp_path: Path, data: bytes
+) -> None:
+    path = _browsed(well, tmp_path / "browser")
+    assert examine(well)["healthy"]
+    path.write_bytes(data)
+    found = [each for each in examine(well)["findings"] if each["severity"] == "error"]
+    assert [each["id"] for each in found] == ["visits-damaged"]
+    assert "raw/chrome.sqlite" in found[0]["fix"]
+
+
+def test_an_archive_of_visits_that_is_gone_is_missed(well: Home, tmp_path: Path) -> None:
+    path = _browsed(well, tmp_path / "browser")
+    kept = path.read_bytes()
+    path.unlink()
+    assert ids(examine(well)) == ["visits-lost"]
+    other = History(tmp_path / "other" / "Default" / "History")
+    other.visit("https://github.com/b", "Page", MORNING + 60)
+    indexing.index(well, load(well), source="chrome", roots=[str(other.save())])
+    found = examine(well)
+    assert (ids(found), ids(found, "notice")) == ([], ["visits-lost"])
+    path.write_bytes(kept)
+    assert "visits-lost" not in ids(examine(well), "notice", "warning", "error")
