@@ -173,8 +173,9 @@ class Normaliser:
             self._ledger.bytes += reading.consumed
             before = self._owned.get(path, set())
             if reading.taken:
-                # What follows the damage of a database may still be there.
-                gone = before - reading.taken if reading.failed is None else set()
+                # What follows the damage of a database may still be there; what was there before a rule stays.
+                gone = before - reading.taken - reading.excluded if reading.failed is None else set()
+                self._ledger.kept += len((before & reading.excluded) - reading.taken)
                 self._owned[path] = (before | reading.taken) - gone
                 for unit in gone:
                     self._members[unit].discard(path)

@@ -11,7 +11,7 @@ from core.errors import BrainError
 from core.home import Home
 from core.tombstones import Tombstones
 from core.version import REDACTION
-from ingest.exclusions import Rules
+from ingest.exclusions import EXCLUDED, Rules
 from ingest.histories import HISTORY
 from ingest.lineage import parent_of
 
@@ -270,6 +270,8 @@ class Keeping:
             reason = self._withheld(unit, reading)
             if reason:
                 reading.withheld = reason
+                if reason.startswith(EXCLUDED):
+                    reading.excluded.add(unit)
                 del reading.parts[unit]
         return bool(reading.withheld)
 

@@ -42,13 +42,15 @@ class Reading:
     ``marks``: what the file says of sessions that lie elsewhere, as digests (``ingest._codex_state``);
     ``dropped``: records that are left out, by reason;
     ``failures`` holds the first of ``failed_reasons``; ``stays``: there was more of it, and the archive keeps that;
-    ``taken``: the units whose parts were handed over; ``withheld``: why others of them were left out.
+    ``taken``: the units whose parts were handed over; ``withheld``: why others of them were left out; ``excluded``:
+    those that a rule left out.
     """
 
     __slots__ = (
         "consumed",
         "digest",
         "dropped",
+        "excluded",
         "failed",
         "failed_reasons",
         "failures",
@@ -78,6 +80,7 @@ class Reading:
         self.stays = False
         self.taken: set[str] = set()
         self.withheld = ""
+        self.excluded: set[str] = set()
         self.unknown: dict[str, tuple[int, int, str]] = {}
         self.versions: list[str] = []
         self.recovered: dict[str, int] = {}

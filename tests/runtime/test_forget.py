@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 import zstandard
 
@@ -22,6 +23,7 @@ from qmd.store import open_index
 from runtime import forget, hits, inbox, leftovers, unfinished
 from runtime.export import Selection
 from runtime.indexing import index
+from tests.ingest import test_opencode as opencode
 from tests.ingest.transcripts import OTHER, SESSION, Script, lines, save, text, tool
 
 PHRASE = "the quicksilver ledger of Odalys"
@@ -230,6 +232,42 @@ def test_code_goes_by_the_folder_of_its_file(home: Home) -> None:
     run(home)
     assert gone(home, within="/home/me/repo/api").documents == 1
     assert documents(home) == {"qmd://code/repo/b.md"}
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_what_shares_its_file_with_others_stays_when_a_rule_comes_and_goes_with_its_project(
+    home: Home, tmp_path: Path, rebuild: bool
+) -> None:
+    prompts = [
+        {"display": f"prompt of {name}", "timestamp": 1, "project": f"/home/me/{name}", "sessionId": f"{name}-1"}
+        for name in ("acme", "web")
+    ]
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "history.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts))
+    store = opencode.database(tmp_path / "open" / "opencode.db")
+    with apsw.Connection(str(store)) as connection:
+        connection.execute("update session set directory = '/home/me/acme', title = 'prompt of acme'")
+        connection.execute("insert into session values('ses_2','s','/home/me/web','prompt of web','1',null,1)")
+        connection.execute("insert into message select 'm_2','ses_2',time_created,data from message where id = 'msg_1'")
+        connection.execute("insert into part select 'p_2','m_2','ses_2',time_created,data from part where id = 'prt_1'")
+
+    def again() -> None:
+        for source, folder in (("claude", "claude"), ("opencode", "open")):
+            run(home, source=source, roots=[str(tmp_path / folder)], rebuild=rebuild)
+
+    again()
+    before = documents(home)
+    assert len(before) == 4
+    shipped = Path("collections.yml").read_text()
+    Path(home.path("collections.yml")).write_text(f"{shipped}\nexclude: {{projects: [/home/me/acme]}}\n")
+    again()
+    assert documents(home) == before
+    outcome = gone(home, within="/home/me/acme")
+    assert (outcome.documents, outcome.left) == (2, [])
+    again()
+    assert documents(home) == {"qmd://brain/web-1.md", "qmd://brain/opencode__ses_2.md"}
+    assert b"prompt of acme" not in everything(home)
+    assert b"prompt of web" in everything(home)
 
 
 def test_what_tells_no_folder_but_by_its_digest_or_slug_goes_as_the_same_rule_excludes_it(
