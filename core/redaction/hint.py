@@ -74,7 +74,7 @@ _ELSE = _grouped(
     ).split("|")
 )
 _NAMED = _grouped([*_NAMES, "mot de passe", "contrase", "_auth"])
-_SET = _grouped([*_NAMES, "pass"])
+_SET = _grouped([*_NAMES, "mot de passe", "contrase", "pass"])
 # Programs that take a password in a form of their own, and calls; in small letters.
 _GIVEN = _grouped(
     (

@@ -11,7 +11,7 @@ import re
 
 from core.redaction import MARK
 from core.redaction.commands import made
-from core.redaction.looks import is_plain_word, is_strong, is_worded
+from core.redaction.looks import is_drawn, is_plain_word, is_strong, is_worded
 from core.redaction.names import named
 from core.redaction.screen import NAMED, PASSWORD, compiled
 from core.redaction.values import is_about, is_chosen, is_listed, is_placeholder, is_secret
@@ -27,6 +27,9 @@ _RULE = re.compile(r"[\s|+:=\-─-╿]*")  # U+2500 to U+257F: box drawing
 _WIDE = re.compile(r"[ \t]{2,}|\t")
 _FIELD = re.compile(r"[\w.()/-]{1,30}(?: [\w.()/-]{1,20}){0,2}")
 _DATE = re.compile(r"v?\d+(?:[.:/-]\d+)*\w?")
+_TYPE = re.compile(r"[A-Za-z]+\([\d, ]*\)")
+# Words and numbers one behind the other, as versions of things are called: `model-3-5-large-20241022`.
+_COUNTED = re.compile(r"[A-Za-z]+(?:[-_.:/](?:[A-Za-z]+|\d+|v\d+))+")
 
 
 def without_tables(text: str, counts: dict[str, int]) -> str:
@@ -48,15 +51,17 @@ def without_tables(text: str, counts: dict[str, int]) -> str:
 def _cleaned(lines: list[str], at: int, counts: dict[str, int]) -> int:
     """Clean the rows below a head at ``at``, if it is one, in ``lines`` themselves; where to go on."""
     for sign in ("|", "\t", ",", ";", " "):
-        if columns := _columns(lines[at], sign):
+        if (columns := _columns(lines[at], sign)) and _is_head(lines, at, sign):
             break
     else:
         return at + 1
     size = len(_cells(lines[at], sign))
     row = at + 1
+    # Without lines or capitals only what looks like nothing else tells a table from lists of names.
+    drawn = sign not in " \t" or lines[at].isupper() or (row < len(lines) and _is_rule(lines[row]))
     while row < min(len(lines), at + _ROWS_MOST):
         line = lines[row]
-        if sign not in ",;" and line.strip() and _RULE.fullmatch(line):
+        if sign not in ",;" and _is_rule(line):
             row += 1
             continue
         cells = _cells(line, sign)
@@ -65,12 +70,32 @@ def _cleaned(lines: list[str], at: int, counts: dict[str, int]) -> int:
         for index, name in reversed(columns):
             start, end = cells[index]
             kind = _judged(name, line[start:end])
-            if kind:
+            if kind and (drawn or is_strong(line[start:end]) or is_drawn(line[start:end])):
                 counts[kind] = counts.get(kind, 0) + 1
                 line = f"{line[:start]}{MARK}{kind}]{line[end:]}"
         lines[row] = line
         row += 1
     return row if row > at + 1 else at + 1
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line.strip()) and _RULE.fullmatch(line) is not None
+
+
+def _is_head(lines: list[str], at: int, sign: str) -> bool:
+    """Whether the line begins its table, and so names what is below: it is no row itself, and counts nothing."""
+    cells = [lines[at][slice(*cell)] for cell in _cells(lines[at], sign)]
+    if any(_DATE.fullmatch(cell) or MARK in cell for cell in cells):
+        return False
+    if sign in " \t" and any(map(str.isdigit, lines[at])):
+        return False
+    above = at - 1
+    if sign not in ",;" and above >= 0 and _is_rule(lines[above]):
+        above -= 1
+    if above < 0 or (f"{sign} " in lines[above] and sign in ",;"):
+        return True
+    size = len(_cells(lines[above], sign))
+    return size != len(cells) if sign in ",;" else size < 2
 
 
 def _columns(head: str, sign: str) -> list[tuple[int, str]]:
@@ -87,6 +112,8 @@ def _columns(head: str, sign: str) -> list[tuple[int, str]]:
 
 def _is_named(name: str) -> bool:
     plain = re.sub(r"\s{0,3}\([^()]{0,40}\)$", "", name).strip()
+    if any(map(str.isdigit, plain)):
+        return False
     found = named(plain)
     return (plain.lower() == "pass" or found is not None) and not is_about(plain.replace(" ", "_"))
 
@@ -128,12 +155,16 @@ def _split(line: str, sign: str) -> Iterator[tuple[int, int]]:
 
 def _judged(name: str, value: str) -> str:
     """The kind of secret that ``value`` is in a column called ``name``; "" for none."""
-    if not 6 <= len(value) <= 4096 or " " in value or MARK in value or is_placeholder(value) or _DATE.fullmatch(value):
+    if not 6 <= len(value) <= 4096 or " " in value or MARK in value or is_placeholder(value):
+        return ""
+    if _DATE.fullmatch(value) or _TYPE.fullmatch(value):
         return ""
     found = named(name)
     if name.lower() == "pass" or (found is not None and found["pass"]):
         chosen = is_chosen(value, plain=True) or is_worded(value) or is_strong(value) or is_plain_word(value)
         return "password" if chosen else ""
+    if _COUNTED.fullmatch(value):
+        return ""
     digits = sum(map(str.isdigit, value))
     return (
         "secret" if len(value) >= 16 and digits > 1 and is_secret(value, quoted=True) and not is_listed(value) else ""
@@ -146,10 +177,12 @@ _BLOCK = re.compile(
     r"(?m)^(?P<indent>[ \t]*)(?:- )?(?:stringData|data):[ \t\r]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*\n?)+)"
 )
 _OBJECT = re.compile(r"\"(?:stringData|data)\"\s*:\s*\{(?P<body>[^{}]{0,100000})\}")
-_ENTRY = (
-    r"(?m)(?:^[ \t]+|[{,]?\s{0,20})(?P<name>\"[\w.-]{1,253}\"|[\w.-]{1,253}):[ \t]{0,4}"
-    r"(?P<quote>[\"']?)(?P<value>[^\s\"']{6,100000})(?P=quote)(?=[ \t\r]*,?[ \t\r]*(?:$|\}))"
+# A line of YAML, and a pair of JSON's: each begins at one place only.
+_LINE = (
+    r"(?m)^[ \t]+(?P<name>\"[\w.-]{1,253}\"|[\w.-]{1,253}):[ \t]{0,4}"
+    r"(?P<quote>[\"']?)(?P<value>[^\s\"']{6,100000})(?P=quote)[ \t\r]*$"
 )
+_PAIR = r"(?P<name>\"[\w.-]{1,253}\")\s{0,20}:\s{0,20}\"(?P<value>[^\s\"']{6,100000})\""
 # What a manifest's secret names without letting anybody in.
 _TOLD = re.compile(
     r"(?:user|user-?name|login|host|host-?name|server|port|db|data-?base|db-?name|name|name-?space|region|e-?mail|bucket"
@@ -169,7 +202,8 @@ def without_manifests(text: str, counts: dict[str, int]) -> str:
 def _without_manifest(text: str, counts: dict[str, int]) -> str:
     def replaced(match: re.Match[str]) -> str:
         start, end = (place - match.start() for place in match.span("body"))
-        return match[0][:start] + made(_ENTRY).sub(given, match["body"]) + match[0][end:]
+        pattern = _PAIR if match.re is _OBJECT else _LINE
+        return match[0][:start] + made(pattern).sub(given, match["body"]) + match[0][end:]
 
     def given(match: re.Match[str]) -> str:
         if not _is_kept(match["name"].strip('"'), match["value"]):
