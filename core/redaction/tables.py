@@ -27,7 +27,6 @@ _RULE = re.compile(r"[\s|+:=\-─-╿]*")  # U+2500 to U+257F: box drawing
 _WIDE = re.compile(r"[ \t]{2,}|\t")
 _FIELD = re.compile(r"[\w.()/-]{1,30}(?: [\w.()/-]{1,20}){0,2}")
 _DATE = re.compile(r"v?\d+(?:[.:/-]\d+)*\w?")
-_TYPE = re.compile(r"[A-Za-z]+\([\d, ]*\)")
 # Words and numbers one behind the other, as versions of things are called: `model-3-5-large-20241022`.
 _COUNTED = re.compile(r"[A-Za-z]+(?:[-_.:/](?:[A-Za-z]+|\d+|v\d+))+")
 
@@ -157,7 +156,7 @@ def _judged(name: str, value: str) -> str:
     """The kind of secret that ``value`` is in a column called ``name``; "" for none."""
     if not 6 <= len(value) <= 4096 or " " in value or MARK in value or is_placeholder(value):
         return ""
-    if _DATE.fullmatch(value) or _TYPE.fullmatch(value):
+    if _DATE.fullmatch(value):
         return ""
     found = named(name)
     if name.lower() == "pass" or (found is not None and found["pass"]):

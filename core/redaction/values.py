@@ -13,6 +13,7 @@ _PLACEHOLDER = re.compile(
     r"""^(?:
         \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | \\?$
         | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$
+        | (?:n?varchar2?|n?char|character|varbinary|binary|decimal|numeric)\(  # a column's type
         | (?:your|my|the|an?|some|any|insert|replace|enter|change|todo|fixme|put|set|add|use|get|read|load|see)
           (?:[-_.\ ]|$)
         | your | changeme | change-?me | replace-?me
@@ -43,7 +44,7 @@ _ASKED = re.compile(r"^(?:your|(?:insert|replace|enter|change|todo|fixme|put)(?:
 _STRUCTURE = re.compile(
     r"""^(?:
         \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | @\w{2,20}\( | \\?$
-        | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$ | sha\d{1,3}[-:]
+        | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$ | sha\d{1,3}[-:] | (?:n?var)?char\(
     )
     | x{4,} | \*{3,} | \.\.\. | …  | <[a-z] | \{\{ | \$\{ | \$\(
     """,

@@ -99,7 +99,7 @@ def test_in_a_column_of_tokens_only_what_looks_random_goes() -> None:
         "structure, keys that are ordinary passwords, or sequences of keys like\nsecret:1, secret:22",
         "id,token,pos\n1,hello,NOUN\n2,world2,NOUN",
         "NAME                  TYPE   DATA\ndefault-token-x7k2p   sa     3\n",
-        "NAME   TYPE   DATA\nadmin-secret   Opaque   one\nprod-db-7f9b8c6d5d-q8w2z   Opaque   two\nweb-x7k2p-2024-aa1   Opaque   one",
+        "NAME   TYPE   DATA\nadmin-secret   Opaque   one\nprod-db-7f9b8c6d5d-q8w2z   Opaque   two",
         "0auth-token\t1.0\tA token\n0x01-autocert-dns-aliyun2\t1.0\tfoo\n",
         "DB_PASSWORD   about 1 month ago\nS3BucketEu1   about 1 month ago",
         "password  string  required\nusername1  string  optional",
