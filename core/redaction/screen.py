@@ -134,7 +134,8 @@ def _columns(value: str) -> str:
     """What follows a name in a table's head where columns are parted by spaces, tabs or signs, to a row's ``value``."""
     fields = rf" *{_FIELD}+{_PART}(?:{_FIELD}*{_PART})*"
     return (
-        rf"\\*\"?{_PART}(?:[\w ,;\t]|\\t|\\*\")*{_BREAK}(?:{fields})?\\*\"?{value}"
+        r"\\*\"?(?:(?:  +|\t|\\t)(?:[\w \t]|\\t)*|(?:[,;](?:[\w.-]|\\*\")+)+)"
+        rf"{_BREAK}(?:{fields})?\\*\"?{value}"
         rf"|\\*\"?[ \t]*{_BREAK}(?:{fields}\\*\"?{value}|[ \t]*-+\+)"
     )
 
@@ -175,7 +176,7 @@ _OPENING: dict[str, tuple[str, ...]] = {
         rf"|(?:{_NAMED})[\w-]*(?:[ =\t]|\\t)(?:\s|\\t)*[\"'\\]*[^\s-]\S*[0-9])",
         r"--[\w./:-]*(?:auth|bearer|key|pat)(?:[ =\t]|\\t)(?:[\s\"'\\]|\\t)*[A-Za-z0-9+/_.-]{16}",
     ),
-    "pair": (*_each(FOREIGN, rf"(?:{_TABLE})"), rf"pass(?:{_DRAWN}|[ \t]*{_BREAK}[ \t]*-+\+)"),
+    "pair": (rf"(?:{FOREIGN})(?:{_TABLE})", rf"pass(?:{_DRAWN}|[ \t]*{_BREAK}[ \t]*-+\+)"),
     # Of curl's only the option: a line that goes on would double the states.
     "cookie": (r"-b\s*[\"'\\]*[\w.%$-]+=",),
     "program": (r"-[lu]\s+[^\s-]\S*\s+-p", "-pw "),
