@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from ingest import unnamed
+from ingest import remade, unnamed
 from ingest.histories import is_history
 from ingest.keeping import FORGOTTEN
 from ingest.names import stem
 from ingest.state import FILE, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     from core.home import Home
@@ -386,18 +386,12 @@ def forget_days(home: Home, days: Iterable[str]) -> None:
 
 def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
     """Take documents (paths below their collection) out of what a source with a state of its own knows of them."""
-    path = join(home.state, f"{source}.sqlite")
-    if not os.path.exists(path):
-        return
-    connection = apsw.Connection(path)
-    try:
-        connection.set_busy_timeout(30_000)
-        connection.execute("pragma secure_delete=on").fetchall()
+    with _own(home, source) as connection:
+        if connection is None:
+            return
         with connection:
             connection.executemany("delete from documents where name = ?", [(name,) for name in names])
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()
-    finally:
-        connection.close()
 
 
 def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) -> None:
@@ -405,15 +399,11 @@ def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) ->
 
     They are read again where they are named again. Raises apsw.Error.
     """
-    path = join(home.state, f"{source}.sqlite")
-    if not os.path.exists(path):
-        return
-    connection = apsw.Connection(path)
-    try:
-        connection.set_busy_timeout(30_000)
-        connection.execute("pragma secure_delete=on").fetchall()
+    with _own(home, source) as connection:
+        if connection is None:
+            return
         # git has what a repository stands on, and code has its files, in rows under its name.
-        tables = {str(name) for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
+        tables = _tables(connection)
         known: list[Any] = connection.execute(
             "select root, name from repositories where name not in (select repository from documents)"
         ).fetchall()
@@ -433,8 +423,30 @@ def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) ->
                 rows = [row for row in held if test(str(row[1]))]
                 connection.executemany("delete from files where repository = ? and path = ?", rows)
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+
+@contextlib.contextmanager
+def _own(home: Home, source: str) -> Iterator[apsw.Connection | None]:
+    """The database of a source that has its own, None where that knows nothing; a damaged one is moved aside."""
+    path = join(home.state, f"{source}.sqlite")
+    if not os.path.exists(path):
+        yield None
+        return
+    if remade.fault(path):
+        remade.set_aside(path)
+        yield None
+        return
+    connection = apsw.Connection(path)
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        yield connection if {"documents", "repositories"} <= _tables(connection) else None
     finally:
         connection.close()
+
+
+def _tables(connection: apsw.Connection) -> set[str]:
+    return {str(name) for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
 
 
 def leave_no_empty_folder(home: Home, folder: str) -> None:

@@ -19,6 +19,7 @@ from core.files import read_or_none
 from core.home import make_private
 from core.locks import FileLock
 from ingest.corpus import Corpus
+from ingest.remade import DAMAGE, set_aside
 from ingest.run import LOCK_WAIT_S
 
 if TYPE_CHECKING:
@@ -122,20 +123,39 @@ def listed(folder: str, shadow: Shadow | None) -> list[str]:
 
 
 def database(path: str, schema: str, shadow: Shadow | None) -> apsw.Connection:
-    """A database of what a source knows, with its tables; for a ``shadow`` a copy in memory. Raises apsw.Error."""
+    """A database of what a source knows, with its tables; for a ``shadow`` a copy in memory.
+
+    One that is damaged is moved aside, and made again by this run. Raises apsw.Error.
+    """
     if shadow is not None:
-        connection = in_memory(path)
-        connection.execute(schema)
+        try:
+            connection = in_memory(path)
+            connection.execute(schema)
+        except DAMAGE:  # as a run does, which moves it aside
+            connection = apsw.Connection(":memory:")
+            connection.execute(schema)
         return connection
     make_private(os.path.dirname(path))
     mask = os.umask(0o077)
     try:
-        connection = apsw.Connection(path)
+        try:
+            return _prepared(path, schema)
+        except DAMAGE:
+            set_aside(path)
+            return _prepared(path, schema)
+    finally:
+        os.umask(mask)
+
+
+def _prepared(path: str, schema: str) -> apsw.Connection:
+    connection = apsw.Connection(path)
+    try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
         connection.execute(schema)
-    finally:
-        os.umask(mask)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -15,6 +15,7 @@ from core import wal
 from core.home import Home, make_private
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest import unnamed
+from ingest.remade import DAMAGE, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ class State:
             self._connection = apsw.Connection(path)
             try:
                 self._prepare()
-            except (apsw.NotADBError, apsw.CorruptError):
+            except DAMAGE:
                 self._connection.close()
-                self._set_aside(path)
+                set_aside(path)
                 self._connection = apsw.Connection(path)
                 self._prepare()
         finally:
@@ -115,13 +116,6 @@ class State:
         self._connection.execute("pragma synchronous=normal; pragma journal_mode=wal").fetchall()
         if self._connection.pragma("user_version") != _VERSION:
             self._upgrade()
-
-    @staticmethod
-    def _set_aside(path: str) -> None:
-        """Move a file that is no database out of the way, its log first: without it the sources are read once more."""
-        for suffix in ("-wal", "-shm", ""):
-            if os.path.exists(path + suffix):
-                os.replace(path + suffix, f"{path}.damaged{suffix}")
 
     def _upgrade(self) -> None:
         execute = self._connection.execute

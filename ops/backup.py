@@ -25,6 +25,7 @@ from core.locks import FileLock
 from core.tombstones import Tombstones
 from core.version import VERSION
 from ingest import losses, strays
+from ingest.remade import ASIDE
 from ops import packing, questions, snapshot
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def make(
         sync_folder(folder)
         note = {"schema": 1, "at": about["made_at"], "path": target, "verified": verify}
         # Every folder that ever took one: forgetting has to find them all, not the latest alone.
+        if is_note_damaged(home):
+            os.replace(join(home.state, _NOTE), join(home.state, _NOTE + ASIDE))  # a notice of the doctor's says so
         note["folders"] = list(dict.fromkeys([*_folders(home), folder]))
         write_atomic(join(home.state, _NOTE), json.dumps(note).encode())
     known, unnamed = losses.accepted(home), strays.count(home)
@@ -181,6 +184,12 @@ def _noted(home: Home) -> dict[str, Any]:
     except ValueError:
         return {}
     return held if isinstance(held, dict) else {}
+
+
+def is_note_damaged(home: Home) -> bool:
+    """Whether it cannot be told any more which folders took backups."""
+    path = join(home.state, _NOTE)
+    return os.path.exists(path) and not _folders(home)
 
 
 def replaced(home: Home) -> list[str]:

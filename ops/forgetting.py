@@ -31,12 +31,14 @@ def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywher
 
         beyond: list[str] = []
         own: list[str] = []
+        if backup.is_note_damaged(home):
+            beyond.append(f"backups beyond {home.path(backup.FOLDER)}: the note of their folders is damaged")
         try:
             failed = backup.forget(home, documents, marks, probes, anywhere=anywhere, own=own)
         finally:
             # A history may hold what no document holds any more.
             if documents or marks or (anywhere and sync.holds(home, environ, probes)):
-                beyond = sync.forget(home, config, environ, documents)
+                beyond += sync.forget(home, config, environ, documents)
         if anywhere and sync.holds(home, environ, probes):
             failed = [*failed, sync.FOLDER]
         return failed, [*(f"your own file in a backup says it, and stays: {each}" for each in own), *beyond]

@@ -115,7 +115,7 @@ def _naming(home: Home, path: str) -> Iterator[None]:
     """Raise what names the database at ``path`` where that is emptied or damaged; the index's failures are told apart
     from others by nobody.
     """
-    from ingest import _chrome_damage, archive
+    from ingest import _chrome_damage, archive, remade
 
     if basename(path) == archive.CATALOGUE:
         with archive.named(path):
@@ -130,8 +130,9 @@ def _naming(home: Home, path: str) -> Iterator[None]:
         if path == home.index:
             raise
         if basename(path) in DATABASES:
-            raise _chrome_damage.damaged(path, error) from error
-        raise Internal(f"{path} is damaged: {error}", f"mv {path} {path}.damaged; brain index") from error
+            raise _chrome_damage.damaged(path, remade.reason(error)) from error
+        said = f"{path} is damaged: {remade.reason(error)}"
+        raise Internal(said, f"mv {path} {path}.damaged; brain index makes it again") from error
 
 
 def database(path: str, target: str) -> None:

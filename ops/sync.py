@@ -45,6 +45,9 @@ LARGEST = 32 << 20
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
+_SHAPE: dict[str, type] = {"name": str, "remote": str, "machines": dict, "removed": list, "former": list}
+
+
 class State:
     """``state/sync.json``: this machine's name, the remote, what was laid down of the others, what waits to be purged.
 
@@ -58,9 +61,17 @@ class State:
     def __init__(self, home: Home) -> None:
         self._path = join(home.state, _FILE)
         try:
-            held: dict[str, Any] = json.loads(read_or_none(self._path) or b"{}")
-        except ValueError as error:
-            raise Internal(f"{self._path} is damaged: {error}", f"mv {self._path} {self._path}.damaged") from error
+            data = read_or_none(self._path)
+            held: dict[str, Any] = {} if data is None else json.loads(data)
+            if not all(isinstance(held.get(key, kind()), kind) for key, kind in _SHAPE.items()):
+                raise ValueError("it is not what brain sync writes")
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise Internal(
+                f"{self._path} is damaged: {error}",
+                f"take it out of a backup: tar --zstd -xf FILE -C {home.root} state/{_FILE}; where none has it: mv"
+                f" {self._path} {self._path}.damaged; brain sync --remote URL --name NAME, by which other machines'"
+                " documents that were forgotten here may come in again",
+            ) from error
         self.name: str = held.get("name") or ""
         self.remote: str = held.get("remote") or ""
         self.machines: dict[str, dict[str, Any]] = held.get("machines") or {}

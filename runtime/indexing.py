@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _GIVEN = "claude"
 COMMITS = "git"
+# Sources that know what they read in a database of their own.
+_OWN_STATE = ("code", COMMITS)
 # Sessions are distilled; a day of browsing says what was looked at, and there is nothing to compress.
 _DISTILLED = "brain"
 _LOCK_WAIT_S = 60
@@ -400,7 +402,7 @@ def _ingest(
                 if indexer.failed:
                     raise
                 # Not the index: what is known of the sources, which one full read of them makes again.
-                path = join(home.state, SOURCES_FILE)
+                path = join(home.state, f"{name}.sqlite" if name in _OWN_STATE else SOURCES_FILE)
                 full = disk_full(error, path)
                 if full is not None:
                     raise full from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from core.errors import EngineMissing, Refused
+from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
+from ingest import remade
 from ingest.withheld import Withheld
 from ops import backup, forgetting, restore
 from ops.finding import Finding, Patient
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _DAY = 86_400
+# Sources that know the repositories they were pointed to, and nobody else does.
+_REPOSITORIES = ("code", "git")
 
 
 def restored_whole(patient: Patient) -> Iterator[Finding]:
@@ -100,4 +103,53 @@ def backup_is_young(patient: Patient) -> Iterator[Finding]:
         yield Finding("backup-old", "warning", f"the last backup is {age:.0f} days old: {last[1]}", "brain backup")
 
 
-CHECKS = (restored_whole, forgotten_whole, forgotten_in_backups, tombstones_known, exclusions_known, backup_is_young)
+def state_is_sound(patient: Patient) -> Iterator[Finding]:
+    """What is known of sources, of other machines and of backups can be read; what was made again is said."""
+    from ops import sync
+
+    home = patient.home
+    for name in remade.FILES:
+        path, source = os.path.join(home.state, name), name.removesuffix(".sqlite")
+        again = f"brain index --source {source} --from REPOSITORY" if source in _REPOSITORIES else "brain index"
+        if fault := remade.fault(path):
+            fix = f"brain doctor --fix moves it aside; {again} makes it again"
+            yield Finding(f"state-damaged:{name}", "error", f"{path} is damaged: {fault}", fix, _setting_aside(path))
+        elif source in _REPOSITORIES and remade.knows_nothing(home, source, source):
+            said = f"{path} knows of no document of {source}, and there are some: they are not brought up to date"
+            yield Finding(f"state-emptied:{name}", "warning", said, f"{again}, for each")
+    for name in remade.aside(home):
+        path = os.path.join(home.state, name)
+        said = f"{path.removesuffix(remade.ASIDE)} was damaged; what it knew is made again as far as that can be"
+        yield Finding(f"state-aside:{name}", "notice", said, f"rm {path}*, once nothing in it is wanted")
+    try:
+        sync.State(home)
+    except BrainError as error:
+        yield Finding("sync-state", "error", error.message, error.fix)
+    if backup.is_note_damaged(home):
+        yield Finding(
+            "backup-note",
+            "warning",
+            "state/last-backup.json cannot be read: of folders that took backups only backups/ is known, and brain"
+            " forget reaches into no other",
+            f"take it out of a backup: tar --zstd -xf FILE -C {home.root} state/last-backup.json; or brain backup --to"
+            " FOLDER, once for each that has some",
+        )
+
+
+def _setting_aside(path: str) -> Callable[[], str]:
+    def mend() -> str:
+        remade.set_aside(path)
+        return f"moved it to {path}{remade.ASIDE}"
+
+    return mend
+
+
+CHECKS = (
+    restored_whole,
+    forgotten_whole,
+    forgotten_in_backups,
+    tombstones_known,
+    exclusions_known,
+    state_is_sound,
+    backup_is_young,
+)
