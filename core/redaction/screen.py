@@ -127,14 +127,14 @@ _LABELLED = (
 _BREAK = r"(?:\\r|\r)?(?:\n|\\n)"
 _DRAWN = rf"[ `*]*\|[^\n\\]*{_BREAK}[ \t]*[|+]?[ :]*--|[ \t]+(?:\xe2\x94|\\u250)"
 # What stands in the columns before it: of code that goes on in the next line nothing does.
-_FIELD, _PART = r"(?:[!-+.-:<-\[\]-~-]|\\\\?\")", r"(?:  +|\t|\\t|[,;])"
+_FIELD, _PART = r"(?:[!-+.-:<-\[\]-~-]|\\\\?\")", r"(?:  +|\t|\\t|[,;|])"
 
 
 def _columns(value: str) -> str:
     """What follows a name in a table's head where columns are parted by spaces, tabs or signs, to a row's ``value``."""
     fields = rf" *{_FIELD}+{_PART}(?:{_FIELD}*{_PART})*"
     return (
-        r"\\*\"?(?:(?:  +|\t|\\t)(?:[\w \t]|\\t)*|(?:[,;](?:[\w.-]|\\*\")+)+)"
+        r"\\*\"?(?:(?:  +|\t|\\t)(?:[\w \t]|\\t)*|(?:[,;|](?:[\w.-]|\\*\")+)+)"
         rf"{_BREAK}(?:{fields})?\\*\"?{value}"
         rf"|\\*\"?[ \t]*{_BREAK}(?:{fields}\\*\"?{value}|[ \t]*-+\+)"
     )

@@ -53,6 +53,8 @@ _FORMS = [
     'id,"{n}"\n1,"{v}"\n',
     '"id","{n}","z"\n"1","{v}","q"\n',
     "id;{n}\n1;{v}",
+    "id|{n}|z\n1|{v}|q",
+    "{n}|id\n{v}|1\n",
     "id\t{n}\n1\t{v}",
     "{n}\tid\n{v}\t1",
     "a\t{n}\tb\nx\t{v}\ty",
