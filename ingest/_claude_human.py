@@ -13,7 +13,7 @@ from typing import Any
 
 from core.text import clean, one_line
 from ingest.events import COMMAND, INTERRUPT, PROMPT, SUMMARY, TEAMMATE
-from ingest.markup import between, cut_blocks
+from ingest.markup import between, cut_blocks, is_whole
 from ingest.values import string
 
 NOTHING = ""
@@ -37,6 +37,9 @@ _INJECTED = re.compile(
     r"|fork-boilerplate|mcp-resource-update|mcp-polling-update|remote-review-progress|remote-review|ultraplan"
     r"|fetched-web-content|ci-monitor-event|github-webhook-activity|heartbeat)(?:\s[^>]{0,4096})?>"
 )
+# Ones whose text is the same each time, and quotes nothing; those that it writes as a pair.
+_FIXED = ("tick", "fork-boilerplate")
+_PAIR = ("bash-stdout", "bash-stderr")
 _ANY_BLOCK = re.compile(r"<([a-z][a-z-]{0,60})(?:\s[^>]{0,4096})?>")
 _TYPED = ("command-name", "command-message", "bash-input", "user-memory-input")
 _POINTER = re.compile(r"(?:Read the output file to retrieve the result|Full transcript available at): [^\n]*(?:\n|\Z)")
@@ -119,8 +122,8 @@ def classify(text: str) -> tuple[str, str]:
 
 def _block(text: str) -> tuple[str, str]:
     """``classify`` for what begins with a tag: one that is not closed is a person's."""
-    if _INJECTED.match(text):
-        return _after_own(text)
+    if own := _INJECTED.match(text):
+        return (NOTHING, "") if _is_own(text, own[1]) else _after_own(text)
     if text.startswith(_SCHEDULED):
         return TEAMMATE, _scheduled(text)
     name = text[1:].partition(">")[0].split()[:1]
@@ -141,6 +144,15 @@ def _block(text: str) -> tuple[str, str]:
     if name[0] in _AGENTS_TAGS:
         return TEAMMATE, agents_words(text)
     return PROMPT, text
+
+
+def _is_own(text: str, name: str) -> bool:
+    """Whether a text ends with the block of this name that it begins with, which may quote its own closing tag."""
+    for _ in range(2):  # a pointer to a file, one to a transcript
+        above, _, last = text.rpartition("\n")
+        if _POINTER.fullmatch(last):
+            text = above.rstrip()
+    return name not in _FIXED and is_whole(text, _PAIR if name in _PAIR else (name,))
 
 
 def _after_own(text: str) -> tuple[str, str]:

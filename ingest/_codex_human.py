@@ -10,7 +10,7 @@ from typing import Any
 
 from core.text import clean, one_line
 from ingest._codex_vocabulary import INJECTED_BLOCKS, INJECTED_SENTENCES
-from ingest.markup import between, cut_blocks
+from ingest.markup import between, cut_blocks, is_whole
 from ingest.values import mapping, string
 
 # The desktop and editor extensions put what they know of the screen, and what was noted on it, before what was typed.
@@ -96,7 +96,7 @@ def typed(text: str, *, is_event: bool = False) -> str:
     rest = _without_injected(text)
     if rest != text and _is_surrounded(rest):
         return typed(rest, is_event=is_event)
-    if not rest or (is_one_block(text) and not is_event) or _IMAGE_MARK.fullmatch(text):
+    if not rest or (not is_event and (is_one_block(text) or _is_own(text))) or _IMAGE_MARK.fullmatch(text):
         return ""
     text = text if is_event else rest
     if text.startswith(_INIT) and _INIT_ENDS in text:
@@ -130,6 +130,12 @@ def _without_injected(text: str) -> str:
         while text[at : at + 1].isspace():
             at += 1
     return "" if _SAYS.fullmatch(text, at) else text[at:].strip()
+
+
+def _is_own(text: str) -> bool:
+    """Whether a text is one block of the harness's from end to end, which may quote its own closing tag."""
+    found = _INJECTED.match(text)
+    return found is not None and is_whole(text, (found[1],))
 
 
 def _replied(text: str) -> str:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.text import clean
-from ingest.markup import cut_blocks
+from ingest.markup import cut_blocks, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +80,7 @@ def typed(text: str) -> str:
     if marked is not None:
         words = (_without_asked(piece, asked) for piece in marked)
         return "\n\n".join(piece for piece in words if piece)
-    if not (rest := text[_leading(text, _ASIDES) :].strip()):
+    if not (rest := text[_leading(text, _ASIDES) :].strip()) or _is_own(text.strip()):
         return ""
     kept = text[_leading(text, [tag for tag in _ASIDES if tag not in _ANYBODYS]) :].strip()
     for tag in _REMINDERS:
@@ -110,11 +110,19 @@ def _leading(text: str, tags: Iterable[str]) -> int:
     return at
 
 
+def _is_own(text: str) -> bool:
+    """Whether a text is one block of the editor's from end to end, which may quote its own closing tag."""
+    found = _LEADS.match(text)
+    return bool(found and found[1] and found[1] not in _ANYBODYS and is_whole(text, (found[1],)))
+
+
 def _marked(text: str) -> list[str] | None:
     """What is marked as typed, and words beside it; None where nothing is, or a person's own words come before it."""
     start = _leading(text, _ASIDES)
     opened = _OPEN.search(text, start)
-    if opened is None or _plain(text[start : opened.start()]):
+    if opened is None:
+        return None
+    if _plain(text[start : opened.start()]) and not is_whole(text[: opened.start()].strip(), _ASIDES):
         return None
     found: list[str] = []
     while opened is not None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from core.text import clean
 from ingest import _gemini_project as project
+from ingest.markup import is_whole
 
 _CONTEXTS = ("session_context", "system_context", "hook_context")
 # The context of a session before it had a block of its own; a tree of the folder ends its text.
@@ -75,6 +76,8 @@ def _without_own(text: str) -> str:
     for tag in _CONTEXTS:
         opening, closing = f"<{tag}>", f"</{tag}>"
         if text.startswith(opening):
+            if is_whole(text, (tag,)):
+                return ""
             _, closed, rest = text.partition(closing)
             text = rest.strip() if closed else text
         if text.endswith(closing):

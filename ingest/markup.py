@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +26,24 @@ def cut_blocks(text: str, tags: Iterable[str]) -> str:
             if "<" + tag in text:
                 text = _cut(text, tag)
     return text
+
+
+def is_whole(text: str, tags: Iterable[str]) -> bool:
+    """Whether a text is a block of one of ``tags`` from end to end, or several side by side, whatever it quotes.
+
+    A closing tag with more of them below it is quoted: the last one ends the block. Where words stand between the end
+    of one block and the beginning of the next they may be a person's. Linear in the text.
+    """
+    names = "|".join(tags)
+    depth = end = 0
+    for found in re.finditer(rf"</(?:{names})>|<(?:{names})(?=[\s>])", text):
+        if found[0].startswith("</"):
+            depth, end = max(depth - 1, 0), found.end()
+        elif depth == 0 and text[end : found.start()].strip():
+            return False
+        else:
+            depth += 1
+    return 0 < end == len(text)
 
 
 def trimmed(text: str, blocks: Iterable[tuple[str, str]]) -> str:

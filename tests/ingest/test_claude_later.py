@@ -242,6 +242,30 @@ def test_what_stands_below_the_harness_own_words_is_kept(said: str, kind: str, w
     assert classify(said) == (kind, words)
 
 
+@pytest.mark.parametrize("said", [
+    "<task-notification>\n<result>It ends at `</task-notification>`.\nAll of it.</result>\n</task-notification>",
+    "<task-notification>\nIt ends at </task-notification>, so.\n</task-notification>\nFull transcript available at: /x",
+    "<task-notification>\n<result><task-notification>\nx\n</task-notification>\nis it.</result>\n</task-notification>",
+    "<bash-stdout>a </bash-stdout> b</bash-stdout><bash-stderr>c</bash-stderr>",
+    "<bash-stdout>a\n</bash-stdout>\nb</bash-stdout><bash-stderr></bash-stderr>",
+    "<bash-stdout>a</bash-stdout><bash-stderr>b </bash-stderr> c</bash-stderr>",
+    "<local-command-stdout>a\n</local-command-stdout>\nb</local-command-stdout>"])  # fmt: skip
+def test_a_block_that_quotes_its_own_closing_tag_is_nobodys_prompt(said: str) -> None:
+    assert classify(said) == (NOTHING, "")
+    assert classify(f"{said}\n\nWhy?")[0] == PROMPT
+
+
+@pytest.mark.parametrize("said", [
+    "<local-command-stdout>a</local-command-stdout>\n{}\n<local-command-stdout>b</local-command-stdout>",
+    "<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>\n{}\n<bash-stdout>b</bash-stdout><bash-stderr></bash-stderr>",
+    "<fork-boilerplate>\nYou are a fork.\n</fork-boilerplate>\n\nYour directive: {} </fork-boilerplate>",
+    "<tick>a</tick> is each minute. {} Is it <tick> alone, or </tick>", "<tick>a</tick>\n{} Not </tick>"])  # fmt: skip
+def test_words_between_blocks_of_the_harness_are_a_persons(said: str) -> None:
+    kind, words = classify(said.format("Which is the later one?"))
+    assert kind == PROMPT
+    assert "Which is the later one?" in words
+
+
 @pytest.mark.parametrize("said", ["<tick>", "<tick>a</tick>\n", "<command-name>/x</command-name>\n", "<heartbeat/>",
     "[Request interrupted by user]\n", "<teammate-message a>b</teammate-message>", "Stop hook feedback:"])  # fmt: skip
 def test_a_long_text_of_the_harness_takes_time_in_proportion(said: str) -> None:

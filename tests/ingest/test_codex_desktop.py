@@ -249,3 +249,12 @@ def test_what_another_thread_asks_for_is_its_agents_words_and_stands_once(
     assert meta["title"] == "Race & why?"
     assert body.count("Race & why?") == 2
     assert "## [1] teammate" in body
+
+
+@pytest.mark.parametrize("tag", ["skill", "agent-message", "app-context", "exec-command-completed"])
+def test_a_block_that_quotes_its_own_closing_tag_is_nobodys_prompt(tag: str) -> None:
+    said = f"<{tag}>\nIt ends at `</{tag}>`.\nAll of it.\n</{tag}>"
+    assert typed(said) == ""
+    assert typed(said, is_event=True) == said
+    assert "Why?" in typed(f"{said}\n\nWhy?")
+    assert "Why?" in typed(f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>")

@@ -81,3 +81,12 @@ def test_a_long_text_takes_time_in_proportion(part: str) -> None:
     typed(part * (1_000_000 // len(part)))
     typed(f"<user_query>{part * (1_000_000 // len(part))}</user_query>")
     assert time.perf_counter() - began < 3
+
+
+@pytest.mark.parametrize("tag", ["attached_files", "task_notification", "user_info"])
+def test_a_block_that_quotes_its_own_closing_tag_is_the_editors(tag: str) -> None:
+    said = f"<{tag}>\nIt ends at `</{tag}>`.\nAll of it.\n</{tag}>"
+    assert typed(said) == ""
+    assert typed(f"{INFO.replace('[Image]', '')}{said}\n<user_query>\nWhy?\n</user_query>") == "Why?"
+    assert "Why?" in typed(f"{said}\n\nWhy?")
+    assert "Why?" in typed(f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>\n<user_query>So?</user_query>")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from core.document import Document, split
 from core.home import Home
 from ingest import gemini
+from ingest._gemini_human import typed
 from ingest.ledger import Ledger
 from ingest.run import run
 from runtime import hits
@@ -412,3 +413,11 @@ def test_a_document_that_two_files_make_is_counted_as_written_once(home: Home, t
     journal(folder / "session-2026-04-28.jsonl", user("m1", "Why?"), user("m2", "And now?"))
     ledger = ingest(home, tmp_path)
     assert (ledger.ingested, ledger.documents, ledger.written) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("tag", ["session_context", "system_context", "hook_context"])
+def test_a_context_that_quotes_its_own_closing_tag_is_nobodys_prompt(tag: str) -> None:
+    said = f"<{tag}>\nIt ends at `</{tag}>`.\nAll of it.\n</{tag}>"
+    assert typed([said]) == ("", "")
+    assert "Why?" in typed([f"{said}\n\nWhy?"])[0]
+    assert "Why?" in typed([f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>"])[0]
