@@ -164,17 +164,16 @@ class Part:
         self._take(record, uuid, unknown)
 
     def _rewrite(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
-        """Take the last form of a record that stood already, as long as there is room to remember it."""
+        """Take the last form of a record that stood already; one before it where there is no room for that."""
         window, self._window = self._window, Rewritten()
         try:
             self._take(record, uuid, unknown)
         finally:
             rewritten, self._window = self._window.events(), window
-        self._room += sum(len(event.text) for event in self._again.get(uuid, ()))
-        weight = sum(len(event.text) for event in rewritten)
-        if rewritten and weight <= self._room:
+        held, weight = (sum(len(event.text) for event in each) for each in (self._again.get(uuid, ()), rewritten))
+        if rewritten and weight <= self._room + held:
             self._again[uuid] = rewritten
-            self._room -= weight
+            self._room += held - weight
 
     def _take(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         kind = record.get("type")

@@ -35,7 +35,7 @@ def accepted(home: Home) -> dict[str, str]:
 def accept(home: Home, names: Iterable[str]) -> int:
     """Accept the loss of these objects, which are all that is lost by now; returns how many were not accepted before.
 
-    One that has come back is not among them, and is heard of when it is lost again. Raises OSError, LockContention.
+    Raises OSError, LockContention.
     """
     with FileLock(join(home.state, "accepted-losses.lock"), _WAIT_S):
         before, now = accepted(home), clock.iso(clock.now())
@@ -43,6 +43,13 @@ def accept(home: Home, names: Iterable[str]) -> int:
         if after != before:
             _write(home, after)
     return len(after.keys() - before.keys())
+
+
+def found(home: Home, names: Collection[str]) -> None:
+    """Accept no loss of objects that are there again: their next one is to be heard. Raises as ``accept``."""
+    if not accepted(home).keys().isdisjoint(names):
+        with FileLock(join(home.state, "accepted-losses.lock"), _WAIT_S):
+            _write(home, {name: at for name, at in accepted(home).items() if name not in names})
 
 
 def keep(home: Home, named: Collection[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.home import Home, make_private
 from core.version import REDACTION
+from ingest import losses
 from ingest.archive import (
     BESIDE,
     CATALOGUE,
@@ -46,6 +47,7 @@ class Archive:
 
     def __init__(self, home: Home, source: str, *, keeps_raw: bool = False, checks: bool = False) -> None:
         self.folder = home.path(FOLDER)
+        self._home = home
         self.source = source
         self.keeps_raw = keeps_raw
         self._checks = checks
@@ -162,7 +164,9 @@ class Archive:
                 entry.version = int(row[0])
                 self._versions(entry.path)[entry.version] = entry
             write_rows(self._connection, self.source, [*self._superseded, *self._changed.values()])
-        self._dropped.difference_update(name for entry in self._changed.values() for name, _ in entry.segments)
+        named_now = {name for entry in self._changed.values() for name, _ in entry.segments}
+        self._dropped -= named_now
+        losses.found(self._home, named_now | {name for name, lacking in self._lacking.items() if not lacking})
         self._superseded.clear()
         self._changed.clear()
         self._left.clear()

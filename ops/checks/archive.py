@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 def whole(patient: Patient) -> Iterator[Finding]:
     """No object is missing, or, where that is looked at, damaged; what its file still says can be stored anew."""
     broken = patient.broken
+    if patient.deep:
+        still = {*(each.name for each in broken), *map(strays.name_of, strays.objects(patient.home))}
+        losses.found(patient.home, losses.accepted(patient.home).keys() - still)
     for source in dict.fromkeys(each.source for each in broken):
         held = [each for each in broken if each.source == source]
         there = {each.name for each in held if _is_there(patient.home, each)}

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("here")
 
 def _archived(home: Home, folder: Path, *sessions: str) -> list[str]:
     """The objects of transcripts that lie in a folder which is none of the tool's own."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for session in sessions:
         save(folder / f"{session}.jsonl", Script(session).user(f"the heron of {session}"))
     indexing.index(home, load(home), source="claude", roots=[str(folder)])
@@ -191,6 +191,33 @@ def test_objects_that_no_catalogue_names_are_an_alarm_until_their_loss_is_accept
     assert brain.main(["backup"]) == 0
     os.rename(kept, well.path("raw", archive.CATALOGUE))
     assert not ids(examine(well), "notice")
+
+
+def test_an_accepted_loss_that_was_stored_again_is_heard_of_when_it_is_lost_once_more(
+    well: Home, tmp_path: Path
+) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    os.unlink(well.path("raw", archive.CATALOGUE))
+    examine(well, accept_loss=True)
+    assert list(losses.accepted(well)) == [Path(path).stem]
+    assert _archived(well, tmp_path / "elsewhere", "s1") == [path]
+    assert losses.accepted(well) == {}
+    os.unlink(path)
+    shutil.rmtree(tmp_path / "elsewhere")
+    assert ids(examine(well)) == ["archive-lost:claude"]
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_an_accepted_loss_that_was_put_back_is_heard_of_once_all_objects_were_read(
+    well: Home, tmp_path: Path, deep: bool
+) -> None:
+    (path,) = _archived(well, tmp_path / "elsewhere", "s1")
+    shutil.rmtree(tmp_path / "elsewhere")
+    aside = Path(path).rename(tmp_path / "object")
+    examine(well, accept_loss=True)
+    aside.rename(path)
+    examine(well, deep=deep)
+    assert (losses.accepted(well) == {}) is deep
 
 
 def test_a_few_objects_that_a_killed_run_left_are_no_alarm(well: Home, tmp_path: Path) -> None:
