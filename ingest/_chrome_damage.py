@@ -51,6 +51,18 @@ def way_out(path: str) -> str:
     )
 
 
+def way_back(home: Home, path: str) -> str:
+    """How what the archive at ``path`` lacks is had again: a former one in ``state/`` is taken in by the next run."""
+    from shlex import quote
+
+    name = os.path.relpath(path, home.root)
+    former = quote(join(home.state, os.path.basename(path)))
+    return (
+        f"take the former one out of a backup: (umask 077; tar --zstd -xOf FILE {name} > {former}); then brain index"
+        " --source chrome puts both together"
+    )
+
+
 def named(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """A method that raises Internal where its own database is damaged: whoever catches apsw.Error further up cannot
     know which one it was.
@@ -88,7 +100,7 @@ def examine(home: Home, path: str) -> set[str]:
         connection.execute("pragma query_only=on")
         said = connection.execute("pragma quick_check(1)").get
         if said != "ok":
-            raise damaged(path, said)
+            raise damaged(path, " ".join(str(said).split()))
         there = days_there(home)
         if there:
             there -= {iso_day(day) for (day,) in connection.execute("select day from days where dirty or digest != ''")}

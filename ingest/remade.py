@@ -42,7 +42,7 @@ def fault(path: str) -> str:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")
         said = str(connection.execute("pragma quick_check(1)").get)
-        return "" if said == "ok" else said
+        return "" if said == "ok" else " ".join(said.split())
     except DAMAGE as error:
         return reason(error)
     finally:

@@ -144,7 +144,8 @@ def visits(patient: Patient) -> Iterator[Finding]:
             return
         if lost:
             said = f"{counted(len(lost), 'day')} of browsing stand as they were made of visits that are lost: {lost[0]}"
-            yield Finding("visits-lost", "notice", said + ", …" * (len(lost) > 1), out)
+            back = _chrome_damage.way_back(patient.home, path)
+            yield Finding("visits-lost", "notice", said + ", …" * (len(lost) > 1), back)
 
 
 CHECKS = (whole, all_named, visits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from core.config import load
 from core.errors import Internal
 from core.home import Home
 from ingest import _chrome_archive, _chrome_moving, chrome, forgetting
+from ingest._chrome_damage import examine, way_back
 from ops import backup
 from tests.ingest.history import MORNING, History
 from tests.ingest.test_chrome import DAY, configure, days, ingest
@@ -85,6 +87,19 @@ def test_a_day_that_shows_more_than_browsers_still_have_stays_where_the_archive_
         now = days(home)
         assert {name: now[name] for name in before} == before
         assert len(now) == len(before) + 1
+
+
+def test_a_former_archive_is_put_together_with_the_one_that_took_its_place(home: Home, browser: str) -> None:
+    path = Path(_chrome_archive.place(home))
+    backed_up = backup.make(home, load(home))["path"]
+    path.unlink()
+    ingest(home, browser)
+    assert examine(home, str(path)) == {"2026-04-28"}
+    way = way_back(home, str(path)).partition("backup: ")[2].partition("; then brain index")[0]
+    subprocess.run(["/bin/sh", "-c", way.replace("FILE", backed_up)], check=True)
+    ingest(home, browser)
+    assert not examine(home, str(path))
+    assert all(each in days(home)["2026-04-28"] for each in ("https://a.test/", "https://b.test/other"))
 
 
 def test_of_a_day_that_shows_less_more_is_made(home: Home, browser: str) -> None:
