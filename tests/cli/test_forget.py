@@ -144,6 +144,12 @@ def test_a_selection_is_one_thing(shelf: Shelf, brain: Brain, words: tuple[str, 
     assert brain("forget", *words, "--yes").returncode == 64
 
 
+def test_which_ways_of_selecting_cannot_be_combined_is_said(shelf: Shelf, brain: Brain) -> None:
+    done = brain("forget", "--match", "amaranth", "--project", "*/api", "--yes")
+    assert done.returncode == 64
+    assert "--project and --match cannot be combined" in done.stderr
+
+
 def test_the_text_is_in_no_log(shelf: Shelf, brain: Brain) -> None:
     brain("forget", "--match", "amaranth cipher", "--dry-run")
     brain("forget", "--match", "amaranth cipher", "--yes")
