@@ -379,7 +379,8 @@ def suspects(data: bytes) -> bool:
     found = _match(data)
     if found == [1]:
         # The rules take a command that goes on in the next line for one, and a text in colours for one without.
-        found = _match(re.sub(_COLOUR.encode(), b"", re.sub(_GOES_ON.encode(), b" ", data)))
+        plain = re.sub(_GOES_ON.encode(), b" ", data)
+        found = _match(re.sub(_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain)
     if found and found != [1]:
         return True
     return not data.isascii() and holds_foreign(data)
