@@ -14,7 +14,7 @@ from core.files import read_or_none, write_atomic
 from core.locks import FileLock
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from core.home import Home
 
@@ -47,9 +47,7 @@ def accept(home: Home, names: Iterable[str]) -> int:
 
 def found(home: Home, names: Collection[str]) -> None:
     """Accept no loss of objects that are there again: their next one is to be heard. Raises as ``accept``."""
-    if not accepted(home).keys().isdisjoint(names):
-        with FileLock(join(home.state, "accepted-losses.lock"), _WAIT_S):
-            _write(home, {name: at for name, at in accepted(home).items() if name not in names})
+    _only(home, lambda name: name not in names)
 
 
 def keep(home: Home, named: Collection[str]) -> None:
@@ -57,9 +55,13 @@ def keep(home: Home, named: Collection[str]) -> None:
 
     Raises as ``accept``.
     """
-    if not accepted(home).keys() <= set(named):
+    _only(home, lambda name: name in named)
+
+
+def _only(home: Home, stays: Callable[[str], bool]) -> None:
+    if not all(map(stays, accepted(home))):
         with FileLock(join(home.state, "accepted-losses.lock"), _WAIT_S):
-            _write(home, {name: at for name, at in accepted(home).items() if name in named})
+            _write(home, {name: at for name, at in accepted(home).items() if stays(name)})
 
 
 def _write(home: Home, objects: dict[str, str]) -> None:

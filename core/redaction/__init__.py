@@ -109,8 +109,7 @@ def _shown_each(value: Any) -> Any:
 _KEYS = ("PRIVATE KEY", "Private-Lines", '"kty', "OpenVPN Static key")
 # Heads of lists of codes, and what draws a secret: what follows stands in the lines below.
 _ABOVE = ("ecovery code", "ackup code", "cratch code", "openssl rand", "wg gen", "pwgen")
-# What stands between the cells of a table, which is so long at most above a piece of it.
-_CELLS = ("|", "\u2502", "\u2503", "\u2551", "  ", "\t", ",", ";")
+# A table is so long at most above a piece of it.
 _TABLE = 50_000
 # So many characters beside a piece tell what a cut has parted from it: no rule reaches further within a line.
 _BESIDE = 400
@@ -183,13 +182,16 @@ def _surroundings(document: str, start: int, end: int) -> tuple[int, str]:
 
 def _table(document: str, line: int) -> int:
     """Where the table begins of which the row at ``line`` may be one: lines without a gap that have columns."""
+    from core.redaction.hint import COLUMNS
+
+    cells = (*COLUMNS, ",", ";")
     top, least = line, line - _TABLE
     while top > 0:
         above = document.rfind("\n", max(0, least), top - 1) + 1
         row = document[above : top - 1]
         if above <= least or not row.strip():
             return top
-        if not any(map(row.__contains__, _CELLS)) and any(map(str.isalnum, row)):
+        if not any(map(row.__contains__, cells)) and any(map(str.isalnum, row)):
             return top
         top = above
     return top

@@ -113,7 +113,7 @@ _LABELS = ("*:", "* :", "__:", "__ :", "]:", ":*", ":__", "*=", "* =", "__=", "_
 _VERBS = ("is", "was", "to", "has been", "as")
 _WITH = (" with ", " as ", " using ", " are ")
 # What parts the columns of a table's head, which is so long at most.
-_COLUMNS = ("|", "\u2502", "\u2503", "\u2551", "  ", "\t")
+COLUMNS = ("|", "\u2502", "\u2503", "\u2551", "  ", "\t")
 _LETTERS = 'abcdefghijklmnopqrstuvwxyz_0123456789 ".-()'
 _HEADS = 1000
 _LONG = 12
@@ -360,7 +360,7 @@ def is_headed(folded: str) -> bool:
             if len(line) >= _HEADS:
                 continue
             at -= start
-            if any(map(line.__contains__, _COLUMNS)):
+            if any(map(line.__contains__, COLUMNS)):
                 return True
             # As CSV: no spaces behind the signs.
             before, after = line[:at].rstrip(_LETTERS)[-1:], line[at:].lstrip(_LETTERS)[:1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from core.redaction.screen import NAMED, PASSWORD
 
@@ -14,15 +14,10 @@ def named(name: str) -> re.Match[str] | None:
     return _names().search(name)
 
 
-_NAMES: re.Pattern[str] | None = None
-
-
+@cache
 def _names() -> re.Pattern[str]:
-    global _NAMES
-    if _NAMES is None:
-        _NAMES = re.compile(
-            rf"(?:(?P<pass>{PASSWORD}|^pass$)|(?P<sure>{NAMED})|(?P<loose>(?<=[a-z0-9])(?:[_-]key|(?-i:Key))$))"
-            r"(?(loose)|[\w.-]{0,30}$)",
-            re.IGNORECASE,
-        )
-    return _NAMES
+    return re.compile(
+        rf"(?:(?P<pass>{PASSWORD}|^pass$)|(?P<sure>{NAMED})|(?P<loose>(?<=[a-z0-9])(?:[_-]key|(?-i:Key))$))"
+        r"(?(loose)|[\w.-]{0,30}$)",
+        re.IGNORECASE,
+    )

@@ -15,22 +15,17 @@ from core.home import Home
 from core.tombstones import FILE, Tombstones
 from ops import backup, packing, sync
 from runtime.indexing import index
+from tests import damaged
 from tests.ingest.transcripts import SESSION, Script, corpus, save
 
 _DAMAGED = (
-    b"",
-    b"{",
-    b"[]",
-    b"null",
-    b'{"schema": 1}',
+    *damaged.JSON,
     b'{"schema": 1, "forgotten": null}',
     b'{"forgotten": {}}',
     b'{"forgotten": ["abc"]}',
     b'{"forgotten": [["claude", "s"]]}',
     b'{"forgotten": [["claude", "s", null]]}',
     b'{"forgotten": [["claude", ["s"], "now"]]}',
-    b"\xff\xfe\xfa",
-    b"[" * 99999,
 )
 
 

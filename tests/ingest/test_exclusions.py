@@ -14,6 +14,7 @@ from ingest import archive, rawfiles
 from ingest.exclusions import SYNTHETIC_PROMPT, Rules
 from ingest.run import run
 from ingest.withheld import FILE, UNITS, Withheld
+from tests import damaged
 from tests.ingest import test_codex as codex
 from tests.ingest import test_cursor as cursor
 from tests.ingest.test_opencode import database
@@ -291,17 +292,7 @@ def test_what_two_note_at_once_is_remembered_of_both(home: Home) -> None:
     assert all(Withheld(home).unit("claude", name) == ("excluded: .brain-ignore", True) for name in "ab")
 
 
-_DAMAGED = (
-    b"",
-    b"{",
-    b"[]",
-    b"null",
-    b'{"schema": 1}',
-    b'{"schema": 1, "%s": null}',
-    b'{"%s": [["a"]]}',
-    b"\xff\xfe\xfa",
-    b"[" * 99999,
-)
+_DAMAGED = (*damaged.JSON, b'{"schema": 1, "%s": null}', b'{"%s": [["a"]]}')
 
 
 @pytest.mark.parametrize("data", _DAMAGED)
