@@ -101,6 +101,8 @@ def _run(name: str, argv: list[str]) -> int:
                     withhold.require(context.home)
             code = command.run(args, context)
     except errors.BrainError as error:
+        if error.code == errors.INTERNAL and not isinstance(error, errors.DiskFull):
+            _keep_trace(error, context)
         code = _report(error, _told(name, argv))
     except KeyboardInterrupt:
         sys.stderr.write("brain: interrupted\n")
@@ -116,7 +118,8 @@ def _run(name: str, argv: list[str]) -> int:
             from core import telemetry
 
             latency = round((time.perf_counter() - _START) * 1000, 1)
-            telemetry.record(context.home, name, context.surface, latency_ms=latency, exit_code=code, **context.fields)
+            event = context.event or name
+            telemetry.record(context.home, event, context.surface, latency_ms=latency, exit_code=code, **context.fields)
     return code
 
 
@@ -132,31 +135,31 @@ def _report(error: BaseException, argv: list[str]) -> int:
     before_dashes = argv[: argv.index("--")] if "--" in argv else argv
     if "--json" in before_dashes and _is_told(failure.envelope()):
         return failure.code
-    from core.text import printable
-
-    fix = f"fix: {_shown(failure.fix)}\n" if failure.fix else ""
+    message, fix = _shown([failure.message, failure.fix])
     try:
-        sys.stderr.write(printable("brain: " + _shown(failure.message).replace("\n", " ") + "\n" + fix))
+        sys.stderr.write("brain: " + message.replace("\n", " ") + "\n" + (f"fix: {fix}\n" if fix else ""))
     except OSError:
         return failure.code  # nobody can be told; the exit code still tells
     return failure.code
 
 
 def _shown(value: Any) -> Any:
-    """What a failure says, which may name documents and what was typed, without secrets."""
+    """Return the text of a failure, which may name documents and what was typed, printable and without secrets."""
     try:
         from core.redaction import shown_value
 
         return shown_value(value)
     except ImportError:
-        return value  # an environment without the libraries that this takes has read no document either
+        from core.text import printable_value
+
+        return printable_value(value)  # an environment without the libraries that redaction takes has read no document
 
 
 def _is_told(envelope: dict[str, object]) -> bool:
     """Whether stdout took it; where the disk that it leads to is full, stderr may lead elsewhere."""
-    import json
+    from core.jsonio import dumps
 
-    line = json.dumps(_shown(envelope), ensure_ascii=False, separators=(",", ":")) + "\n"
+    line = dumps(_shown(envelope)) + "\n"
     try:
         sys.stdout.write(line.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode())
         sys.stdout.flush()
@@ -181,24 +184,31 @@ def _known(error: Exception, context: object) -> BaseException | None:
 
 
 def _internal(error: Exception, context: object) -> BaseException:
-    """The unexpected: its trace goes to ``logs/crash.log``, one line to the user."""
-    import traceback
-
+    """Return the unexpected as an error of one line; its trace goes to ``logs/crash.log``."""
     from core.errors import Internal
 
+    return Internal(f"{type(error).__name__}: {error}", _keep_trace(error, context))
+
+
+def _keep_trace(error: Exception, context: object) -> str:
+    """Add an error's trace to ``logs/crash.log`` and return where it is, or why there is none."""
+    import traceback
+
+    from core.errors import BrainError
+    from core.home import make_private
+
     home = getattr(context, "home", None)
-    fix = "run it again; if it persists, report the trace"
-    if home is not None:
-        log = os.path.join(home.logs, "crash.log")
-        try:
-            os.makedirs(home.logs, 0o700, exist_ok=True)
-            descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write(_shown("".join(traceback.format_exception(error))) + "\n")
-            fix = f"the trace is in {log}"
-        except OSError as failure:
-            fix = f"the trace could not be kept ({failure.strerror})"
-    return Internal(f"{type(error).__name__}: {error}", fix)
+    if home is None:
+        return "run it again; if it persists, report the trace"
+    log = os.path.join(home.logs, "crash.log")
+    try:
+        make_private(home.logs)
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(_shown("".join(traceback.format_exception(error))) + "\n")
+    except (OSError, BrainError) as failure:
+        return f"the trace could not be kept ({getattr(failure, 'strerror', None) or failure})"
+    return f"the trace is in {log}"
 
 
 def _utf8(words: list[str]) -> list[str]:
@@ -255,6 +265,9 @@ def _in_its_environment() -> None:
 
 def entry() -> None:
     """The ``brain`` command: ``main``, without the interpreter's slow farewell."""
+    from core.home import private_process
+
+    private_process()
     # Python has no stream object where the caller closed the descriptor (`>&-`).
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the process ends
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -7,7 +7,7 @@ import sys
 import time
 
 from cli.context import Context, shown, warn
-from cli.spec import Args, Command, Option, seconds, whole
+from cli.spec import Args, Command, Option, file_path, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
 from runtime.request import DEFAULT_TIMEOUT_S, Request, ask_there, exit_code, serving
@@ -47,6 +47,7 @@ COMMAND = Command(
         '("last Tuesday", "in March", "three weeks ago") counts. Exit code 67 means: nothing matches.'
     ),
     words="QUERY",
+    prose=True,
     words_help="the question; words that begin with a dash go after --",
     options=(
         Option("-n", "--limit", metavar="N", help="how many hits (5)", convert=whole),
@@ -65,7 +66,12 @@ COMMAND = Command(
         Option("--literal", help="permit ; ` and $( in the question"),
         Option("--explain", help="add to each hit why it ranks where it does"),
         Option("--refresh", help="index new transcripts first"),
-        Option("--batch", metavar="FILE", help="one question a line from FILE or - in, one JSON envelope a line out"),
+        Option(
+            "--batch",
+            metavar="FILE",
+            convert=file_path,
+            help="one question a line from FILE or - in, one JSON envelope a line out",
+        ),
     ),
     examples=(
         'brain ask "why did the permission hook fail"',
@@ -216,18 +222,22 @@ def _batch(args: Args, context: Context, settings: Any, request: Request, engine
     from runtime.answer import Warm
 
     gc.enable()  # a batch may be long
+    context.event = "ask_batch"  # each question has an "ask" row of its own
     if args.words:
         raise BadInput("--batch takes its questions from the file, not from the command line", "brain ask --batch FILE")
     questions = _questions(args.batch)
     answered = 0
     with _asker(args, context, settings, engine) as asker:
         answering = Warm(context.home, settings, asker) if engine == _BUILTIN else asker
+        started = time.perf_counter()
         for question, envelope in zip(questions, ask.batch(answering, questions, request), strict=True):
+            latency = round((time.perf_counter() - started) * 1000, 1)
             context.emit(envelope)
             answered += bool(envelope.get("hits"))
             row = _row(envelope, settings, question)
             row["exit_code"] = envelope.get("exit_code", OK if envelope.get("hits") else NO_RESULTS)
-            telemetry.record(context.home, "ask", context.surface, batch=True, **row)
+            telemetry.record(context.home, "ask", context.surface, latency_ms=latency, batch=True, **row)
+            started = time.perf_counter()
     context.fields.update(n_queries=len(questions), n_answered=answered)
     if not questions:
         warn("brain: --batch had no questions")

@@ -101,6 +101,13 @@ def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
     if within:
         lines.append(_line(f"Asked only within {' '.join(within)}: leave that out to ask all of memory."))
     where = "there" if within else "in memory"
+    about = envelope.get("days")
+    if about:
+        from runtime.empty_days import sentence
+
+        lines.append(sentence(about, within=bool(within)))
+        if not about["documents"]:
+            return lines
     if envelope.get("abstained"):
         lines.append(f"Nothing {where} is relevant enough. `--min-score 0` shows what is nearest; or try other words.")
     else:
@@ -109,18 +116,23 @@ def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
     return lines
 
 
+def behind(found: dict[str, Any], fix: str) -> list[str]:
+    """What an envelope's ``freshness`` says of transcripts that no run has read, as a line for people, with ``fix``."""
+    lexical = found["lexical"]
+    if lexical["as_of"] is None:
+        return ["No index run has ended yet, so there may be more: brain index"]
+    if not lexical["pending"]:
+        return []
+    many = lexical["pending"] > 1
+    what = f"At least {lexical['pending']} transcripts" if many else "A transcript or a collection"
+    return [f"{what} changed since {lexical['as_of']}: {fix}"]
+
+
 def _footer(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
     lines = []
     if not envelope["hits"]:
         lines += _nothing(envelope, within)
-    lexical = envelope["freshness"]["lexical"]
-    if lexical["as_of"] is None:
-        lines.append("No index run has ended yet, so there may be more: brain index")
-    elif lexical["pending"]:
-        waiting = (
-            "A transcript or a collection" if lexical["pending"] == 1 else f"At least {lexical['pending']} transcripts"
-        )
-        lines.append(f"{waiting} changed since {lexical['as_of']}: brain ask --refresh …")
+    lines += behind(envelope["freshness"], "brain ask --refresh …")
     count = len(envelope["hits"])
     hits = "1 hit" if count == 1 else f"{count} hits"
     lines.append(f"{hits} in {envelope['took_ms']:.0f} ms ({envelope['route']['reason']})")

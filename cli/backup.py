@@ -6,7 +6,7 @@ import os
 
 from cli import leftover
 from cli.context import Context, shown, warn, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, file_path
 from core import config
 from core.counting import counted
 from core.errors import OK, EngineMissing
@@ -28,7 +28,7 @@ COMMAND = Command(
         "something of the archive is missing or damaged, which is named. `brain forget` reaches into backups too."
     ),
     options=(
-        Option("--to", metavar="DIR", help="the folder to write to (BRAIN_HOME/backups)"),
+        Option("--to", metavar="DIR", convert=file_path, help="the folder to write to (BRAIN_HOME/backups)"),
         Option("--no-index", help="leave the index out: smaller, but its vectors must be computed anew"),
         Option("--no-verify", help="do not try it out"),
     ),

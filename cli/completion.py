@@ -10,7 +10,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from cli.context import Context, write
+from cli.context import Context, write, write_styled
 from cli.spec import Args, Command
 from core.errors import OK, BadInput
 from ops.completions import SHELLS
@@ -75,7 +75,7 @@ def run(args: Args, context: Context) -> int:
         else:
             code = completions.code(shell)
             if not args.json:
-                write(code)
+                write_styled(code)
                 return OK
             report = {"schema": 1, "ok": True, "shell": shell, "code": code}
     if args.json:

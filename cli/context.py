@@ -6,6 +6,7 @@ import os
 import sys
 
 from core.home import Home, resolve
+from core.text import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,19 +17,23 @@ SURFACES = ("terminal", "claude-code", "mcp", "hook", "launchd")
 
 
 class Context:
-    """The home, the surface that asks, and the fields this command adds to its telemetry row."""
+    """The home, the surface that asks, and what this command adds to its telemetry row: fields, and another event.
 
-    __slots__ = ("environ", "fields", "home", "surface")
+    ``event`` is "" where the row is named after the command.
+    """
+
+    __slots__ = ("environ", "event", "fields", "home", "surface")
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.home: Home = resolve(dict(self.environ) if environ is not None else None)
         surface = self.environ.get("BRAIN_SURFACE") or "terminal"
         self.surface = surface if surface in SURFACES else "terminal"
+        self.event = ""
         self.fields: dict[str, object] = {}
 
     def emit(self, value: object) -> None:
-        """Print ``value`` as one line of JSON."""
+        """Print ``value`` as one line of JSON; what is hidden in a name is escaped there."""
         from core import jsonio
 
         write(jsonio.dumps(shown(value)) + "\n")
@@ -40,9 +45,9 @@ class Context:
 
 
 def shown(value: Any) -> Any:
-    """``value`` (JSON-like) as it may be printed, in JSON or as text, for people and agents: secrets are replaced.
+    """Return ``value`` (JSON-like) as it may be shown to people and agents: printable, and with its secrets replaced.
 
-    The values are gone through before lines are made of them: what stands beside one in a line is not its name.
+    Call it before lines are made of the values: in a line, redaction would read the words around a value as its name.
     """
     from core import redaction
 
@@ -50,7 +55,12 @@ def shown(value: Any) -> Any:
 
 
 def write(text: str) -> None:
-    """Text to stdout, whatever the locale's encoding: what cannot be encoded is escaped, never an error."""
+    """Write printable text to stdout; what the locale cannot encode is escaped, never an error."""
+    write_styled(printable(text))
+
+
+def write_styled(text: str) -> None:
+    """Write text with escape sequences of ours as it is; what others wrote in it is printable already."""
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
         sys.stdout.write(text)
@@ -62,5 +72,5 @@ def write(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """One line to stderr."""
-    sys.stderr.write(text + "\n")
+    """Write one printable line to stderr."""
+    sys.stderr.write(printable(text) + "\n")

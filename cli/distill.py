@@ -24,7 +24,12 @@ COMMAND = Command(
     words_help="docids, uris, paths or names of sessions",
     options=(
         Option("--from-pending", help="what waits in the queue, the oldest first"),
-        Option("--limit", metavar="N", convert=whole, help="at most N documents"),
+        Option(
+            "--limit",
+            metavar="N",
+            convert=whole,
+            help="try at most N sessions; what needs no distilling does not count",
+        ),
         Option("--since", metavar="WHEN", help="only sessions that ended since: 7d, 2026-05-01, yesterday"),
         Option("--llm", metavar="WHICH", help="extractive, claude, openai or llm:MODEL (what collections.yml says)"),
         Option("--budget-tokens", metavar="N", convert=whole, help="at most N tokens in this run"),
@@ -113,6 +118,7 @@ def _lines(envelope: dict[str, Any], dry: bool) -> Iterator[str]:
             ("gone", "gone"),
             ("synthetic", "synthetic"),
             ("dead", "dead letters"),
+            ("dead_before", "dead letters of earlier runs"),
         )
         if envelope[key]
     ]

@@ -59,7 +59,7 @@ def run(args: Args, context: Context) -> int:
     from runtime.embedding import be_nice, embed
 
     be_nice()
-    with Bar("kB", 1000) as bar:
+    with Bar("tokens") as bar:
         report = embed(
             context.home,
             config.load(context.home),
@@ -90,6 +90,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         f"{report['provider']}/{report['model']}: {counted(report['texts'], 'document')},"
         f" {counted(report['chunks'], 'chunk')} in {took:.1f} s{rate}"
     )
+    if report["others_cpu"]:
+        yield f"slow, because the machine was busy: other processes took {report['others_cpu']:.0%} of it"
     if report["query_table"] == "fitted":
         yield f"fitted the table that encodes questions in {(report['took_ms'] - report['embedding_ms']) / 1000:.1f} s"
     elif report["query_table_reason"]:

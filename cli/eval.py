@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from cli.context import Context, shown, warn, write
-from cli.spec import Args, Command, Option, whole
+from cli.spec import Args, Command, Option, file_path, whole
 from core.counting import counted
 from core.errors import OK, BadInput
 from core.text import printable
@@ -71,7 +69,14 @@ REPORT = Command(
     ),
     words="RUN",
     words_help="a run's name, last, or last~1 for the one before (the last one of --data)",
-    options=(Option("--out", metavar="DIR", help="the folder to write to (state/eval/report in the home)"),),
+    options=(
+        Option(
+            "--out",
+            metavar="DIR",
+            convert=file_path,
+            help="the folder to write to (state/eval/report in the home)",
+        ),
+    ),
     examples=("brain eval report", "brain eval report last~1 --out ~/figures"),
 )
 
@@ -85,7 +90,7 @@ COMPARE = Command(
     words="A B",
     words_help="two arms, or two runs",
     options=(
-        Option("--data", metavar="PATH", many=True, help="sets to ask arms of (your own questions)"),
+        Option("--data", metavar="PATH", many=True, convert=file_path, help="sets to ask arms of (your own questions)"),
         Option("--split", metavar="SPLIT", help="dev, held-out or all (all)", choices=("all", "dev", "held-out")),
         Option("--sample", metavar="N", help="at most N questions of a set, chosen by hash", convert=whole),
         Option("-n", "--limit", metavar="N", help="how many changed questions to list a side (10)", convert=whole),
@@ -102,12 +107,7 @@ COMMAND = Command("eval", "measure how good the answers are", commands=(RUN, BUI
 
 def run(args: Args, context: Context) -> int:
     """Do what the subcommand says."""
-    # Corpora, runs, and what libraries keep beside them: nobody else's, whoever of the processes started writes it.
-    mask = os.umask(0o077)
-    try:
-        return {"run": _run, "build": _build, "report": _report, "compare": _compare}[args.command.verb](args, context)
-    finally:
-        os.umask(mask)
+    return {"run": _run, "build": _build, "report": _report, "compare": _compare}[args.command.verb](args, context)
 
 
 def _run(args: Args, context: Context) -> int:

@@ -20,6 +20,7 @@ COMMAND = Command(
     "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
     description="Reports the brain's state as it is, problems included, and exits 0; with --hit, one hit's ranking.",
     words="QUERY",
+    prose=True,
     words_help="with --hit: the question the hit answers, or should",
     options=(Option("--hit", metavar="URI", help="why this document ranks where it does, or does not appear"),),
     examples=(
@@ -102,7 +103,7 @@ def _lines(found: dict[str, Any]) -> Iterable[str]:
     yield from _section("Telemetry", _telemetry(found["telemetry"]))
     yield from _section("Schedule", _list(found["schedule"], "jobs", _job))
     yield from _section("Hooks", _list(found["hooks"], "hooks", lambda hook: f"{hook['event']}: {hook['command']}"))
-    yield from _section("Skills", _list(found["skills"], "skills", _skill))
+    yield from _section("Skills", _skills(found["skills"]))
     yield from _section("Doctor", _list(found["doctor"], "last", str))
     yield from _section("Disk", [_known(found["disk"], _disk)])
     yield from _section(f"Problems: {len(found['problems']) or 'none'}", _problems(found["problems"]))
@@ -314,10 +315,19 @@ def _job(job: dict[str, Any]) -> str:
     return f"{job['name']}  ({job['scheduler']}, {loaded}, {last_exit})"
 
 
-def _skill(skill: dict[str, Any]) -> str:
-    if "error" in skill:
-        return f"{skill['name']}  error: {skill['error']}"
-    return f"{skill['name']}  {', '.join(skill['scopes']) or 'everywhere'}"
+def _skills(part: dict[str, Any]) -> Iterable[str]:
+    """One line for each skill and scope, with the agents that have it."""
+    if "error" in part or not part["installed"]:
+        return _list(part, "skills", str)
+    agents: dict[tuple[str, str], list[str]] = {}
+    for skill in part["skills"]:
+        scope = f"error: {skill['error']}" if "error" in skill else _scope(skill["scopes"])
+        agents.setdefault((skill["name"], scope), []).append("other agents" if skill["agents"] else "Claude Code")
+    return [f"{name}  {scope}  ({', '.join(having)})" for (name, scope), having in agents.items()]
+
+
+def _scope(globs: list[str]) -> str:
+    return f"for paths that match {' or '.join(globs)}" if globs else "everywhere"
 
 
 def _disk(part: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ _SUMMANDS = {
     "passage": "its best passage",
     "span": "terms close together",
     "date": "the date named",
+    "name": "the name asked for",
 }
 _MEANING = {"cosine": "cosine with the question", "blend": "blended, which ranks it"}
 

@@ -6,7 +6,7 @@ import sys
 from os.path import expanduser
 
 from cli.context import Context, shown, warn, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, file_path
 from core import clock, config, redaction
 from core.errors import NO_RESULTS, OK, BadInput
 from qmd.store import open_index
@@ -33,7 +33,12 @@ COMMAND = Command(
         Option(
             "--format", metavar="FORMAT", choices=("md", "jsonl"), help="md or jsonl (md into a folder, else jsonl)"
         ),
-        Option("--out", metavar="WHERE", help="a folder, a file that ends in .jsonl, or - for stdout"),
+        Option(
+            "--out",
+            metavar="WHERE",
+            convert=file_path,
+            help="a folder, a file that ends in .jsonl, or - for stdout",
+        ),
         Option("--force", help="overwrite what is there"),
     ),
     examples=(

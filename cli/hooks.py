@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.context import Context, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, text_path
 from core.errors import OK, BadInput
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _WHERE = (
     Option("--user", help="the user's settings (the default)"),
     Option("--project", help="the settings of the project you stand in: .claude/settings.json"),
-    Option("--settings", metavar="FILE", default="", help="this settings file"),
+    Option("--settings", metavar="FILE", default="", convert=text_path, help="this settings file"),
 )
 _EVENTS = Option("--events", metavar="A,B", default="stop", help="which hooks: stop, session-start, prompt (stop)")
 

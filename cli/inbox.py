@@ -12,8 +12,14 @@ from core.text import printable
 from runtime import inbox
 
 _GROUNDS = (
-    Option("--why", metavar="TEXT", default="", help="what a decision or a rejection rests on"),
-    Option("--alternatives", metavar="A; B", default="", help="what else was considered, separated by semicolons"),
+    Option("--why", metavar="TEXT", default="", convert=str, help="what a decision or a rejection rests on"),
+    Option(
+        "--alternatives",
+        metavar="A; B",
+        default="",
+        convert=str,
+        help="what else was considered, separated by semicolons",
+    ),
     Option("--force", help="keep it although the gate refuses it; nothing overrides the rule against secrets"),
 )
 _ENTRY = "an entry's id, the end of one, or its uri"
@@ -26,12 +32,15 @@ COMMAND = Command(
         "it came (logs, listings, diffs), secrets, and what is noted already are refused, with exit code 71."
     ),
     words="TEXT",
+    prose=True,
     words_help="what to remember; - alone reads it from stdin",
     options=(
         Option("--type", metavar="TYPE", default="", choices=inbox.TYPES, help="one of " + ", ".join(inbox.TYPES)),
-        Option("--title", metavar="TITLE", default="", help="default: the first line"),
-        Option("--project", metavar="PROJECT", help="default: the git work tree you stand in; '' for none"),
-        Option("--tags", metavar="A,B", default="", help="separated by commas"),
+        Option("--title", metavar="TITLE", default="", convert=str, help="default: the first line"),
+        Option(
+            "--project", metavar="PROJECT", convert=str, help="default: the git work tree you stand in; '' for none"
+        ),
+        Option("--tags", metavar="A,B", default="", convert=str, help="separated by commas"),
         *_GROUNDS,
     ),
     examples=(
@@ -65,7 +74,10 @@ COMMAND = Command(
             "note what takes an entry's place",
             words="ENTRY TEXT",
             words_help="an entry's id, then what holds now; - alone reads it from stdin",
-            options=(Option("--title", metavar="TITLE", default="", help="default: the first line"), *_GROUNDS),
+            options=(
+                Option("--title", metavar="TITLE", default="", convert=str, help="default: the first line"),
+                *_GROUNDS,
+            ),
             examples=('brain inbox supersede 1a2b3c4d "refresh on the first 401" --why "it stalled starts"',),
         ),
         Command(
@@ -90,13 +102,14 @@ def run(args: Args, context: Context) -> int:
     context.fields["verb"] = verb
     if verb == "supersede":
         reference, *rest = args.words or [""]
-        if not rest:
+        reference = _decoded(reference)[0].strip()
+        if not (reference and rest):
             raise BadInput(
                 "expected an entry and what takes its place", 'brain inbox supersede 1a2b3c4d "what holds now"'
             )
         args.words = rest
         args.dashes -= 1
-        return _note(args, context, _decoded(reference)[0])
+        return _note(args, context, reference)
     return inbox_entries.run(verb, args, context)
 
 
@@ -104,6 +117,7 @@ def _note(args: Args, context: Context, supersedes: str = "") -> int:
     """Write one entry; 0 also where it could not be indexed yet, which is then said."""
     from runtime.capture import capture
 
+    context.event = "inbox_write"
     text, warnings = _text(args)
     fields: dict[str, object] = {}
     if not supersedes:

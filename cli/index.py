@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cli.context import Context, shown, warn, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, file_path
 from core import config
 from core.counting import counted
 from core.errors import OK, BadInput
@@ -30,7 +30,13 @@ COMMAND = Command(
         Option(
             "--source", metavar="SOURCE", help="only this source: claude, codex, chrome, …; an unknown one lists them"
         ),
-        Option("--from", metavar="DIR", many=True, help="read what lies at or below DIR, not the tool's own folders"),
+        Option(
+            "--from",
+            metavar="DIR",
+            many=True,
+            convert=file_path,
+            help="read what lies at or below DIR, not the tool's own folders",
+        ),
         Option("--new", help="trust size, mtime and inode: an unchanged stat is an unchanged file"),
         Option("--queue", help="append what changed to the distillation queue"),
         Option("--from-archive", help="make the documents anew from the archive, not from the tools' files"),
@@ -231,6 +237,8 @@ def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[
             yield f"{name}: {change['added']} added, {change['updated']} updated, {change['removed']} removed"
         for failure in change["failures"][:_SHOWN]:
             yield f"  failed: {printable(failure['path'])}: {failure['reason']}"
+    if report.get("demo_left"):
+        yield f"demo: {counted(report['demo_left'], 'document')} removed, now that there are documents of yours"
     if report["queued"]:
         yield f"queue: {counted(report['queued'], 'document')} to be distilled"
     yield f"done in {report['took_ms'] / 1000:.1f} s"

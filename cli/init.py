@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from cli.context import Context, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, file_path
 from core.errors import OK
 from core.text import printable
 from runtime.init import setup
@@ -27,7 +27,12 @@ COMMAND = Command(
     ),
     options=(
         Option("--demo", help="index the demo set, whatever this machine has"),
-        Option("--from", metavar="DIR", help="index the transcripts below DIR instead of this machine's"),
+        Option(
+            "--from",
+            metavar="DIR",
+            convert=file_path,
+            help="index the transcripts below DIR instead of this machine's",
+        ),
         Option("--no-index", help="make the home and look, but index nothing"),
         Option("--config", help="write the default collections.yml into the home, to be edited; never over one"),
     ),
@@ -63,7 +68,8 @@ def run(args: Args, context: Context) -> int:
     if report["answer"]:
         write(f'\n$ {command} ask "{printable(report["question"])}"\n')
         _show(report["answer"], context)
-    write("\n".join(_next(report, command)) + "\n")
+    again = [command, "init", *(["--demo"] if args.demo else []), *(["--from", quote(given)] if given else [])]
+    write("\n".join(_next(report, command, " ".join(again))) + "\n")
     return OK
 
 
@@ -74,9 +80,9 @@ def _state(report: dict[str, Any]) -> Iterator[str]:
     if report["demo"]:
         yield "source   the demo set: invented sessions of an invented project, not yours"
     else:
-        yield f"source   {_many(report['sessions'], 'Claude Code session')}"
+        yield f"source   {_many(report['sessions'], 'session')}" + ("" if report["index"] else ", not indexed")
     if report["demo_left"]:
-        yield f"demo     left: its {report['demo_left']} documents are gone"
+        yield f"demo     removed: its {report['demo_left']} documents gave way to yours"
     if report["index"]:
         yield _indexed(list(report["index"]["sources"].values()), report["index"]["took_ms"] / 1000)
         held = report["documents"]
@@ -119,11 +125,11 @@ def _show(answer: dict[str, Any], context: Context) -> None:
         write(f"{printable(answer['message'])}\nfix: {printable(answer['fix'])}\n")
 
 
-def _next(report: dict[str, Any], command: str) -> Iterator[str]:
+def _next(report: dict[str, Any], command: str, again: str) -> Iterator[str]:
     yield ""
     yield "Next:"
     if not report["index"]:
-        yield f"  {command} index"
+        yield f"  {again}"
     if report["demo"]:
         yield f'  {command} ask "did we reject redis, and why"'
         yield f"  {command} recent --since 2026-03-01"
@@ -134,8 +140,8 @@ def _next(report: dict[str, Any], command: str) -> Iterator[str]:
     yield f"  {command} explain"
     if report["demo"]:
         yield ""
-        yield f"This is the demo set. `{command} init` replaces it as soon as this machine has Claude Code sessions;"
-        yield f"`{command} init --from DIR` takes a folder of them."
+        yield f"This is the demo set. It goes as soon as `{command} index` or a hook reads anything of yours;"
+        yield f"`{command} init --from DIR` takes a folder of sessions."
 
 
 def _command() -> str:

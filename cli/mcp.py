@@ -49,7 +49,7 @@ def run(args: Args, context: Context) -> int:
     if args.http:
         from qmd.mcp import http
 
-        return http.serve(service, args.host, args.port)
+        return http.serve(service, args.host, args.port, context.home)
     from qmd.mcp import stdio
 
     return stdio.serve(service, parent)

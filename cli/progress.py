@@ -5,45 +5,42 @@ from __future__ import annotations
 import sys
 import time
 
+from core.pace import Pace
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Any
+
+_REDRAW_S = 0.1
 
 
 class Bar:
     """``with Bar() as bar:`` and then ``bar(done, total, what)``, as often as there is news.
 
-    With a ``unit``, of ``scale`` steps each, it shows a share and a rate instead of counts: ``21.3 kB/s``.
+    It shows a share and the time that is left, and with a ``unit``, of ``scale`` steps each, also the speed.
     """
 
-    def __init__(self, unit: str = "", scale: int = 1) -> None:
+    def __init__(self, unit: str = "", scale: int = 1, now: Callable[[], float] = time.monotonic) -> None:
         self._unit = unit
         self._scale = scale
+        self._now = now
         self._progress: Any = None
-        self._tasks: dict[str, Any] = {}
-        self._started: dict[str, float] = {}
+        self._stages: dict[str, tuple[Any, Pace]] = {}
+        self._drawn: dict[str, float] = {}
 
     def __enter__(self) -> Bar:
         if sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TaskProgressColumn,
-                TextColumn,
-                TimeRemainingColumn,
-            )
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-            columns: list[Any] = [MofNCompleteColumn()]
-            if self._unit:
-                columns = [TaskProgressColumn(), TextColumn("{task.fields[rate]}")]
             self._progress = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                *columns,
-                TimeRemainingColumn(),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[speed]}"),
+                TextColumn("{task.fields[left]}"),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -57,12 +54,35 @@ class Bar:
             self._progress.stop()
 
     def __call__(self, done: int, total: int, what: str) -> None:
-        """``what`` names the stage: each has its own bar."""
+        """Show that ``done`` of ``total`` steps are done.
+
+        ``what`` names the stage, which has a bar of its own; what follows a colon and a space may change meanwhile.
+        """
         if self._progress is None:
             return
-        if what not in self._tasks:
-            self._tasks[what] = self._progress.add_task(what, total=total, rate="")
-            self._started[what] = time.monotonic()
-        elapsed = time.monotonic() - self._started[what]
-        rate = f"{done / self._scale / elapsed:.1f} {self._unit}/s" if elapsed > 0 else ""
-        self._progress.update(self._tasks[what], completed=done, total=total, rate=rate)
+        name = what.partition(": ")[0]
+        if name not in self._stages:
+            self._stages[name] = self._progress.add_task(what, total=total, speed="", left=""), Pace(self._now)
+        task, pace = self._stages[name]
+        pace.at(done)
+        if done < total and self._now() - self._drawn.get(name, float("-inf")) < _REDRAW_S:
+            return
+        self._drawn[name] = self._now()
+        speed = pace.speed() / self._scale
+        self._progress.update(
+            task,
+            completed=done,
+            total=total,
+            description=what,
+            speed=f"{speed:,.{0 if speed >= 10 else 1}f} {self._unit}/s" if self._unit and speed else "",
+            left=_clock(pace.left(total)),
+        )
+
+
+def _clock(seconds: float | None) -> str:
+    """Return ``1:02:03`` for seconds, "" where they are not known."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cli import render
+from cli.ask_output import behind
 from cli.context import Context, shown
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
@@ -68,6 +69,7 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
             [(f"Nothing since {since}.", "")],
             [("`brain recent --since DATE` looks further back, `brain index` brings in what is new", "dim")],
         ]
+    result += [[(line, "dim")] for line in behind(envelope["freshness"], "brain index")]
     day = ""
     for item in envelope["items"]:
         local = time.localtime(clock.parse_iso(item["ended"]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cli.context import Context, write
+from cli.context import Context, write, write_styled
 from core.text import printable
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def show(context: Context, lines: Iterable[Line], *, cut: bool = False) -> None:
     if columns is not None:
         clean = [_shortened(line, columns) for line in clean]
     if context.rich:
-        write(_styled(clean))
+        write_styled(_styled(clean))
     else:
         write("".join("".join(text for text, _ in line).rstrip() + "\n" for line in clean))
 
@@ -73,7 +73,7 @@ def show_verbatim(data: bytes) -> None:
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None or sys.stdout.isatty():
-        write(printable(data.decode("utf-8", "replace")))
+        write(data.decode("utf-8", "replace"))
         return
     stream.write(data)
     stream.flush()

@@ -6,7 +6,8 @@ import os
 
 from cli import leftover
 from cli.context import Context, shown, warn, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, file_path
+from core import config
 from core.counting import counted
 from core.errors import BadInput
 
@@ -21,7 +22,7 @@ COMMAND = Command(
     words="FILE",
     words_help="a file that `brain backup` made; without one, the newest in BRAIN_HOME/backups",
     options=(
-        Option("--to", metavar="HOME", help="the home to restore into (BRAIN_HOME)"),
+        Option("--to", metavar="HOME", convert=file_path, help="the home to restore into (BRAIN_HOME)"),
         Option("--force", help="also where the home holds something"),
     ),
     examples=(
@@ -58,6 +59,14 @@ def run(args: Args, context: Context) -> int:
         write(f"{report['forgotten_again']} of what it held was forgotten since, and stays so\n")
     if report["aside"]:
         write(printable(f"what was there: {report['aside']}\n"))
+    for setting in report["new_settings"]:
+        warn(printable(f"brain: its collections.yml sets {setting}"))
+    if report["new_settings"]:
+        warn(f"fix: read {shown(config.locate(home))} before the next `brain index` or `brain embed`")
+    if report["remote_left_out"]:
+        write(
+            printable(f"the address of the remote is not taken over: brain sync --remote {report['remote_left_out']}\n")
+        )
     for place in left:
         warn(printable(f"brain: still holds what was forgotten: {place}"))
     write("brain index brings in what is newer\n" if report["index"] else "brain rebuild makes its index\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.context import Context, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, text_path
 from core.errors import OK
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _WHERE = (
-    Option("--dest", metavar="DIR", default="", help="below this folder"),
+    Option("--dest", metavar="DIR", default="", convert=text_path, help="below this folder"),
     Option("--agents", help="for other agents: ~/.agents/skills, in the open SKILL.md form"),
 )
 _FORCE = Option("--force", help="also where the file was edited since")

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Option:
     """One option: ``flags`` as typed, ``metavar`` empty for a switch, ``many`` where it may be repeated.
 
-    ``convert`` turns the text into its value and raises ValueError with what was expected.
+    ``convert`` turns the text into its value and raises ValueError with what was expected; without one, a value is text
+    in UTF-8 that is not blank.
     """
 
     __slots__ = ("choices", "convert", "default", "dest", "flags", "help", "many", "metavar")
@@ -30,7 +31,7 @@ class Option:
         default: object = None,
         many: bool = False,
         choices: tuple[str, ...] = (),
-        convert: Callable[[str], object] = str,
+        convert: Callable[[str], object] | None = None,
     ) -> None:
         self.flags = flags
         self.dest = max(flags, key=len).lstrip("-").replace("-", "_")
@@ -39,19 +40,21 @@ class Option:
         self.default = default
         self.many = many
         self.choices = choices
-        self.convert = convert
+        self.convert = convert or text
 
 
 class Command:
     """One command: its options, its positional arguments (``words``: name and help, empty for none), its examples.
 
+    Words name things and are refused if they are blank, except those of a command that takes ``prose``.
     ``raw`` leaves every argument to the command itself, as words, except a single ``--help``. ``commands`` makes it a
     group: its first argument names one of them, whose own name is written whole (``queue list`` in ``queue``). A group
     with ``words`` takes whatever names none of them itself; with ``default``, no first argument means that subcommand.
     """
 
     __slots__ = (
-        "commands", "default", "description", "examples", "name", "options", "raw", "summary", "words", "words_help",
+        "commands", "default", "description", "examples", "name", "options", "prose", "raw", "summary",
+        "words", "words_help",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +67,7 @@ class Command:
         words_help: str = "",
         options: Sequence[Option] = (),
         examples: Sequence[str] = (),
+        prose: bool = False,
         raw: bool = False,
         commands: Sequence[Command] = (),
         default: str = "",
@@ -71,6 +75,7 @@ class Command:
         self.name = name
         self.default = default
         self.commands = tuple(commands)
+        self.prose = prose
         self.raw = raw
         self.summary = summary
         self.description = description
@@ -109,26 +114,63 @@ class Args:
         raise AttributeError(name)
 
 
-JSON = Option("--json", help="print one JSON object on stdout, and nothing else")
-HELP = Option("-h", "--help", help="show this help")
+_MOST = 10_000
+_PATH_BYTES = 4096
+_NAME_BYTES = 255
 
 
-def whole(text: str) -> int:
+def text(given: str) -> str:
+    """Return ``given``, which is text in UTF-8, not blank and of a length that SQLite takes as a pattern.
+
+    Raises ValueError otherwise.
+    """
+    if not given.strip():
+        raise ValueError("a value that is not empty")
+    if len(given) > _MOST:
+        raise ValueError(f"at most {_MOST:,} characters")
+    if not given.isascii():
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            raise ValueError("text in UTF-8") from None
+    return given
+
+
+def file_path(given: str) -> str:
+    """Return ``given``, a path that a system may have, of any bytes. Raises ValueError otherwise."""
+    if not given.strip():
+        raise ValueError("a path")
+    longest = max(map(len, given.encode("utf-8", "surrogateescape").split(b"/")))
+    if len(given) > _PATH_BYTES or longest > _NAME_BYTES:
+        raise ValueError(f"a path of at most {_PATH_BYTES} bytes, and {_NAME_BYTES} a name")
+    return given
+
+
+def text_path(given: str) -> str:
+    """Return ``given``, a path that can be recorded. Raises ValueError otherwise."""
+    return text(file_path(given))
+
+
+def whole(given: str) -> int:
     """A positive whole number, of at most nine digits. Raises ValueError otherwise."""
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
+    if not given.isascii() or not given.isdigit() or len(given) > 9 or int(given) < 1:
         raise ValueError("a whole number above 0")
-    return int(text)
+    return int(given)
 
 
-def seconds(text: str) -> float:
+def seconds(given: str) -> float:
     """A positive number of seconds. Raises ValueError otherwise."""
     try:
-        value = float(text)
+        value = float(given)
     except ValueError:
         value = 0.0
     if not 0 < value < 1e9:
         raise ValueError("a number of seconds above 0")
     return value
+
+
+JSON = Option("--json", help="print one JSON object on stdout, and nothing else")
+HELP = Option("-h", "--help", help="show this help")
 
 
 def parse(command: Command, argv: Sequence[str]) -> Args:
@@ -146,6 +188,9 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
             return parse(below, argv[1:])
     args = Args()
     args.command = command
+    for given in argv:
+        if "\0" in given:
+            raise BadInput("an argument has a NUL byte in it", _usage(command))
     by_flag: dict[str, Option] = {}
     for option in command.options:
         setattr(args, option.dest, [] if option.many else option.default if option.metavar else False)
@@ -194,6 +239,8 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
         args.dashes = len(words)
     if words and not command.words and not args.help:
         raise BadInput(f"`brain {command.name}` takes no arguments: {words[0]!r}", _usage(command))
+    if not (command.prose or all(word.strip() for word in words)):
+        raise BadInput(f"`brain {command.name}` was given an empty argument for {command.words}", _usage(command))
     return args
 
 
@@ -214,13 +261,13 @@ def _chosen(group: Command, argv: Sequence[str]) -> Command | None:
     raise BadInput(f"`brain {group.name}` has no subcommand {argv[0]!r}: {', '.join(verbs)}", fix)
 
 
-def _store(args: Args, command: Command, option: Option, flag: str, text: str) -> None:
-    if option.choices and text not in option.choices:
-        raise BadInput(f"{flag}: {text!r} is not one of {', '.join(option.choices)}", _usage(command))
+def _store(args: Args, command: Command, option: Option, flag: str, given: str) -> None:
+    if option.choices and given not in option.choices:
+        raise BadInput(f"{flag}: {given!r} is not one of {', '.join(option.choices)}", _usage(command))
     try:
-        value = option.convert(text)
+        value = option.convert(given)
     except ValueError as error:
-        raise BadInput(f"{flag}: expected {error}, got {text!r}", _usage(command)) from None
+        raise BadInput(f"{flag}: expected {error}, got {given!r}", _usage(command)) from None
     if option.many:
         getattr(args, option.dest).append(value)
     else:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cli.context import Context, shown, write
-from cli.spec import Args, Command, Option
+from cli.context import Context, shown, write_styled
+from cli.spec import Args, Command, Option, file_path
 from core import clock
 from core.errors import OK, BadInput
 
@@ -25,7 +25,13 @@ COMMAND = Command(
         Option(
             "--machine", metavar="NAME", default="", help="of another machine of `brain sync` (its name), or of all"
         ),
-        Option("--svg", metavar="FILE", default="", help="draw a chart; a name that ends in .png makes a PNG"),
+        Option(
+            "--svg",
+            metavar="FILE",
+            default="",
+            convert=file_path,
+            help="draw a chart; a name that ends in .png makes a PNG",
+        ),
     ),
     examples=(
         "brain stats",
@@ -102,7 +108,7 @@ def _print(found: dict[str, Any], context: Context) -> None:
         console.print(f"{found['torn']} lines are no rows: brain doctor --fix")
     if "chart" in found:
         console.print(Text(f"chart: {printable(found['chart'])}"))
-    write(stream.getvalue())
+    write_styled(stream.getvalue())
 
 
 def _number(value: float | None) -> str:

@@ -6,7 +6,7 @@ import os
 
 from cli import leftover
 from cli.context import Context, shown, warn, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, file_path
 from core import config
 from core.counting import counted
 
@@ -26,7 +26,12 @@ COMMAND = Command(
     ),
     options=(
         Option("--remote", metavar="URL", help="a repository that your git can push to"),
-        Option("--dir", metavar="PATH", help="a bare repository in a folder; made where it is missing"),
+        Option(
+            "--dir",
+            metavar="PATH",
+            convert=file_path,
+            help="a bare repository in a folder; made where it is missing",
+        ),
         Option("--as", metavar="NAME", help="what this machine is called (its host name and four digits)"),
     ),
     examples=(
@@ -72,6 +77,10 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"{report['added']} brought in, {report['removed']} removed, {report['forgotten']} forgotten"
     for uri in report["kept"]:
         yield f"edited here, and left so: {uri}"
+    for path in report["unlocked"]:
+        yield f"removed the lock of a git that was killed: {path}"
+    if report["redacted"]:
+        yield f"{counted(sum(report['redacted'].values()), 'secret')} redacted in what came"
     for reason, count in report["skipped"].items():
         yield f"not taken: {count} × {reason}"
     yield from report["beyond"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cli.ask_output import behind
 from cli.context import Context, shown, write
 from cli.spec import Args, Command, Option, whole
 from core import config
@@ -20,6 +21,7 @@ COMMAND = Command(
         "documents and sessions say of it. Exit code 67 means: there is no record."
     ),
     words="TOPIC",
+    prose=True,
     words_help="a few words, not the whole question",
     options=(
         Option("-n", "--limit", metavar="N", default=10, convert=whole, help="how many decisions at most (10)"),
@@ -48,6 +50,7 @@ def run(args: Args, context: Context) -> int:
 def _lines(envelope: dict[str, Any]) -> Iterator[str]:
     if "error" in envelope:
         yield "No record of a decision on this, and nothing in the sessions either."
+        yield from behind(envelope["freshness"], "brain index")
         return
     if not envelope["decisions"]:
         yield "Nobody noted a decision on this. What the sessions say:"

@@ -184,7 +184,26 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> None:
                 continue
         if len(doomed) == before:
             break
-    psutil.wait_procs([each for each in doomed.values() if each.pid != process.pid], timeout=1)
+    _await_end([each for each in doomed.values() if each.pid != process.pid])
+
+
+def _await_end(killed: list[psutil.Process]) -> None:
+    """Wait until killed processes run no more, for a second at most.
+
+    One that is dead but not reaped counts as ended: its parent may be the system's first process, which takes its time.
+    """
+    deadline = _now() + 1
+    while any(map(_runs, killed)) and _now() < deadline:
+        time.sleep(0.005)
+
+
+def _runs(process: psutil.Process) -> bool:
+    import psutil
+
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
 
 
 def _family(leader: int, mark: str) -> list[psutil.Process]:

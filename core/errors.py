@@ -13,18 +13,25 @@ NO_RESULTS = 67
 LOCKED = 70
 REFUSED = 71
 INTERNAL = 99
+_MOST = 4000
 
 
 class BrainError(Exception):
-    """A failure the user can act on: what went wrong and, in ``fix``, what to do about it."""
+    """A failure the user can act on: what went wrong and, in ``fix``, what to do about it.
+
+    ``quotes`` says that one of them holds a document's words, its name or its title: an agent gets them as evidence.
+    """
 
     code = INTERNAL
     error = "internal"
 
-    def __init__(self, message: str, fix: str = "") -> None:
+    def __init__(self, message: str, fix: str = "", *, quotes: bool = False) -> None:
+        if len(message) > _MOST:
+            message = f"{message[: _MOST // 2]} … {message[-_MOST // 2 :]}"  # an argument of any length may be in it
         super().__init__(message)
         self.message = message
         self.fix = fix
+        self.quotes = quotes
 
     def envelope(self) -> dict[str, object]:
         """The JSON form every command prints with ``--json``."""
@@ -95,6 +102,8 @@ def from_os(error: OSError) -> BrainError | None:
     place = str(error.filename or "")
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return DiskFull(f"the disk is full: {place}".rstrip(": "), "free some space, then run the command again")
+    if error.errno == errno.ENAMETOOLONG:
+        return BadInput(f"a name is too long for this system: {place}", "name a shorter path")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         fix = f"check whose it is: ls -ld {place}".rstrip() + "; or export BRAIN_HOME=…"
         return BadInput(f"{place or 'a file'}: {error.strerror}", fix)

@@ -23,6 +23,10 @@ LANGUAGES = {
 # A longer text, in bytes, is more likely a program's output than anyone's code, and parsing it takes seconds.
 MAX_TEXT = 2 * 1024 * 1024
 
+# What a child process (``core.worker``) may use to parse one text. Real code of MAX_TEXT takes half a second and 90 MB.
+MEMORY = 512 << 20
+TIMEOUT_S = 120.0
+
 # Pairs of siblings in what could not be parsed that a query may have to step over: about a second of cpu.
 MOST_TANGLED = 1_000_000_000
 
@@ -35,6 +39,11 @@ def language_of(path: str) -> str:
     """The grammar for a file, by the ending of its name; "" where there is none."""
     dot = path.rfind(".")
     return LANGUAGES.get(path[dot:].lower(), "") if dot >= 0 else ""
+
+
+def cpu_s(size: int) -> int:
+    """Return the seconds of CPU time that parsing a text of ``size`` bytes may take."""
+    return 2 + (4 * size >> 20)
 
 
 def parser(language: str) -> Parser:

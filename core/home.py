@@ -13,9 +13,34 @@ from core.errors import BadInput
 
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+_PRIVATE_UMASK = 0o077
+# The top-level names of a home: folders of the shipped collections, folders that hold no document, single files, and
+# folders that are this machine's and never part of a backup. Any other name is a collection's of the user's own.
+CORPUS = ("brain", "distilled", "kb-wiki", "kb-raw", "chrome-history", "inbox", "code", "git")
+RECORDS = ("logs", "raw", "state")
+FILES = ("collections.yml", "index.sqlite", "index.sqlite-shm", "index.sqlite-wal")
+LOCAL = ("backups", "sync.git")
 _LONGEST_SOCKET = 100
 
 _ROOT = dirname(dirname(abspath(__file__)))
+
+
+# The umask that this process was started with, -1 until ``private_process``.
+_users_umask = -1
+
+
+def private_process() -> None:
+    """Have this process, and each one that it starts, make files that only their user can read.
+
+    Every entry point calls this before it writes. Nothing else changes the umask, which all threads share.
+    """
+    global _users_umask
+    _users_umask = os.umask(_PRIVATE_UMASK)
+
+
+def users_umask() -> int:
+    """Return the umask for a command of the user's own, -1 to inherit this process's (``subprocess.Popen``)."""
+    return _users_umask
 
 
 class Home:
@@ -80,6 +105,11 @@ def _absolute(name: str, path: str) -> str:
         return abspath(expanded)
     except FileNotFoundError:
         raise BadInput(f"{name} is relative to a folder that is gone: {path}", f"cd, or: export {name}=/path") from None
+
+
+def is_collection_folder(name: str) -> bool:
+    """Return True if ``name``, of one part, may be the top-level folder of a collection in a backup or a sync."""
+    return bool(name) and not name.startswith(".") and "/" not in name and name not in (*RECORDS, *FILES, *LOCAL)
 
 
 def make_private(folder: str) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import _json
 
+from core.text import escaped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -54,11 +56,11 @@ def dumps(value: object) -> str:
     Raises UnicodeEncodeError on lone surrogates, TypeError on other types, ValueError on other floats.
     """
     text = "".join(_print(value, 0))
-    if text.isascii():
+    if text.isascii() and text.isprintable():
         return text
     text.encode()
-    # Line ends by Unicode, not by JSON: escaped, so that one value is one line to every reader.
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+    # One value is one line to every reader, and a reader of the line sees all of it.
+    return escaped(text)
 
 
 def loads(text: str) -> object:

@@ -17,9 +17,11 @@ from core.home import PRIVATE_FILE, Home, make_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
 
 ROTATE_BYTES = 8 << 20
+_BLOCK = 1 << 16
 
 
 def record(home: Home, event: str, surface: str, **fields: object) -> Exception | None:
@@ -96,45 +98,51 @@ def row_of(line: bytes) -> dict[str, Any] | None:
     return row if whole else None
 
 
-def tail(home: Home, count: int) -> list[dict[str, object]]:
-    """The last ``count`` whole rows, oldest first; torn rows are passed over. Raises OSError, but not where none is."""
-    rows: list[dict[str, object]] = []
+def newest_first(home: Home) -> Iterator[dict[str, Any]]:
+    """Yield the whole rows of every ledger, newest first; torn rows are left out.
+
+    Raises:
+        OSError: a ledger exists and cannot be read.
+    """
     for path in reversed(ledgers(home)):
-        rows = _tail(path, count - len(rows)) + rows
-        if len(rows) >= count:
-            break
-    return rows
-
-
-def _tail(path: str, count: int) -> list[dict[str, object]]:
-    try:
-        with open(path, "rb") as stream:
-            size = stream.seek(0, os.SEEK_END)
-            # Rows have no fixed length: where a guess held too few of them, look at more.
-            reach = 4096 * max(1, count)
-            while True:
-                start = max(0, size - reach)
-                stream.seek(start)
-                lines = stream.read(size - start).split(b"\n")
-                rows = _whole(lines if start == 0 else lines[1:], count)
-                if len(rows) >= count or start == 0:
-                    return rows
-                reach *= 4
-    except FileNotFoundError:
-        return []
-
-
-def _whole(lines: list[bytes], count: int) -> list[dict[str, object]]:
-    import json
-
-    rows: list[dict[str, object]] = []
-    for line in reversed(lines):
-        if len(rows) == count:
-            break
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
+            with open(path, "rb") as stream:
+                for line in _lines_backwards(stream):
+                    if (row := row_of(line)) is not None:
+                        yield row
+        except FileNotFoundError:
             continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows[::-1]
+
+
+def tail(home: Home, count: int) -> list[dict[str, Any]]:
+    """Return the last ``count`` whole rows, oldest first.
+
+    Raises:
+        OSError: a ledger exists and cannot be read.
+    """
+    from itertools import islice
+
+    return list(islice(newest_first(home), count))[::-1]
+
+
+def last(home: Home, event: str) -> dict[str, Any] | None:
+    """Return the newest row of ``event``, None if there is none."""
+    return next((row for row in newest_first(home) if row["event"] == event), None)
+
+
+def _lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file from the last to the first, without the end of line."""
+    position = stream.seek(0, os.SEEK_END)
+    pieces: list[bytes] = []  # of the line that is being read, last piece first
+    while position > 0:
+        length = min(_BLOCK, position)
+        position -= length
+        stream.seek(position)
+        first, *lines = stream.read(length).split(b"\n")
+        if lines:
+            pieces.append(lines.pop())
+            yield b"".join(reversed(pieces))
+            yield from reversed(lines)
+            pieces = []
+        pieces.append(first)
+    yield b"".join(reversed(pieces))

@@ -1,34 +1,99 @@
-"""Text from outside, made safe to store and to print."""
+"""Text from outside, made safe to store, to print and to hand to a model.
+
+A terminal obeys characters that nobody sees, and a model reads them. `_FORMATS` and `_LETTERS` are the one table of
+them; `printable` takes them out of everything that is shown, except where a visible character needs one (`_needed`).
+Stored text keeps them.
+"""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from typing import Any
 
 # ECMA-48 escape sequences: CSI, OSC (ended by BEL or ST; one that nothing ends must not eat more than its line), and
 # the short ones, such as the character set designation in what `tput sgr0` prints.
 _ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-Z\\^-~])"
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-# Marks that reorder or hide what follows (Unicode TR 36): shown text must be the stored text.
-# The last are tags (U+E0000 and on): nobody sees them, and a model reads them as letters.
-_DECEIVERS = "[\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 
+# Both tables together: Default_Ignorable_Code_Point (https://www.unicode.org/reports/tr44/), the two separators and the
+# annotation marks. Categories Cf, Zl, Zp and unassigned:
+_FORMATS = (
+    (0x00AD, 0x00AD),  # soft hyphen
+    (0x061C, 0x061C),  # Arabic letter mark
+    (0x180E, 0x180E),  # Mongolian vowel separator
+    (0x200B, 0x200F),  # zero-width space, joiners, directional marks
+    (0x2028, 0x202E),  # line and paragraph separator; embeddings and overrides, which reorder a line
+    (0x2060, 0x206F),  # word joiner, invisible operators, isolates, deprecated controls
+    (0xFEFF, 0xFEFF),  # zero-width no-break space
+    (0xFFF0, 0xFFFB),  # reserved; interlinear annotation
+    (0x1BCA0, 0x1BCA3),  # shorthand controls
+    (0x1D173, 0x1D17A),  # musical controls
+    (0xE0000, 0xE00FF),  # tags: letters that only a model reads
+    (0xE01F0, 0xE0FFF),  # reserved
+)
+# Categories Mn and Lo, which Python counts as printable:
+_LETTERS = (
+    (0x034F, 0x034F),  # grapheme joiner
+    (0x115F, 0x1160),  # Hangul fillers
+    (0x17B4, 0x17B5),  # Khmer inherent vowels
+    (0x180B, 0x180D),  # Mongolian variation selectors
+    (0x180F, 0x180F),
+    (0x3164, 0x3164),  # Hangul filler
+    (0xFE00, 0xFE0F),  # variation selectors 1 to 16
+    (0xFFA0, 0xFFA0),  # halfwidth Hangul filler
+    (0xE0100, 0xE01EF),  # variation selectors 17 to 256
+)
+# Keys whose values name something: they must stay exact to be of use to a program.
+NAMES = frozenset("id chunk uri path docid resume file entry_id session_id parent collection".split())
 
 # Made once they are needed: `re` takes a third of the time in which a question is answered, and most text is plain.
 _patterns: tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]] | None = None
+_hidden_letters: frozenset[str] | None = None
 
 
 def _compiled() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     global _patterns
     import re
 
-    _patterns = (re.compile(_ESCAPES), re.compile(_CONTROLS), re.compile(_DECEIVERS))
+    hidden = "".join(f"{chr(first)}-{chr(last)}" for first, last in (*_FORMATS, *_LETTERS))
+    _patterns = (re.compile(_ESCAPES), re.compile(_CONTROLS), re.compile(f"({_needed()})|[{hidden}]"))
     return _patterns
 
 
+def _needed() -> str:
+    """Return the pattern of the hidden characters that a visible one needs."""
+    # What has an emoji's forms: a superset of Emoji (https://www.unicode.org/reports/tr51/).
+    pictures = (
+        "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+        "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+    )
+    # The signs that take a consonant's vowel away in Indic scripts (canonical combining class 9).
+    viramas = (
+        "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0e3a\u0eba\u0f84\u1039\u103a\u1714"
+        "\u1715\u1734\u17d2\u1a60\u1b44\u1baa\u1bab\u1bf2\u1bf3\u2d7f\ua806\ua82c\ua8c4\ua953\ua9c0\uaaf6\uabed"
+        "\U00010a3f\U00011046\U00011070\U0001107f\U000110b9\U00011133\U00011134\U000111c0\U00011235\U000112ea"
+        "\U0001134d\U00011442\U000114c2\U000115bf\U0001163f\U000116b6\U0001172b\U00011839\U0001193d\U0001193e"
+        "\U000119e0\U00011a34\U00011a47\U00011a99\U00011c3f\U00011d44\U00011d45\U00011d97"
+    )
+    # Arabic and Syriac letters and their marks.
+    cursive = "\u0620-\u077f\u0860-\u08ff\ufb50-\ufdff\ufe70-\ufefc"
+    # Tags that may follow the black flag: England, Scotland, Wales (gbeng, gbsct, gbwls, each with the cancel tag).
+    regions = "|".join("".join(chr(0xE0000 + ord(each)) for each in f"gb{name}\x7f") for name in ("eng", "sct", "wls"))
+    return (
+        rf"(?<=[{pictures}])\ufe0f?\u200d(?=[{pictures}])"  # one picture of several: a family, a heart on fire
+        rf"|(?<=[{pictures}])[\ufe0e\ufe0f]"  # a picture as text or in colour
+        r"|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # a keycap
+        rf"|(?<=\U0001f3f4)(?:{regions})"
+        # Half forms and conjuncts (RFC 5892, A.1 and A.2; Bengali has a joiner before the virama, too).
+        rf"|(?<=[{viramas}])[\u200c\u200d]|[\u200c\u200d](?=[{viramas}])"
+        rf"|(?<=[{cursive}])[\u200c\u200d](?=[{cursive}])"  # the forms of the letters on both sides
+    )
+
+
 def clean(text: str) -> str:
-    """``text`` that is valid UTF-8, with ``\\n`` line ends and without escape sequences or control characters.
+    """Return ``text`` as valid UTF-8, with ``\\n`` line ends and without escape sequences or control characters.
 
     Surrogate pairs are joined, lone surrogates become U+FFFD. Tabs and newlines stay.
     """
@@ -42,7 +107,7 @@ def clean(text: str) -> str:
 
 
 def encodable(text: str) -> str:
-    """``text`` that is valid UTF-8: surrogate pairs are joined, lone surrogates become U+FFFD."""
+    """Return ``text`` as valid UTF-8: surrogate pairs are joined, lone surrogates become U+FFFD."""
     if not text.isascii():
         try:
             text.encode()
@@ -52,7 +117,7 @@ def encodable(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 0) -> str:
-    """``text`` cleaned, its white space folded to single spaces; cut to ``limit`` characters with an ellipsis."""
+    """Return ``text`` cleaned, white space folded to single spaces, cut to ``limit`` characters with an ellipsis."""
     # Most texts are one already: of white space, only the space is printable.
     plain = text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
     line = text if plain else " ".join(clean(text).split())
@@ -62,9 +127,59 @@ def one_line(text: str, limit: int = 0) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` for a terminal: cleaned, and without marks that reorder what the reader sees."""
-    # What is printable to Python is neither a control character nor a mark.
-    if all(map(str.isprintable, text.split("\n"))):
+    """Return ``text`` as it may be shown: cleaned, and without hidden characters that no visible one needs.
+
+    A line or paragraph separator becomes a space. Lines and their numbers stay.
+    """
+    if is_plain(text):
         return text
-    _, _, deceivers = _patterns or _compiled()
-    return deceivers.sub("", clean(text))
+    text = clean(text)
+    _, _, hidden = _patterns or _compiled()
+    return hidden.sub(lambda found: found[1] or (" " if found[0] in "\u2028\u2029" else ""), text)
+
+
+def printable_value(value: Any, name: str = "") -> Any:
+    """Return ``value`` (JSON-like, at key ``name``) with every text in it printable, but for `NAMES`, which stay exact.
+
+    What stays hidden in a name is for `escaped`.
+    """
+    if type(value) is str:
+        return value if name in NAMES else printable(value)
+    if type(value) is dict:
+        return {key: printable_value(each, key) for key, each in value.items()}
+    if type(value) is list or type(value) is tuple:
+        return [printable_value(each, name) for each in value]
+    return value
+
+
+def escaped(line: str) -> str:
+    """Return one line of JSON, its control and hidden characters as ``\\uXXXX``: the same value, and nothing unseen."""
+    if is_plain(line):
+        return line
+    _, controls, hidden = _patterns or _compiled()
+    line = controls.sub(lambda found: _as_json(found[0]), line)
+    return hidden.sub(lambda found: found[1] or _as_json(found[0]), line)
+
+
+def _as_json(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def is_plain(text: str) -> bool:
+    """Return True if ``printable`` changes nothing in ``text``; False may mean that a hidden character is needed."""
+    line = text.replace("\n", "").replace("\t", "")
+    if line.isascii():
+        return line.isprintable()
+    global _hidden_letters
+    if _hidden_letters is None:
+        _hidden_letters = frozenset(chr(code) for first, last in _LETTERS for code in range(first, last + 1))
+    # To Python, spaces other than the common one are not printable either: few texts have many different characters.
+    odd = [each for each in set(line) if not each.isprintable() or each in _hidden_letters]
+    return all(_is_seen(ord(each)) for each in odd)
+
+
+def _is_seen(code: int) -> bool:
+    if code < 0xA0 or 0xD800 <= code < 0xE000:
+        return False
+    return not any(first <= code <= last for first, last in (*_FORMATS, *_LETTERS))

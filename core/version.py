@@ -7,6 +7,6 @@ secret, ``core.redaction``) reads every source again and goes through the corpus
 
 VERSION = "0.1.0"
 PARSER = 7
-DOCUMENT = 1
+DOCUMENT = 2
 INDEX = 2
 REDACTION = 13

@@ -23,6 +23,21 @@ def leave(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
+def sync(path: str) -> None:
+    """Bring the log of the database at ``path`` to the disk, for a connection with ``synchronous=normal``.
+
+    With ``synchronous=full`` SQLite does so at each commit, and at the first one of a process it syncs the folder, too.
+    The folder needs that only once, for a new log, and ``normal`` does it then. Raises OSError: FileNotFoundError if
+    there is no log.
+    """
+    # No lock is lost when this descriptor is closed: SQLite locks the database and the -shm file.
+    descriptor = os.open(f"{path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def is_long(path: str) -> bool:
     """Whether it is time to write the log of the database at ``path`` back."""
     try:

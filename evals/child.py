@@ -40,7 +40,11 @@ def work(job: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[dict[st
         given.write(json.dumps(job).encode())
         given.seek(0)
         child = subprocess.Popen(  # noqa: S603  # this program, arguments of our own
-            [sys.executable, "-c", _WORKER, ROOT], stdin=given, stdout=subprocess.PIPE, stderr=said, env=dict(environ)
+            [sys.executable, "-P", "-c", _WORKER, ROOT],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env=dict(environ),
         )
         assert child.stdout is not None
         try:
@@ -62,7 +66,7 @@ def work(job: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[dict[st
 def program(words: list[str], environ: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
     """``brain`` with ``words``, a whole process."""
     return subprocess.run(  # noqa: S603  # this program, arguments of our own
-        [sys.executable, "-c", PROGRAM, ROOT, *words],
+        [sys.executable, "-P", "-c", PROGRAM, ROOT, *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         env=dict(environ),

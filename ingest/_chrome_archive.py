@@ -114,23 +114,19 @@ class Archive:
             return
         make_private(home.path(_FOLDER))
         refuse_emptied(home, self.path)
-        mask = os.umask(0o077)
+        self._connection = apsw.Connection(place(home))
         try:
-            self._connection = apsw.Connection(place(home))
-            try:
-                self._connection.set_busy_timeout(_BUSY_MS)
-                # What is removed must be gone from the file, not only from the table.
-                self._connection.execute(
-                    "pragma secure_delete=on; pragma synchronous=normal; pragma journal_mode=wal"
-                ).fetchall()
-                if self._connection.pragma("user_version") != _VERSION:
-                    with self._connection:
-                        self._connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};")
-            except BaseException:
-                self._connection.close()
-                raise
-        finally:
-            os.umask(mask)
+            self._connection.set_busy_timeout(_BUSY_MS)
+            # What is removed must be gone from the file, not only from the table.
+            self._connection.execute(
+                "pragma secure_delete=on; pragma synchronous=normal; pragma journal_mode=wal"
+            ).fetchall()
+            if self._connection.pragma("user_version") != _VERSION:
+                with self._connection:
+                    self._connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};")
+        except BaseException:
+            self._connection.close()
+            raise
 
     def close(self) -> None:
         """Close the connection."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from os.path import abspath, basename, join
+from os.path import abspath, join
 
 import apsw
 
@@ -175,7 +175,7 @@ class Run:
                     state.save(chrome.NAME, files=[row])
                 self._ledger.account(row, fresh=True)
                 if self._progress is not None:
-                    self._progress(number, len(new), basename(file.path))
+                    self._progress(number, len(new), "browsers")
 
     def _vanished(self, files: list[SourceFile], known: dict[str, FileRow]) -> list[FileRow]:
         """Count the databases that are gone; returns the rows of those gone since the last run."""

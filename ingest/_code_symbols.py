@@ -6,9 +6,11 @@ module what is not the text of its own symbols, of which the first line stands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import base64
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import grammars
+from core.worker import Ended, Exceeded, Worker
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -80,7 +82,7 @@ _NAMES = frozenset(
 
 
 class Tangled(ValueError):
-    """A text in which symbols are not looked for: ``grammars.is_tangled``."""
+    """A text that exceeds a bound, or one in which symbols are not looked for (``grammars.is_tangled``)."""
 
 
 class Symbol(NamedTuple):
@@ -102,6 +104,32 @@ class _Found:
         self.name = name
         self.outer: _Found | None = None
         self.inner: list[_Found] = []
+
+
+class Reader:
+    """Finds symbols in a process of its own, because a hostile text stalls a grammar; ``worker.close`` ends that."""
+
+    def __init__(self) -> None:
+        self.worker = Worker("ingest._code_symbols:answer", memory=grammars.MEMORY, timeout_s=grammars.TIMEOUT_S)
+
+    def symbols(self, data: bytes, language: str) -> list[Symbol]:
+        """Return the symbols of one file in the order of the text. Raises Tangled."""
+        request = {"text": base64.b64encode(data).decode(), "language": language}
+        try:
+            found: Any = self.worker.ask(request, cpu_s=grammars.cpu_s(len(data)))
+        except (Exceeded, Ended):
+            raise Tangled from None
+        if found is None:
+            raise Tangled
+        return [Symbol(*each) for each in found]
+
+
+def answer(request: dict[str, str]) -> list[Symbol] | None:
+    """Find symbols, in the child; None for a tangle."""
+    try:
+        return symbols(base64.b64decode(request["text"]), request["language"])
+    except Tangled:
+        return None
 
 
 def symbols(data: bytes, language: str) -> list[Symbol]:
@@ -152,8 +180,9 @@ def _symbol(one: _Found, lines: list[str]) -> Symbol:
         names.append(outer.name)
         outer = outer.outer
     whole = _whole(one.node)
-    start, end = whole.start_point[0], whole.end_point[0]
-    shown = range(_first_comment(whole), end + 1)
+    end = whole.end_point[0]
+    start = _first_comment(whole)
+    shown = range(start, end + 1)
     hidden: set[int] = set()
     if label in _HOLDERS:
         for inner in one.inner:

@@ -1,8 +1,4 @@
-"""A repository's commits, by ``git log``: read only, and without anything that the repository's configuration names.
-
-A repository is data from elsewhere: its configuration can name programs (pagers, hooks, monitors, filters, signature
-checkers) and remotes. All of these are turned off for the one command that is run (git-config(1), git(1)).
-"""
+"""A repository's commits, by ``git log``: read only, and by ``core.git``, as a repository is data from elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from core.child import run
+from core.git import run
 from ingest._git_places import standing
 
 TYPE_CHECKING = False
@@ -22,19 +18,8 @@ MOST_COMMITS = 50_000
 _MOST_BYTES = 256 << 20
 _MOST_FILES = 40
 
-_OFF = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.quotePath=true",
-    "diff.external=",
-    "diff.renames=false",
-    "log.showSignature=false",
-    "log.showRoot=true",
-    "log.mailmap=false",
-    "protocol.allow=never",
-    "submodule.recurse=false",
-)
+# What is printed depends on nobody's configuration.
+_PRINTED = ("core.quotePath=true", "diff.renames=false", "log.showRoot=true", "log.mailmap=false")
 _LOG = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--no-decorate")
 _SILENT = "git says nothing"
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
@@ -135,24 +120,15 @@ def _named(root: str) -> str:
 def git(root: str, *words: str) -> bytes:
     """What git prints, run with nothing that the repository names. Raises NoLog."""
     environ = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-    environ |= {
-        "LC_ALL": "C",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-    }
-    settings = [word for setting in _OFF for word in ("-c", setting)]
+    environ |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
     try:
         done = run(
-            ["git", "--no-pager", "--literal-pathspecs", *settings, *words],
+            ["--literal-pathspecs", *words],
             timeout_s=TIMEOUT_S,
             environ=environ,
             folder=root,
             most_bytes=_MOST_BYTES,
+            settings=_PRINTED,
         )
     except OSError as error:
         raise NoLog(f"git cannot be run: {error.strerror}") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from os.path import basename
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -116,6 +115,8 @@ class Normaliser:
         self._changed_links: dict[str, str] = {}
         self._gone: set[str] = set()
         self._left: list[tuple[str, str]] = []
+        # Bytes, because a transcript has a few kilobytes or hundreds of megabytes.
+        self._sizes: dict[str, int] = {}
         self._done = 0
         if keeping.transcripts is not None:
             keeping.transcripts.units, keeping.transcripts.members = self._units, self._members
@@ -137,13 +138,15 @@ class Normaliser:
 
     def _read(self, new: list[SourceFile]) -> None:
         groups: dict[str, list[str]] = {}
+        self._sizes = {file.path: max(1, file.size) for file in new}
+        total = sum(self._sizes.values())
         alone = {file.path for file in new if is_history(self._source.NAME, file.path)}
         for file in new:
             groups.setdefault(file.path if file.path in alone else self._peek(file.path), []).append(file.path)
         # Sessions before the agents they started: an agent's document says what its parent asked for. Histories come
         # last: what has a transcript is told by that.
         for key in sorted(groups, key=lambda key: (key in alone, is_agent(key), key)):
-            self._group(groups[key], len(new))
+            self._group(groups[key], total)
             if len(self._rows) + len(self._changed_units) >= _BATCH:
                 self._save()
 
@@ -188,9 +191,9 @@ class Normaliser:
             if reading.unknown:
                 reading.versions = sorted(versions - {""})
             self._waiting.append(reading)
-            self._done += 1
+            self._done += self._sizes.get(path, 0)
             if self._progress is not None:
-                self._progress(self._done, total, basename(path))
+                self._progress(self._done, total, f"reading {self._source.NAME}")
         self._compose_all(parts)
         settled = [reading for reading in self._waiting if self._settled(reading)]
         if settled:

@@ -298,26 +298,22 @@ def _failure(error: apsw.Error, path: str) -> BrainError:
     home = os.path.dirname(os.path.dirname(path))
     return Internal(
         f"the archive's catalogue {path} is damaged: {error}",
-        f"mv {path} {path}.damaged; then take it out of a backup, if one has it: tar --zstd -xf FILE -C {home}"
-        f" {FOLDER}/{CATALOGUE}; then, with or without one: brain index",
+        f"mv {path} {path}.damaged; rm -f {path}-wal {path}-shm; then take it out of a backup, if one has it:"
+        f" tar --zstd -xf FILE -C {home} {FOLDER}/{CATALOGUE}; then, with or without one: brain index",
     )
 
 
 def open_catalogue(path: str) -> apsw.Connection:
     """The catalogue, made where it is missing. Raises apsw.Error."""
     refuse_emptied(path)
-    mask = os.umask(0o077)
-    try:
-        connection = apsw.Connection(path)
-        connection.set_busy_timeout(10_000)
-        # A journal that is deleted, not a log that stays: what is removed from the archive must be gone from its files.
-        connection.execute("pragma secure_delete=on; pragma journal_mode=delete; pragma synchronous=full").fetchall()
-        if connection.pragma("user_version") != _VERSION:
-            with connection:
-                connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};").fetchall()
-        return connection
-    finally:
-        os.umask(mask)
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(10_000)
+    # A commit to a write-ahead log is one sync, to a rollback journal four, and a hook waits for each.
+    connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=full").fetchall()
+    if connection.pragma("user_version") != _VERSION:
+        with connection:
+            connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};").fetchall()
+    return connection
 
 
 def refuse_emptied(path: str) -> None:

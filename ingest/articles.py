@@ -21,7 +21,7 @@ from core.redaction import clean as redact
 from core.text import clean, one_line
 from ingest import addresses
 from ingest._article_read import Article, Unreadable
-from ingest._article_worker import Worker
+from ingest._article_worker import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ class Shelf:
         self.folder = folder
         make_private(folder)
         self.redacted: dict[str, int] = {}
-        self._worker = Worker(TIMEOUT_S)
+        self._reader = Reader(TIMEOUT_S)
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._by_place: dict[str, str] = {}
@@ -116,7 +116,7 @@ class Shelf:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._worker.__exit__(None, None, None)
+        self._reader.worker.close()
 
     def add(self, path: str, *, called: str = "", title: str = "", url: str = "") -> Added:
         """Make or bring up to date the document of one file; ``called``: its name where it lies under another.
@@ -141,7 +141,7 @@ class Shelf:
             return Added("unchanged", join(self.folder, known), self._title(known), "")
         given = self._given(known)
         title, url = title or given.get("title", ""), url or given.get("url", "")
-        article = self._worker.read(path, name, url)
+        article = self._reader.read(path, name, url)
         # Of what has an address, where it lay is known too: there it may be added again without.
         meta, body = self._document(article, session, name, digest, mtime, title, url)
         meta["given"] = [what for what, said in (("title", title), ("url", url)) if said]

@@ -8,9 +8,6 @@ which is therefore imported where it is first needed.
 
 from __future__ import annotations
 
-import os
-from os.path import exists, expanduser, isdir, isfile, join
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,30 +27,10 @@ _NOT_FOLDERS = {"memory": "memory folder", "tool-results": "tool result"}
 
 
 def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The folders where this machine keeps transcripts, those that exist, and of a removed one the history of prompts.
+    """The places where this machine keeps them, those that exist."""
+    from ingest.sources import roots
 
-    ``CLAUDE_CONFIG_DIR`` (one folder, or several separated by commas or the path separator) takes the place of
-    ``~/.claude`` and ``~/.config/claude``; with ``home``, ``sources.claude.roots`` of collections.yml are added.
-    """
-    env = os.environ if environ is None else environ
-    given = (env.get("CLAUDE_CONFIG_DIR") or "").strip()
-    if not given:
-        configs = ["~/.claude", "~/.config/claude"]
-    elif isdir(expanduser(given)):
-        configs = [given]
-    else:
-        configs = [part.strip() for part in given.replace(os.pathsep, ",").split(",") if part.strip()]
-    roots: list[str] = []
-    for config in configs:
-        folder = os.path.abspath(expanduser(config))
-        projects, history = join(folder, "projects"), join(folder, "history.jsonl")
-        # Where all transcripts are gone, the prompts are what is left of them.
-        roots.append(history if isfile(history) and not isdir(projects) else projects)
-    if home is not None:
-        from ingest.sources import configured
-
-        roots += [root for root in configured(NAME, home) if isdir(root)]
-    return [root for root in dict.fromkeys(roots) if exists(root)]
+    return roots(NAME, home, environ)
 
 
 def discover(roots: Iterable[str]) -> list[SourceFile]:

@@ -21,7 +21,7 @@ from core.redaction import clean as redact
 from core.text import clean
 from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
-from ingest._code_symbols import Symbol, Tangled, fence, symbols
+from ingest._code_symbols import Reader, Symbol, Tangled, fence
 from ingest._code_walk import walk
 from ingest._git_places import places
 from ingest.exclusions import Rules
@@ -45,8 +45,9 @@ NAME = "code"
 COLLECTION = "code"
 FILE = "code.sqlite"
 # Bump when the same code gives other documents.
-VERSION = 3
+VERSION = 4
 _LONGEST_NAME = 120
+_KEY = "sha256:"
 _BATCH = 128
 _TOO_LARGE = "too large"
 _BINARY = "no text"
@@ -114,11 +115,14 @@ def parse(path: str) -> Iterator[Document | Failure]:
     if len(data) > MAX_TEXT or b"\0" in data:
         yield Failure(path, _TOO_LARGE if len(data) > MAX_TEXT else _BINARY)
         return
+    reader = Reader()
     try:
-        found = symbols(data, language_of(path))
+        found = reader.symbols(data, language_of(path))
     except Tangled:
         yield Failure(path, _TANGLED)
         return
+    finally:
+        reader.worker.close()
     yield from documents(found, folder, dirname(abspath(path)), basename(path), {})
 
 
@@ -154,14 +158,16 @@ def run(
         raise BadInput(why, "brain index --source code --from REPOSITORY")
     ledger = Ledger(NAME, GIVEN if roots else OWN)
     rules = Rules(home)
-    with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+    reader = Reader()
+    with reader.worker, state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+        _replace_paths(connection)
         for root in dict.fromkeys(chosen):
             reason = _excluded(rules, root)
             if reason:
                 ledger.seen += 1
                 ledger.skip(reason)
                 continue
-            _Repository(home, connection, root, ledger, rules, on_written, shadow).go(
+            _Repository(home, connection, root, ledger, rules, on_written, shadow, reader).go(
                 trust_stat=trust_stat, rebuild=rebuild, progress=progress
             )
     if shadow is None:
@@ -187,8 +193,10 @@ class _Repository:
         rules: Rules,
         on_written: OnWritten | None,
         shadow: Shadow | None,
+        reader: Reader,
     ) -> None:
         self._home = home
+        self._reader = reader
         self._rules = rules
         self._connection = connection
         self._root = root
@@ -222,11 +230,8 @@ class _Repository:
         there = {f"{self._name}/{name}" for name in listed(folder, self._shadow)}
         with corpus_of(self._home, COLLECTION, self._landed, self._shadow) as corpus:
             for number, (path, status) in enumerate(found, 1):
-                key = kept_path(path)
+                key = path_key(path)
                 row, mine = known.pop(key, None), held.pop(key, {})
-                if key != path:  # an older version had its name
-                    known.pop(path, None)
-                    mine |= held.pop(path, {})
                 self._ledger.seen += 1
                 place = join(self._root, path)
                 reason = self._rules.excluded(place, dirname(place))
@@ -238,8 +243,8 @@ class _Repository:
                 if progress is not None and number % 64 == 0:
                     progress(number, len(found), f"{self._name}: files")
             # What is left is of files that are gone, renamed or ignored by now.
-            for path in {*known, *held}:
-                self._forget(corpus, path, held.get(path, {}))
+            for key in {*known, *held}:
+                self._forget(corpus, key, held.get(key, {}))
             self._save(corpus)
         if self._told and self._shadow is None:
             Tombstones(self._home).add(self._told)
@@ -263,7 +268,7 @@ class _Repository:
             return
         if status.st_size > MAX_TEXT:
             ledger.skip(_TOO_LARGE)
-            self._forget(corpus, path, mine)
+            self._forget(corpus, path_key(path), mine)
             return
         try:
             with open(join(self._root, path), "rb") as stream:
@@ -277,11 +282,11 @@ class _Repository:
             made = mine
         elif b"\0" in data:
             ledger.skip(_BINARY)
-            self._forget(corpus, path, mine)
+            self._forget(corpus, path_key(path), mine)
             return
         else:
             try:
-                found = symbols(data, language_of(path))
+                found = self._reader.symbols(data, language_of(path))
             except Tangled:
                 # Remembered like any other: it is not parsed again before it changes.
                 ledger.skip(_TANGLED)
@@ -315,32 +320,25 @@ class _Repository:
         rows, self._rows = self._rows, []
         many = self._connection.executemany
         with self._connection:
-            names = [(self._name, each) for path, _, _ in rows for each in {path, kept_path(path)}]
+            keys = [(self._name, path_key(path)) for path, _, _ in rows]
             for table in ("documents", "files"):
-                many(f"delete from {table} where repository = ? and path = ?", names)
+                many(f"delete from {table} where repository = ? and path = ?", keys)
             many(
                 "insert into documents values(?, ?, ?, ?)",
-                [
-                    (self._name, kept_path(path), name, digest)
-                    for path, _, made in rows
-                    for name, digest in made.items()
-                ],
+                [(self._name, path_key(path), name, digest) for path, _, made in rows for name, digest in made.items()],
             )
             many(
-                "insert or replace into files values(?, ?, ?, ?, ?, ?, ?)",
-                [(self._name, kept_path(path), *known) for path, known, _ in rows],
+                "insert into files values(?, ?, ?, ?, ?, ?, ?)",
+                [(self._name, path_key(path), *known) for path, known, _ in rows],
             )
 
-    def _forget(self, corpus: Corpus | Shadow, path: str, mine: dict[str, str]) -> None:
+    def _forget(self, corpus: Corpus | Shadow, key: str, mine: dict[str, str]) -> None:
         for name in mine:
             corpus.remove(name)
             self._ledger.removed += 1
         with self._connection:
             for table in ("documents", "files"):
-                for each in {path, kept_path(path)}:
-                    self._connection.execute(
-                        f"delete from {table} where repository = ? and path = ?", (self._name, each)
-                    )
+                self._connection.execute(f"delete from {table} where repository = ? and path = ?", (self._name, key))
 
     def _are_whole(self, corpus: Corpus | Shadow, mine: dict[str, str]) -> bool:
         return all(corpus.digest(name) == digest for name, digest in mine.items())
@@ -400,10 +398,21 @@ def _document(
     return Document(f"{repository}/{file_name(node, node if name == clean(node) else name)}", meta, body)
 
 
-def kept_path(path: str) -> str:
-    """A path as ``state/code.sqlite`` has it: itself, or without its secrets and with digits of its digest."""
-    shown = redact(path, {})
-    return path if shown == path else f"{shown}#{_digits(path)}"
+def path_key(path: str) -> str:
+    """Return the digest by which ``state/code.sqlite`` knows a path: a file's name may be forgotten, or be a secret."""
+    return _KEY + hashlib.sha256(os.fsencode(path)).hexdigest()
+
+
+def _replace_paths(connection: apsw.Connection) -> None:
+    """Replace the paths that an earlier version wrote by their digests."""
+    with connection:
+        for table in ("documents", "files"):
+            written: list[Any] = connection.execute(
+                f"select distinct path from {table} where path not like ?", (f"{_KEY}%",)
+            ).fetchall()
+            connection.executemany(
+                f"update {table} set path = ? where path = ?", [(path_key(path), path) for (path,) in written]
+            )
 
 
 def same(node: str, body: str) -> str:

@@ -395,9 +395,9 @@ def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
 
 
 def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) -> None:
-    """Know nothing of repositories, and of files of code, whose names pass ``test`` and of which there is no document.
+    """Remove repositories without documents whose names pass ``test`` from what a source knows.
 
-    They are read again where they are named again. Raises apsw.Error.
+    A repository is read again when it is named again. Raises apsw.Error.
     """
     with _own(home, source) as connection:
         if connection is None:
@@ -416,12 +416,11 @@ def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) ->
                     if "files" in tables:
                         connection.execute("delete from files where repository = ?", (name,))
             if "files" in tables:
-                held = connection.execute(
-                    "select repository, path from files f where not exists (select 1 from documents d"
-                    " where d.repository = f.repository and d.path = f.path)"
-                ).fetchall()
-                rows = [row for row in held if test(str(row[1]))]
-                connection.executemany("delete from files where repository = ? and path = ?", rows)
+                # Paths of an earlier version. Their files are read again, and known by digests (``ingest.code``).
+                connection.execute(
+                    "delete from files as f where path not like 'sha256:%' and not exists"
+                    " (select 1 from documents d where d.repository = f.repository and d.path = f.path)"
+                )
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 

@@ -70,6 +70,7 @@ class Keeping:
         "_entries",
         "_folders",
         "_forgotten",
+        "_hasty",
         "_home",
         "_judged",
         "_missing",
@@ -84,9 +85,12 @@ class Keeping:
         "transcripts",
     )
 
-    def __init__(self, home: Home, source: str, *, from_archive: bool = False, checks: bool = False) -> None:
+    def __init__(
+        self, home: Home, source: str, *, from_archive: bool = False, checks: bool = False, hasty: bool = False
+    ) -> None:
         self._home = home
         self._checks = checks
+        self._hasty = hasty
         self._source = source
         self._policy = Policy(home)
         self._archive: Archive | None = None
@@ -195,7 +199,9 @@ class Keeping:
         if self._archive is None:
             from ingest.recording import Archive
 
-            self._archive = Archive(self._home, self._source, keeps_raw=not self._policy.redact, checks=self._checks)
+            self._archive = Archive(
+                self._home, self._source, keeps_raw=not self._policy.redact, checks=self._checks, hasty=self._hasty
+            )
         return self._archive
 
     def missing(self) -> set[str]:

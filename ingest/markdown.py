@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+from ingest.toolnames import AS_CALL
+
 REASONING = "### reasoning"
 COMPACTED = "### summary of what was compacted"
 
@@ -48,24 +50,41 @@ def body(title: str, turns: list[TurnLike]) -> str:
 
 
 def escape(text: str) -> str:
-    """``text`` that can be mistaken for no heading of ours, its code fences closed."""
+    """``text`` that can be mistaken for no heading and no tool call of ours, its code fences closed."""
     if "## [" in text or "### " in text:
         text = _OURS.sub(r"\\", text)
+    if (text.startswith("- ") or "\n- " in text) and AS_CALL.search(text):
+        text = _no_calls(text)
     if "```" in text or "~~~" in text:
         text += _unclosed(text)
     return text
+
+
+def _no_calls(text: str) -> str:
+    """``text`` with a backslash before each line, outside code fences, that would read as a call of a tool."""
+    pieces: list[str] = []
+    last, fence = 0, ""
+    for match in [*_FENCE.finditer(text), None]:
+        end = len(text) if match is None else match.start()
+        pieces.append(text[last:end] if fence else AS_CALL.sub(r"\\", text[last:end]))
+        last = end
+        if match is not None:
+            fence = _after(fence, *match.groups())
+    return "".join(pieces)
+
+
+def _after(fence: str, mark: str, rest: str) -> str:
+    """The fence that is open after a line of ``mark`` and ``rest``, where ``fence`` was open before; "" for none."""
+    if not fence:
+        return mark if mark[0] == "~" or "`" not in rest else ""
+    return "" if mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip() else fence
 
 
 def _unclosed(text: str) -> str:
     """The closing fence that ``text`` lacks, so that what follows is not read as code (CommonMark §4.5)."""
     fence = ""
     for match in _FENCE.finditer(text):
-        mark, rest = match.groups()
-        if not fence:
-            if mark[0] == "~" or "`" not in rest:
-                fence = mark
-        elif mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip():
-            fence = ""
+        fence = _after(fence, *match.groups())
     return f"\n{fence}" if fence else ""
 
 

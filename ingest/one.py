@@ -60,7 +60,7 @@ def one(
             if files.changed(file, scope.file, trust_stat=False):
                 from ingest._normalise import Normaliser
 
-                keeping = Keeping(home, source_name)
+                keeping = Keeping(home, source_name, hasty=True)
                 job = Normaliser(
                     home, source, scope, ledger, keeping, stale=False, progress=None, on_written=on_written, sweep=False
                 )

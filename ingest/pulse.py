@@ -1,8 +1,9 @@
-"""Has something new appeared? Answered by stat alone, within the time of a question (``ask``, the MCP tools).
+"""Has something new appeared since the last runs? Answered within the time of a question (``ask``, the MCP tools).
 
-The last run leaves in ``state/pulse/<source>`` where it looked and what it saw. A folder whose mtime is the same has
-no new files; the files most recently at work are the ones that may have grown. A session that is resumed after weeks
-in a folder without any new file is missed here, and found by the next run.
+Each run leaves in ``state/pulse/<source>`` which folders it read and what they looked like. A folder whose mtime is the
+same has no new files; the files most recently at work are the ones that may have grown. A place of a source that no run
+has read yet is read exactly. A session that is resumed after weeks in a folder without any new file is found by the
+next run alone.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import os
 from os.path import dirname, join
 
 from core import jsonb
+from core.errors import BrainError
+from ingest.sources import every_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from core.config import Config
     from core.home import Home
     from ingest.files import SourceFile
 
@@ -42,20 +46,26 @@ def write(
     # A file name that is no UTF-8 cannot be stored in JSON; it is left to the next run.
     seen = sorted((file for file in files if file.size or file.mtime_ns), key=lambda file: -file.mtime_ns)
     plain = [file for file in seen if _storable(file.path)]
+    within = dict.fromkeys(root for root in roots if _storable(root))
+    own = list(within)
+    for file in plain:
+        top = next((root for root in own if file.path.startswith(join(root, ""))), "")
+        folder = dirname(file.path)
+        # A new day's folder changes the mtime of the folder above it alone.
+        while folder not in within:
+            within[folder] = None
+            folder = dirname(folder) if top else folder
     folders: dict[str, int] = {}
-    for folder in [*roots, *(dirname(file.path) for file in plain)]:
-        if len(folders) >= _FOLDERS:
-            break
-        if folder not in folders and _storable(folder):
-            mtime = _mtime(folder)
-            # What changed while the run was looking may have been missed: to be looked at again.
-            folders[folder] = mtime if mtime < started_ns else 0
+    for folder in list(within)[:_FOLDERS]:
+        mtime = _mtime(folder)
+        # A change while the run was looking may have been too late for the run: look at the folder again.
+        folders[folder] = mtime if mtime < started_ns else 0
     pulse = {
         "at": started_ns,
-        "roots": [root for root in roots if root in folders],
+        "roots": own,
         "folders": [[folder, mtime] for folder, mtime in folders.items()],
         "files": [[file.path, *_seen(file, started_ns)] for file in plain[:_FILES]],
-        "known": sorted({dirname(file.path) for file in plain}),
+        "within": list(within),
         "suffixes": list(suffixes),
     }
     write_atomic(join(home.state, "pulse", source), jsonb.pack(pulse))
@@ -103,7 +113,7 @@ def leave_out(home: Home, test: Callable[[str], bool]) -> None:
                 "roots": [path for path in found["roots"] if not test(path)],
                 "folders": [each for each in found["folders"] if not test(each[0])],
                 "files": [each for each in found["files"] if not test(each[0])],
-                "known": [path for path in found["known"] if not test(path)],
+                "within": [path for path in found["within"] if not test(path)],
             }
         except (KeyError, TypeError, IndexError):
             os.unlink(join(folder, source))  # of another version
@@ -112,40 +122,54 @@ def leave_out(home: Home, test: Callable[[str], bool]) -> None:
             write_atomic(join(folder, source), jsonb.pack(after))
 
 
-def news(home: Home) -> set[str]:
-    """The files that look new or grown since the last runs."""
-    return set().union(*(found for _, found in _looks(home)))
+def news(home: Home, config: Config | None) -> set[str]:
+    """Return the files that look new or grown since the last runs.
 
-
-def pending(home: Home) -> tuple[int, int | None]:
-    """(files that look new or grown, epoch seconds of the oldest source's last run or None before the first)."""
-    count = 0
-    oldest: int | None = None
-    for at, found in _looks(home):
-        count += len(found)
-        seconds = at // 1_000_000_000
-        oldest = seconds if oldest is None or seconds < oldest else oldest
-    return count, oldest
-
-
-def _looks(home: Home) -> Iterator[tuple[int, set[str]]]:
-    """For each source that has run: when (epoch nanoseconds), and what looks new or grown since."""
-    folder = join(home.state, "pulse")
-    try:
-        sources = os.listdir(folder)
-    except OSError:
-        return
-    for source in sources:
-        if source.startswith("."):
-            continue
-        pulse = _read(join(folder, source))
-        if pulse is None:
-            continue
+    ``config``: where it adds places to those of the sources.
+    """
+    found: set[str] = set()
+    places = every_root(config)
+    for source in {**places, **dict.fromkeys(_names(home))}:
+        pulse = _read(join(home.state, "pulse", source))
+        read: list[str] = []
         try:
-            look = (pulse["at"], _news(pulse, pulse["at"]))
+            if pulse is not None:
+                found |= _transcripts(source, _news(pulse, pulse["at"]))
+                read = pulse["roots"]
         except (ValueError, KeyError, TypeError):
-            continue  # of another version: as if that source had never run
-        yield look
+            read = []  # of another version: as if that source had never run
+        unread = [place for place in places.get(source, ()) if place not in read and _storable(place)]
+        if unread:
+            found.update(_waiting(home, source, unread))
+    return found
+
+
+def _transcripts(source: str, paths: set[str]) -> set[str]:
+    """Return ``paths`` without histories of prompts, which grow with each prompt of a transcript."""
+    if not paths:
+        return paths
+    from ingest.histories import is_history
+
+    return {path for path in paths if not is_history(source, path)}
+
+
+def _names(home: Home) -> list[str]:
+    try:
+        return [name for name in os.listdir(join(home.state, "pulse")) if not name.startswith(".")]
+    except OSError:
+        return []
+
+
+def _waiting(home: Home, source: str, unread: list[str]) -> list[str]:
+    """Return the files of a source that the next run would read; the ``unread`` places if that cannot be known."""
+    import apsw
+
+    from ingest.waiting import paths
+
+    try:
+        return paths(home, source)
+    except (apsw.Error, BrainError, OSError):
+        return unread
 
 
 def _read(path: str) -> Any:
@@ -168,34 +192,35 @@ def _news(pulse: Any, at: int) -> set[str]:
             continue
         grown = now != (size, mtime_ns)
         (found if grown else same).add(path)
-    suffixes = tuple(pulse["suffixes"])
-    known: set[str] | None = None
-    for folder, mtime in pulse["folders"]:
-        if _mtime(folder) == mtime:
-            continue
-        fresh = _newer(folder, suffixes, at, found)
-        if folder in pulse["roots"]:
-            known = set(pulse["known"]) if known is None else known
-            for project in fresh:
-                if project not in known:
-                    _newer(project, suffixes, at, found)
+    changed = [folder for folder, mtime in pulse["folders"] if _mtime(folder) != mtime]
+    if changed:
+        suffixes, within = tuple(pulse["suffixes"]), set(pulse["within"])
+        for folder in changed:
+            _newer(folder, suffixes, at, within, found)
     return found - same
 
 
-def _newer(folder: str, suffixes: tuple[str, ...], at: int, found: set[str]) -> list[str]:
-    """Add the transcripts in ``folder`` written after ``at``; returns its folders changed since then."""
-    folders: list[str] = []
+def _newer(folder: str, suffixes: tuple[str, ...], at: int, within: set[str], found: set[str]) -> None:
+    """Add the transcripts that came into ``folder`` after ``at``, and all those in its new folders, to ``found``."""
+    fresh: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.endswith(suffixes):
-                    if entry.stat().st_mtime_ns > at:
+                    if _changed(entry.stat()) > at:
                         found.add(entry.path)
-                elif entry.is_dir(follow_symlinks=False) and entry.stat().st_mtime_ns > at:
-                    folders.append(entry.path)
+                elif entry.path not in within and entry.is_dir(follow_symlinks=False) and _changed(entry.stat()) > at:
+                    fresh.append(entry.path)
     except OSError:
-        return folders
-    return folders
+        return
+    for place in fresh[:_FOLDERS]:
+        for top, _, names in os.walk(place):
+            found.update(join(top, name) for name in names if name.endswith(suffixes))
+
+
+def _changed(status: os.stat_result) -> int:
+    """When a file or folder was written or put where it is (epoch nanoseconds): a copy may keep its old mtime."""
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _look(path: str) -> tuple[int, int]:

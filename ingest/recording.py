@@ -7,6 +7,7 @@ import os
 from os.path import join
 from typing import TYPE_CHECKING
 
+from core import wal
 from core.home import Home, make_private
 from core.version import REDACTION
 from ingest import losses
@@ -42,10 +43,12 @@ class Archive:
 
     ``keeps_raw``: lines are stored as they were found, not redacted. ``checks``: what a file that is taken in has there
     already is read, so that objects that are damaged are noticed; those that are missing always are. Either are stored
-    anew where the file still says what they did.
+    anew where the file still says what they did. ``hasty``: the catalogue's log is left for others to write back.
     """
 
-    def __init__(self, home: Home, source: str, *, keeps_raw: bool = False, checks: bool = False) -> None:
+    def __init__(
+        self, home: Home, source: str, *, keeps_raw: bool = False, checks: bool = False, hasty: bool = False
+    ) -> None:
         self.folder = home.path(FOLDER)
         self._home = home
         self.source = source
@@ -59,6 +62,10 @@ class Archive:
         self._catalogue = join(self.folder, CATALOGUE)
         with named(self._catalogue):
             self._connection = open_catalogue(self._catalogue)
+            if hasty:
+                wal.leave(self._connection)
+                self._connection.execute("pragma synchronous=normal").fetchall()
+        self._hasty = hasty
         # Path → version → what the archive has of the file.
         self._known: dict[str, dict[int, Entry]] = {}
         self._changed: dict[tuple[str, int], Entry] = {}
@@ -164,6 +171,8 @@ class Archive:
                 entry.version = int(row[0])
                 self._versions(entry.path)[entry.version] = entry
             write_rows(self._connection, self.source, [*self._superseded, *self._changed.values()])
+        if self._hasty:
+            wal.sync(self._catalogue)
         named_now = {name for entry in self._changed.values() for name, _ in entry.segments}
         self._dropped -= named_now
         losses.found(self._home, named_now | {name for name, lacking in self._lacking.items() if not lacking})

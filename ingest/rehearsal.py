@@ -16,6 +16,7 @@ from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.lineage import Lineage
 from ingest.shadow import Shadow
 from ingest.state import FileRow, known, known_units
+from ingest.waiting import standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +47,7 @@ def rehearse(
         shadow = Shadow(home, source.COLLECTION)
         own: Ledger = source.run(home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, shadow=shadow)
         return {**own.as_dict(), "would": shadow.as_dict(own.documents, _SHOWN)}
-    places = [abspath(root) for root in roots] if roots else run.standing(source, home)
+    places = [abspath(root) for root in roots] if roots else standing(source, home)
     files = source.discover(places)
     rows = unnamed.found(known(home, source_name), files)
     readable = [file for file in files if not file.skip]
@@ -66,7 +67,8 @@ def rehearse(
     members: dict[str, set[str]] = {}
     transcripts.units, transcripts.members = units, members
     new.sort(key=lambda file: is_history(source_name, file.path))
-    for number, file in enumerate(new, 1):
+    total, done = sum(max(1, file.size) for file in new), 0
+    for file in new:
         reading = source.read(file.path)
         keeping.withhold(reading)
         ledger.bytes += reading.consumed
@@ -82,7 +84,8 @@ def rehearse(
                     fresh.add(unit)
         rows_read.append((_row(reading), sorted(reading.parts)))
         if progress is not None:
-            progress(number, len(new), file.path)
+            done += max(1, file.size)
+            progress(done, total, f"reading {source.NAME}")
     paths: list[str] = []
     for row, owned in rows_read:
         if row.status == "ingested":

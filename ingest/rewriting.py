@@ -69,6 +69,7 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
         unlink_unnamed(connection, archive.folder, dropped)
         connection.execute("drop table going")
         connection.execute("vacuum")
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
     finally:
         connection.close()
         archive.close()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from os.path import abspath, join
 
-from core.errors import BrainError
 from core.home import Home
 from core.locks import FileLock
 from ingest import pulse, sources, unnamed
@@ -18,13 +17,12 @@ from ingest.keeping import Keeping
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.rawfiles import kept_by
 from ingest.state import FileRow, State
-from ingest.state import known as known_files
+from ingest.waiting import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
-    from types import ModuleType
 
     from ingest.files import SourceFile
 
@@ -130,44 +128,10 @@ def run(
     return ledger
 
 
-def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
-    """Source → how many files below its own folders the next run would read: new, grown or changed since they were.
-
-    ``source_name``: that source alone. Every file is looked at, by stat; none is read, and nothing is written. Before
-    the first run, and after a change of the parser, all of them wait. Raises BadInput for an unknown source, apsw.Error
-    where what is known cannot be read.
-    """
-    found: dict[str, int] = {}
-    for name in sources.present(home) if source_name is None else (source_name,):
-        source = sources.module(name)
-        files = source.discover(standing(source, home))
-        known = unnamed.found(known_files(home, name), files)
-        new = source.pending(files, known, trust_stat=True)
-        # An unreadable file is tried again by every run; it waits only if it is not what it was.
-        # A history grows with each prompt, which its transcript tells: that is no news.
-        found[name] = sum(not (_same(file, known.get(file.path)) or is_history(name, file.path)) for file in new)
-    return found
-
-
-def standing(source: ModuleType, home: Home) -> list[str]:
-    """The folders that the source has of its own."""
-    try:
-        roots: list[str] = source.default_roots(home)
-    except BrainError:
-        roots = source.default_roots()  # an invalid configuration is reported by those who need it
-    return roots
-
-
 def _with(files: list[SourceFile], more: list[SourceFile]) -> list[SourceFile]:
     """Both, by path, each file once."""
     found = {file.path: file for file in (*files, *more)}
     return [found[path] for path in sorted(found)] if more else files
-
-
-def _same(file: SourceFile, known: FileRow | None) -> bool:
-    if known is None or known.status != "unreadable":
-        return False
-    return (file.size, file.mtime_ns, file.inode) == (known.size, known.mtime_ns, known.inode)
 
 
 def account_for_the_rest(

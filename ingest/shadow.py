@@ -136,15 +136,11 @@ def database(path: str, schema: str, shadow: Shadow | None) -> apsw.Connection:
             connection.execute(schema)
         return connection
     make_private(os.path.dirname(path))
-    mask = os.umask(0o077)
     try:
-        try:
-            return _prepared(path, schema)
-        except DAMAGE:
-            set_aside(path)
-            return _prepared(path, schema)
-    finally:
-        os.umask(mask)
+        return _prepared(path, schema)
+    except DAMAGE:
+        set_aside(path)
+        return _prepared(path, schema)
 
 
 def _prepared(path: str, schema: str) -> apsw.Connection:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from os.path import abspath, expanduser, join
+from os.path import abspath, exists, expanduser, isdir, isfile, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
+    from typing import Any
 
+    from core.config import Config
     from core.home import Home
 
 _AMP_IN_EDITORS = tuple(
@@ -18,7 +20,7 @@ _AMP_IN_EDITORS = tuple(
 )
 # Source → its places: (environment variable that moves the folder or "", the folder, what is looked at below it; a
 # star stands for anything within one name).
-# The vendors' own documentation and sources name them; Claude Code's need more than a table: ``ingest.claude``.
+# The vendors' own documentation and sources name them; Claude Code's need more than a table: ``_of_claude``.
 PLACES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "claude": (),
     "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions", "history.jsonl")),),
@@ -88,29 +90,66 @@ def module(name: str) -> ModuleType:
 
 
 def roots(name: str, home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The folders (or single files) in which this machine keeps a source's files, those that exist.
+    """Return the folders (or single files) in which this machine keeps a source's files, those that exist.
 
-    With ``home``, ``sources.<name>.roots`` of collections.yml are added.
+    With ``home``, ``sources.<name>.roots`` of collections.yml are added. Raises BadInput if that file is not valid.
     """
-    found = places(name, environ)
-    if home is not None:
-        found += configured(name, home)
-    return [root for root in dict.fromkeys(found) if os.path.exists(root)]
+    return _existing([*places(name, environ), *(configured(name, home) if home is not None else [])])
+
+
+def every_root(config: Config | None, environ: Mapping[str, str] | None = None) -> dict[str, list[str]]:
+    """Return ``roots`` for each source that has any: none of those on request, and nothing is imported.
+
+    ``config``: its ``sources.<name>.roots`` are added.
+    """
+    section = {} if config is None else config.section("sources")
+    found = {name: _existing([*places(name, environ), *_added(section, name)]) for name in PLACES}
+    return {name: there for name, there in found.items() if there}
 
 
 def places(name: str, environ: Mapping[str, str] | None = None) -> list[str]:
     """Where a source's tool keeps its files on this machine, as far as its variables and settings say, there or not."""
     env = os.environ if environ is None else environ
+    if name == "claude":
+        return _of_claude(env)
     found: list[str] = []
     for variable, folder, below in PLACES[name]:
         given = env.get(variable) or folder
         if not given:
             continue
         base = abspath(expanduser(given))
-        found += [path for part in below for path in _below(base, part)] if below else [base]
+        for part in below:
+            found += _below(base, part) if "*" in part else (join(base, part),)
+        if not below:
+            found.append(base)
     if name == "pi":
         found += _pi_setting(abspath(expanduser(env.get("PI_CODING_AGENT_DIR") or "~/.pi/agent")))
     return found
+
+
+def _of_claude(env: Mapping[str, str]) -> list[str]:
+    """Claude Code's folders of transcripts, and the history of prompts if a folder of transcripts was removed.
+
+    ``CLAUDE_CONFIG_DIR`` (one folder, or several separated by commas or the path separator) takes the place of
+    ``~/.claude`` and ``~/.config/claude``.
+    """
+    given = (env.get("CLAUDE_CONFIG_DIR") or "").strip()
+    if not given:
+        configs = ["~/.claude", "~/.config/claude"]
+    elif isdir(expanduser(given)):
+        configs = [given]
+    else:
+        configs = [part.strip() for part in given.replace(os.pathsep, ",").split(",") if part.strip()]
+    found: list[str] = []
+    for config in configs:
+        folder = abspath(expanduser(config))
+        projects, history = join(folder, "projects"), join(folder, "history.jsonl")
+        found.append(history if isfile(history) and not isdir(projects) else projects)
+    return found
+
+
+def _existing(paths: list[str]) -> list[str]:
+    return [path for path in dict.fromkeys(paths) if exists(path)]
 
 
 def _below(base: str, part: str) -> list[str]:
@@ -139,7 +178,7 @@ def _pi_setting(agent: str) -> list[str]:
     None where that holds all of the home folder.
     """
     path = join(agent, "settings.json")
-    if not os.path.isfile(path):
+    if not isfile(path):
         return []
     import json
 
@@ -155,23 +194,28 @@ def _pi_setting(agent: str) -> list[str]:
 
 
 def configured(name: str, home: Home) -> list[str]:
-    """The folders that collections.yml adds to a source's own. Raises BadInput where it does not hold."""
+    """Return the folders that collections.yml adds to a source's own. Raises BadInput if that file is not valid."""
     from core.config import load
 
-    given = (load(home).section("sources").get(name) or {}).get("roots") or []
-    return [abspath(expanduser(str(root))) for root in given]
+    return _added(load(home).section("sources"), name)
+
+
+def _added(section: Mapping[str, Any], name: str) -> list[str]:
+    return [abspath(expanduser(str(root))) for root in (section.get(name) or {}).get("roots") or []]
 
 
 def present(home: Home) -> tuple[str, ...]:
     """The sources that have files here, and Claude Code, which is always looked for; none of those on request."""
+    there = every_root(settled(home))
+    return tuple(name for name in PLACES if name == "claude" or name in there)
+
+
+def settled(home: Home) -> Config | None:
+    """Return the configuration, None if it is not valid: the commands that need it report that."""
+    from core.config import load
     from core.errors import BadInput
 
-    found: list[str] = []
-    for name in PLACES:
-        try:
-            there = name == "claude" or bool(roots(name, home))
-        except BadInput:
-            there = bool(roots(name))  # an invalid configuration is reported by those who need it
-        if there:
-            found.append(name)
-    return tuple(found)
+    try:
+        return load(home)
+    except BadInput:
+        return None

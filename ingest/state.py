@@ -97,18 +97,14 @@ class State:
     def __init__(self, home: Home) -> None:
         make_private(home.state)
         path = join(home.state, FILE)
-        mask = os.umask(0o077)
+        self._connection = apsw.Connection(path)
         try:
+            self._prepare()
+        except DAMAGE:
+            self._connection.close()
+            set_aside(path)
             self._connection = apsw.Connection(path)
-            try:
-                self._prepare()
-            except DAMAGE:
-                self._connection.close()
-                set_aside(path)
-                self._connection = apsw.Connection(path)
-                self._prepare()
-        finally:
-            os.umask(mask)
+            self._prepare()
 
     def _prepare(self) -> None:
         self._connection.set_busy_timeout(_BUSY_MS)

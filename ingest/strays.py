@@ -83,7 +83,8 @@ def way_out(home: Home) -> str:
     from shlex import quote
 
     place = home.path(archive.FOLDER, archive.CATALOGUE)
-    aside = f"mv {quote(place)} {quote(f'{place}.newer')}; " if os.path.exists(place) else ""
+    logs = f"{quote(f'{place}-wal')} {quote(f'{place}-shm')}"
+    aside = f"mv {quote(place)} {quote(f'{place}.newer')}; rm -f {logs}; " if os.path.exists(place) else ""
     return (
         f"take the catalogue out of a backup, if one has it: {aside}tar --zstd -xf FILE -C {quote(home.root)}"
         f" {archive.FOLDER}/{archive.CATALOGUE}; then: brain index"

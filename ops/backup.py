@@ -146,7 +146,7 @@ def listed(folder: str) -> list[str]:
 def last(home: Home) -> tuple[int, str] | None:
     """(when, path) of the last backup made of this home, None where there is none or its file is gone.
 
-    A note says so, as it may lie anywhere; one below the home speaks for itself, also where that note was restored.
+    A note says so, as it may lie anywhere; one below the home speaks for itself.
     """
     found = [(at, path) for path in listed(home.path(FOLDER)) if (at := _made(path)) is not None]
     with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -175,6 +175,14 @@ def _folders(home: Home) -> list[str]:
     named = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
     path = held.get("path")
     return [*named, os.path.dirname(path)] if isinstance(path, str) else named
+
+
+def carry_folders(home: Home, copy: Home) -> None:
+    """Add the folders that took backups of ``home`` to the note of ``copy``: forgetting must reach all of them."""
+    folders = list(dict.fromkeys([*_folders(copy), *_folders(home)]))
+    if folders:
+        note = {**_noted(copy), **_noted(home), "folders": folders}
+        write_atomic(join(copy.state, _NOTE), json.dumps(note).encode())
 
 
 def _noted(home: Home) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock, redaction, telemetry
 from core.errors import BrainError
 from core.files import read_or_none, write_atomic
+from core.home import make_private
 from core.text import one_line
 from ops import notify
 from ops.checks import acceptance, archive, documents, engine, index, machine, recovery, sources, surfaces
@@ -145,7 +146,7 @@ def _round(
                 found.append(Finding(name, "error", said, "report it"))
             took.append((name, time.perf_counter() - began))
             if progress is not None:
-                progress(number, len(checks), name)
+                progress(number, len(checks), f"checking: {name}")
     finally:
         patient.close()
     found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
@@ -177,7 +178,7 @@ def _second_log(home: Home) -> str:
 def _append(path: str, lines: list[str]) -> None:
     """Append to a log of ours, mode 0600; a link or another user's file in its place is left alone."""
     try:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(path, flags, 0o600)
         with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
@@ -185,8 +186,8 @@ def _append(path: str, lines: list[str]) -> None:
             if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
                 os.fchmod(descriptor, 0o600)
                 stream.write("".join(f"{line}\n" for line in lines))
-    except OSError:
-        return  # a full disk, a link: the exit code and the other places still tell
+    except (OSError, BrainError):
+        return  # a full disk, a link: the exit code and the other places still report the findings
 
 
 def _not_told_today(home: Home, failures: list[str]) -> list[str]:

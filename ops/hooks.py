@@ -12,7 +12,7 @@ import time
 from os.path import exists, expanduser, isfile, join, realpath
 from typing import TYPE_CHECKING, Any
 
-from core import telemetry
+from core import clock, telemetry
 from core.errors import BadInput, LockContention
 from core.files import read_or_none, write_atomic
 from ops import installed, json_edit, program
@@ -39,8 +39,6 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
 # Seconds until Claude Code gives a hook up: far above what ours take, far below what a person would wait.
 _TIMEOUT_S = 10
 _RETRIES = 5
-# How far back telemetry is looked at for a hook that fired.
-_ROWS = 2000
 
 
 def wanted(home: Home, hooks: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -76,7 +74,13 @@ def install(home: Home, path: str, hooks: Iterable[str]) -> dict[str, Any]:
     """
     entries = wanted(home, hooks)
     report = _edit(home, path, entries)
-    installed.add(home, "hooks", path, {"events": sorted(entries), "hooks": sorted(set(hooks))})
+    before = {} if report["changed"] else installed.read(home)["hooks"].get(path, {})
+    details = {
+        "events": sorted(entries),
+        "hooks": sorted(set(hooks)),
+        "since": before.get("since") or clock.iso(clock.now()),
+    }
+    installed.add(home, "hooks", path, details)
     return report
 
 
@@ -90,15 +94,16 @@ def uninstall(home: Home, path: str) -> dict[str, Any]:
 
 
 def status(home: Home, paths: Iterable[str], environ: Mapping[str, str]) -> dict[str, Any]:
-    """{"files", "last_fired", "off"}: for each settings file which events run a hook of ours, and what is wrong.
+    """Return {"files", "last_fired", "off"} for ``paths`` and every settings file that has hooks by the record.
 
-    Files recorded as installed are looked at besides ``paths``. ``last_fired`` is when a hook last left a row in the
-    telemetry (ISO 8601), None where none is among the latest; ``off`` is the kill switch.
+    A file has {"file", "recorded", "since", "events", "problems", "installed"}. ``since`` is the time of the
+    installation (ISO 8601), None if the record has none. ``last_fired`` is the time of a hook's newest telemetry row,
+    None if there is no such row. ``off`` is the kill switch.
     """
     recorded = installed.read(home)["hooks"]
     files = [_state(path, recorded.get(path)) for path in dict.fromkeys([*recorded, *paths])]
-    fired = [str(row["ts"]) for row in telemetry.tail(home, _ROWS) if row.get("event") == "hook" and "ts" in row]
-    return {"files": files, "last_fired": fired[-1] if fired else None, "off": bool(silenced(environ))}
+    row = telemetry.last(home, "hook")
+    return {"files": files, "last_fired": row["ts"] if row else None, "off": bool(silenced(environ))}
 
 
 def events_of(path: str) -> list[str]:
@@ -108,6 +113,7 @@ def events_of(path: str) -> list[str]:
 
 def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
     state: dict[str, Any] = {"file": path, "recorded": record is not None, "events": [], "problems": []}
+    state["since"] = (record or {}).get("since")
     try:
         data = read_or_none(path)
         text = "{}" if data is None else data.decode("utf-8-sig")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 KINDS = ("hooks", "skills", "schedules", "completions")
+# Details that are read: (kind, key) → type. A file is removed only if it still has the recorded hash.
+_TYPES = {("hooks", "events"): list, ("skills", "sha256"): str, ("completions", "sha256"): str}
+_REQUIRED = "sha256"
 
 
 def read(home: Home) -> dict[str, dict[str, dict[str, Any]]]:
@@ -30,9 +33,16 @@ def read(home: Home) -> dict[str, dict[str, dict[str, Any]]]:
         return {kind: {} for kind in KINDS}
     try:
         found = json.loads(data)
-        return {kind: dict(found.get(kind) or {}) for kind in KINDS}
-    except (ValueError, AttributeError, TypeError) as error:
+        record = {kind: dict(found.get(kind) or {}) for kind in KINDS}
+        for (kind, key), wanted in _TYPES.items():
+            for place, details in record[kind].items():
+                if not isinstance(details.get(key, None if key == _REQUIRED else wanted()), wanted):
+                    raise ValueError(f"the entry of {place} in {kind} has no valid {key}")
+        if not all(isinstance(details, dict) for places in record.values() for details in places.values()):
+            raise ValueError("an entry has another shape")
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise Internal(f"{path} is damaged: {error}", f"mv {path} {path}.damaged; then install again") from error
+    return record
 
 
 def add(home: Home, kind: str, path: str, details: Mapping[str, Any]) -> None:

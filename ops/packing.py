@@ -1,7 +1,8 @@
-"""The file a backup is: a tar of private files in zstd, and as its last member a manifest with a hash of each.
+"""The file format of a backup: a tar of private files in zstd; its last member is a manifest with a hash of each.
 
-The manifest stands last because it is made while the rest is written; a file that was cut short has none, and is none.
-Reading takes nothing on trust: names, kinds, sizes and hashes are checked before anything is put in place.
+The manifest is last because it is made while the rest is written; a file that was cut short has none.
+An archive may come from anybody. It is read twice: names, kinds, sizes and the manifest are checked first, and nothing
+is written; then each file is written with exactly the size that the manifest declares.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import os
 import tarfile
 from os.path import dirname, join
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import BadInput
 from core.files import remove_temporary, sync_folder
@@ -22,6 +23,7 @@ from core.home import PRIVATE_FILE, make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import IO
 
     Progress = Callable[[int, int, str], None]
 
@@ -29,17 +31,31 @@ MANIFEST = "manifest.json"
 SUFFIX = ".tar.zst"
 _LEVEL = 9
 _PIECE = 1 << 20
-_MANIFEST_BYTES = 1 << 30
+_MANIFEST_BYTES = 1 << 28
+# An archive may unpack to this many times its size, or to `ALWAYS_BYTES`: text shrinks to a tenth, a bomb to less than
+# a thousandth.
+MOST_TIMES = 1000
+ALWAYS_BYTES = 256 << 20
+# Folders in a path. Removing a tree recurses once per folder, and Python allows about a thousand calls.
+MOST_PARTS = 100
+# The headers of one member: names are shorter than a page.
+_HEADER_BYTES = 1 << 20
 
 
 def pack(folder: str, target: str, about: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
     """Write everything below ``folder`` to the new file ``target``, mode 0600; returns the manifest.
 
-    It has its name only when it is whole and on the disk. Raises OSError; nothing is then left.
+    The file gets its name when it is whole and on the disk.
+    Raises BadInput for what ``unpack`` would refuse, OSError; nothing is then left.
     """
     import zstandard
 
     names = sorted(_below(folder))
+    for name in names:
+        if not _is_plain(name):
+            raise BadInput(
+                f"{name} lies more than {MOST_PARTS} folders deep, so nothing was backed up", "move it further up"
+            )
     total = sum(os.stat(join(folder, name)).st_size for name in names)
     done = 0
     files: list[list[Any]] = []
@@ -64,6 +80,12 @@ def pack(folder: str, target: str, about: dict[str, Any], progress: Progress | N
                 tar.addfile(_member(MANIFEST, len(data), 0), io.BytesIO(data))
             out.flush()
             os.fsync(out.fileno())
+            if done > _most_bytes(os.fstat(out.fileno()).st_size):
+                name = max(files, key=lambda each: int(each[1]))[0]
+                raise BadInput(
+                    f"no restore would take it, as it shrinks to less than a {MOST_TIMES}th; {name} is the largest",
+                    f"move {name} out of the home",
+                )
         os.rename(temporary, target)
     except BaseException:
         remove_temporary(temporary)
@@ -73,78 +95,153 @@ def pack(folder: str, target: str, about: dict[str, Any], progress: Progress | N
 
 
 def unpack(path: str, folder: str, progress: Progress | None = None) -> dict[str, Any]:
-    """Put what the backup at ``path`` holds below ``folder``, which is empty; returns its manifest.
+    """Put the files of the backup at ``path`` below ``folder``, which is empty; returns its manifest.
 
-    Raises BadInput where the file is no backup, is cut short or damaged, or holds what no backup holds; OSError.
+    Nothing is written before the manifest is read and agrees with the names and sizes of all members.
+    Raises BadInput if the file is no backup, is damaged, breaks a limit or is larger than the free disk; OSError.
     """
-    seen: dict[str, tuple[int, str]] = {}
-    manifest: dict[str, Any] | None = None
-    size = max(1, os.stat(path).st_size)
+    manifest = read_manifest(path, progress)
+    expected = _expected(manifest)
+    _require_room(path, folder, sum(size for size, _ in expected.values()))
     with _sound(path):
-        for name, stream, done in _members(path):
-            if manifest is not None:
-                raise _damaged(path, "something follows its manifest")
-            if name == MANIFEST:
-                manifest = _manifest(path, stream.read(_MANIFEST_BYTES))
+        for member, stream, read in _members(path):
+            if member.name == MANIFEST:
                 continue
-            target = join(folder, name)
+            size, digest = expected.pop(member.name, (-1, ""))
+            target = join(folder, member.name)
             make_private(dirname(target))
-            seen[name] = _write(stream, target)
+            if size != member.size or _write(stream, target) != digest:
+                raise _damaged(path, f"{member.name} is not what its manifest says")
             if progress is not None:
-                progress(done, size, "unpacking")
-    if manifest is None:
-        raise _damaged(path, "it has no manifest")
-    expected = {str(name): (int(length), str(digest)) for name, length, digest in manifest["files"]}
-    if seen != expected:
-        wrong = sorted(set(seen.items()) ^ set(expected.items()))[0][0]
-        raise _damaged(path, f"{wrong} is not what its manifest says")
+                progress(read, max(1, os.stat(path).st_size), "unpacking")
     return manifest
 
 
-def read_manifest(path: str) -> dict[str, Any]:
-    """The manifest of the backup at ``path``; the whole file is read. Raises BadInput and OSError."""
+def read_manifest(path: str, progress: Progress | None = None) -> dict[str, Any]:
+    """Return the manifest of the backup at ``path``; the whole file is read and nothing is written.
+
+    Raises BadInput if the members are not those that the manifest declares, OSError.
+    """
+    manifest: dict[str, Any] | None = None
+    seen: dict[str, int] = {}
+    total = max(1, os.stat(path).st_size)
     with _sound(path):
-        for name, stream, _ in _members(path):
-            if name == MANIFEST:
-                return _manifest(path, stream.read(_MANIFEST_BYTES))
-    raise _damaged(path, "it has no manifest")
+        for member, stream, read in _members(path):
+            if manifest is not None:
+                raise _damaged(path, "something follows its manifest")
+            if member.name == MANIFEST:
+                manifest = _manifest(path, stream.read(_MANIFEST_BYTES))
+            elif member.name in seen:
+                raise _damaged(path, "it holds a file twice")
+            else:
+                seen[member.name] = member.size
+            if progress is not None:
+                progress(read, total, "checking")
+    if manifest is None:
+        raise _damaged(path, "it has no manifest")
+    declared = {name: size for name, (size, _) in _expected(manifest).items()}
+    if seen != declared or len(declared) != len(manifest["files"]):
+        wrong = sorted(set(seen.items()) ^ set(declared.items())) or [("a name that is there twice", 0)]
+        raise _damaged(path, f"{wrong[0][0]} is not what its manifest says")
+    if folder := next((each for name in seen for each in _parents(name) if each in seen), ""):
+        raise _damaged(path, f"{folder} is a file and a folder")
+    return manifest
+
+
+def _expected(manifest: dict[str, Any]) -> dict[str, tuple[int, str]]:
+    """Name → (size in bytes, SHA-256) of each file that a manifest declares."""
+    return {name: (size, digest) for name, size, digest in manifest["files"]}
+
+
+def _parents(name: str) -> Iterator[str]:
+    while name := dirname(name):
+        yield name
+
+
+def _require_room(path: str, folder: str, size: int) -> None:
+    make_private(folder)
+    room = os.statvfs(folder)
+    free = room.f_bavail * room.f_frsize
+    if size > free:
+        raise BadInput(
+            f"{path} unpacks to {size / 1e6:.0f} MB, and the disk of {folder} has {free / 1e6:.0f} MB free",
+            "make room there, or restore elsewhere: brain restore FILE --to HOME",
+        )
+
+
+def _most_bytes(packed: int) -> int:
+    """How many bytes an archive of ``packed`` bytes may unpack to."""
+    return max(ALWAYS_BYTES, packed * MOST_TIMES)
 
 
 @contextlib.contextmanager
 def _sound(path: str) -> Iterator[None]:
-    """What zstd, tar and the file system make of damage, said as damage."""
+    """Raise BadInput for every error by which zstd, tar, JSON or the file system reports damage."""
     import zstandard
 
     try:
         yield
-    except (zstandard.ZstdError, tarfile.TarError, EOFError, UnicodeError) as error:
+    except (zstandard.ZstdError, tarfile.TarError, EOFError, ValueError, ArithmeticError, LookupError) as error:
         raise _damaged(path, str(error)) from error
+    except RecursionError as error:
+        raise _damaged(path, "its headers do not end") from error
+    except FileExistsError as error:
+        raise _damaged(path, f"{error.filename} has two spellings in it that are one on this disk") from error
     except OSError as error:
-        if error.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
+        if error.errno not in (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ):
             raise
         raise _damaged(path, "it holds a name that cannot be one") from error
 
 
-def _members(path: str) -> Iterator[tuple[str, Any, int]]:
-    """(name, stream, bytes of the file read so far) of each member; all are regular files with a harmless name."""
+class _Metered:
+    """A stream that refuses to yield more than ``allowed`` bytes, of which headers may take no more than a megabyte."""
+
+    __slots__ = ("_most", "_path", "_stream", "allowed", "taken")
+
+    def __init__(self, path: str, stream: Any) -> None:
+        self._path = path
+        self._stream = stream
+        self._most = _most_bytes(os.stat(path).st_size)
+        self.taken = 0
+        self.allowed = 0
+        self.allow(0)
+
+    def allow(self, size: int) -> None:
+        """Allow a body of ``size`` bytes and the header after it."""
+        self.allowed = self.taken + size + _HEADER_BYTES
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._stream.read(size)
+        self.taken += len(data)
+        if self.taken > self._most:
+            raise _damaged(self._path, f"it unpacks to more than {MOST_TIMES} times its size")
+        if self.taken > self.allowed:
+            raise _damaged(self._path, "it holds a header that is too large")
+        return data
+
+
+def _members(path: str) -> Iterator[tuple[tarfile.TarInfo, Any, int]]:
+    """(member, stream, bytes of the archive read so far) of each member: regular files with harmless names."""
     import zstandard
 
-    with (
-        open(path, "rb") as raw,
-        zstandard.ZstdDecompressor().stream_reader(raw, closefd=False) as plain,
-        tarfile.open(fileobj=plain, mode="r|", errorlevel=2) as tar,
-    ):
-        names: set[str] = set()
-        for member in tar:
-            parts = member.name.split("/")
-            if not member.isreg() or "\0" in member.name or {"", ".", ".."}.intersection(parts):
-                raise _damaged(path, "it holds what no backup holds")
-            if member.name in names:
-                raise _damaged(path, "it holds a file twice")
-            names.add(member.name)
-            stream = tar.extractfile(member)
-            if stream is not None:
-                yield member.name, stream, raw.tell()
+    with open(path, "rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw, closefd=False) as plain:
+        metered = _Metered(path, plain)
+        with tarfile.open(fileobj=cast("IO[bytes]", metered), mode="r|", errorlevel=2) as tar:
+            for member in tar:
+                if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse() or member.size < 0:
+                    raise _damaged(path, f"{member.name[:100]} is no plain file")
+                if not _is_plain(member.name):
+                    raise _damaged(path, f"it holds the name {member.name[:100]!r}")
+                metered.allow(member.size)
+                stream = tar.extractfile(member)
+                if stream is not None:
+                    yield member, stream, raw.tell()
+
+
+def _is_plain(name: str) -> bool:
+    """Return True if a member's name leads to a place below the folder, at most ``MOST_PARTS`` deep."""
+    parts = name.split("/")
+    return "\0" not in name and len(parts) <= MOST_PARTS and {"", ".", ".."}.isdisjoint(parts)
 
 
 def _manifest(path: str, data: bytes) -> dict[str, Any]:
@@ -153,8 +250,8 @@ def _manifest(path: str, data: bytes) -> dict[str, Any]:
         if found["schema"] != 1 or found["kind"] != "brain-backup":
             raise BadInput(f"{path} is a backup of another version", "restore it with the version that made it")
         for name, size, digest in found["files"]:
-            if not (isinstance(name, str) and isinstance(size, int) and isinstance(digest, str)):
-                raise TypeError(name)
+            if not (isinstance(name, str) and type(size) is int and isinstance(digest, str)):
+                raise TypeError(f"an entry of another shape: {str(name)[:100]}")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(path, f"its manifest cannot be read: {error}") from error
     manifest: dict[str, Any] = found
@@ -210,13 +307,12 @@ class _Hashed(io.RawIOBase):
         return data
 
 
-def _write(stream: Any, target: str) -> tuple[int, str]:
+def _write(stream: Any, target: str) -> str:
+    """Write a member to the new file ``target``; returns its SHA-256."""
     digest = hashlib.sha256()
-    size = 0
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
     with open(descriptor, "wb") as out:
         while piece := stream.read(_PIECE):
             digest.update(piece)
-            size += len(piece)
             out.write(piece)
-    return size, digest.hexdigest()
+    return digest.hexdigest()

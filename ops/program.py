@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from os.path import abspath, dirname, isfile, join
 
 from core.home import Home
 
 _ROOT = dirname(dirname(abspath(__file__)))
+# Where a POSIX shell that was started with an empty environment looks for programs.
+DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def command() -> list[str]:
@@ -28,6 +31,17 @@ def environment(home: Home) -> dict[str, str]:
     if home.inbox != join(home.root, "inbox"):
         found["BRAIN_INBOX_DIR"] = home.inbox
     return found
+
+
+def agent_command(home: Home) -> str:
+    """Return what an agent's shell runs as ``brain`` on this home, whatever its PATH.
+
+    It is ``brain`` if the default PATH of a shell leads to this very program, else its absolute path.
+    """
+    found = shutil.which("brain", path=DEFAULT_PATH)
+    if found and not environment(home) and os.path.realpath(found) == os.path.realpath(command()[0]):
+        return "brain"
+    return shell_line(home)
 
 
 def shell_line(home: Home, *words: str) -> str:

@@ -29,7 +29,6 @@ CRONTAB = "crontab"
 _TIMEOUT_S = 15
 # launchd lets go of a job some time after it has said so; until then it takes no new one of that name.
 _TRIES = 5
-_ROWS = 5000
 
 
 def detect() -> str:
@@ -162,9 +161,9 @@ def _job(
 
 
 def _last_doctor(home: Home) -> float | None:
-    """When the doctor last left a row: where its script runs it, nothing else tells."""
-    rows = [row for row in telemetry.tail(home, _ROWS) if row.get("event") == "doctor_run"]
-    return clock.parse_iso(str(rows[-1].get("ts"))) if rows else None
+    """Return when the doctor last ran (epoch seconds), by telemetry: its script leaves no other trace."""
+    row = telemetry.last(home, "doctor_run")
+    return clock.parse_iso(row["ts"]) if row else None
 
 
 def _ours(home: Home, where: Setting) -> list[str]:

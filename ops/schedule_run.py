@@ -12,9 +12,9 @@ from os.path import expanduser, isdir, join
 from typing import TYPE_CHECKING, Any
 
 from core import child, clock
-from core.errors import INTERNAL, LOCKED, OK, TIMEOUT, EngineMissing, LockContention
+from core.errors import INTERNAL, LOCKED, OK, TIMEOUT, BrainError, EngineMissing, LockContention
 from core.files import read_or_none, write_atomic
-from core.home import PRIVATE_FILE
+from core.home import PRIVATE_FILE, make_private
 from core.locks import FileLock
 from core.power import on_battery
 from core.text import one_line
@@ -152,7 +152,7 @@ def _log(home: Home, head: str, said: str) -> None:
     """Append to the log, 0600; past a megabyte the one before it is let go."""
     path = join(home.logs, "schedule.log")
     try:
-        os.makedirs(home.logs, 0o700, exist_ok=True)
+        make_private(home.logs)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
         with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
             indented = "".join(f"  {line}\n" for line in said.splitlines()[-50:])
@@ -160,5 +160,5 @@ def _log(home: Home, head: str, said: str) -> None:
             size = stream.tell()
         if size > _LOG_BYTES:
             os.replace(path, f"{path}.1")
-    except OSError:
+    except (OSError, BrainError):
         return  # a full disk must not keep a job from running; its exit code is in the state, or in telemetry

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from os.path import basename, dirname, expanduser, isdir, join
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from core.errors import BadInput
 from core.files import read_or_none, write_atomic
 from core.home import shipped
 from core.version import VERSION
-from ops import installed
-from runtime.explain_surfaces import claude_folder
+from ops import installed, program
+from runtime.explain_surfaces import ROOTED, claude_folder, scopes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,10 +30,10 @@ FILE = "SKILL.md"
 _PREFIX = "brain-"
 # The open form permits a description of so many characters.
 _OPEN_DESCRIPTION = 1024
-# Claude Code compares globs with paths below the folder it was started in (seen in 2.1.197): one that begins with ~
-# or / matches nothing there, and a skill with no other would never be offered.
-_ROOTED = ("~", "/")
 _ANY = "**"
+# A command in running text, in a fenced block or in a rule of ``allowed-tools``.
+_COMMAND = re.compile(r"(?m)(?:^|(?<=`)|(?<=Bash\())brain (?=[a-z])")
+_RULE = re.compile(r"Bash\((.*?\bbrain(?:\.py)?'?) [a-z]")
 
 
 def names() -> list[str]:
@@ -79,10 +80,19 @@ def _is_glob(text: str) -> bool:
     return not opened
 
 
-def content(name: str, scope: list[str] | None = None, *, agents: bool = False) -> bytes:
-    """The bytes of a skill's file; ``scope`` takes the place of its own globs, [] for everywhere."""
+def content(name: str, scope: list[str] | None = None, *, agents: bool = False, command: str = "brain") -> bytes:
+    """Return the bytes of a skill's file.
+
+    Args:
+        name: one of ``names()``.
+        scope: globs that replace the skill's own, [] for everywhere, None to keep the skill's own.
+        agents: make the open form instead of Claude Code's.
+        command: what an agent's shell runs as ``brain``.
+    """
     with open(join(shipped("skills"), name, FILE), encoding="utf-8") as stream:
         meta, body = split(stream.read())
+    body = _COMMAND.sub(lambda _: f"{command} ", body)
+    meta["allowed-tools"] = _COMMAND.sub(lambda _: f"{command} ", meta["allowed-tools"])
     if scope is not None:
         meta.pop("paths", None)
         if scope:
@@ -94,11 +104,17 @@ def content(name: str, scope: list[str] | None = None, *, agents: bool = False) 
         if where:
             said += f" Only when working below {', '.join(where)}."
         meta["description"] = said[:_OPEN_DESCRIPTION]
-    elif rooted := [glob for glob in meta.get("paths", []) if glob.startswith(_ROOTED)]:
+    elif rooted := [glob for glob in meta.get("paths", []) if glob.startswith(ROOTED)]:
         meta["when_to_use"] = f"{meta.get('when_to_use', '')} Only when working below {', '.join(rooted)}.".strip()
         meta["paths"] = [*meta["paths"], _ANY]
-    meta["metadata"] = {"version": VERSION}
+    meta["metadata"] = {"version": VERSION, **({"paths": ", ".join(where)} if agents and where else {})}
     return render(meta, body)
+
+
+def commands(data: bytes) -> list[str]:
+    """Return what a skill's file runs as ``brain``, by the rules of its ``allowed-tools``; without repeats."""
+    rules = _RULE.findall(str(split(data.decode("utf-8", "replace"))[0].get("allowed-tools", "")))
+    return list(dict.fromkeys(rules))
 
 
 def install(
@@ -109,12 +125,13 @@ def install(
     Returns for each {"name", "path", "outcome": installed | unchanged | kept, "scopes"}. Raises OSError.
     """
     recorded = installed.read(home)["skills"]
+    command = program.agent_command(home)
     report = []
     for name in names():
         path = join(where, name, FILE)
         record = recorded.get(path)
         scope = given.get(name, record.get("scope") if record else None)
-        data = content(name, scope, agents=agents)
+        data = content(name, scope, agents=agents, command=command)
         try:
             there = read_or_none(path)
         except (NotADirectoryError, IsADirectoryError):
@@ -128,7 +145,7 @@ def install(
             outcome = "installed"
         if outcome != "kept":
             installed.add(home, "skills", path, {"sha256": _digest(data), "scope": scope, "agents": agents})
-        report.append({"name": name, "path": path, "outcome": outcome, "scopes": _scopes(data)})
+        report.append({"name": name, "path": path, "outcome": outcome, "scopes": scopes_of(split(data.decode())[0])})
     return report
 
 
@@ -157,28 +174,24 @@ def status(home: Home, where: str) -> list[dict[str, Any]]:
     (it was installed and is gone), not installed.
     """
     recorded = installed.read(home)["skills"]
+    command = program.agent_command(home)
     paths = dict.fromkeys([*recorded, *(join(where, name, FILE) for name in names())])
-    return [{"name": basename(dirname(path)), "path": path, **_state(path, recorded.get(path))} for path in paths]
+    return [
+        {"name": basename(dirname(path)), "path": path, **_state(path, recorded.get(path), command)} for path in paths
+    ]
 
 
-def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
+def _state(path: str, record: Mapping[str, Any] | None, command: str) -> dict[str, Any]:
     name = basename(dirname(path))
     there = read_or_none(path)
     if there is None:
         return {"state": "missing" if record else "not installed", "scopes": []}
-    scopes = _scopes(there)
+    scopes = scopes_of(split(there.decode("utf-8", "replace"))[0])
     if record is None or _digest(there) != record["sha256"]:
         return {"state": "edited", "scopes": scopes}
     known = isdir(join(shipped("skills"), name))
-    current = known and content(name, record["scope"], agents=record["agents"]) == there
+    current = known and content(name, record["scope"], agents=record["agents"], command=command) == there
     return {"state": "current" if current else "outdated", "scopes": scopes}
-
-
-def _scopes(data: bytes) -> list[str]:
-    """The globs that somebody chose, without the one that has the skill offered at all."""
-    found = split(data.decode("utf-8", "replace"))[0].get("paths", [])
-    globs = [str(each) for each in found] if isinstance(found, list) else [str(found)]
-    return globs[:-1] if globs[-1:] == [_ANY] and any(glob.startswith(_ROOTED) for glob in globs) else globs
 
 
 def _digest(data: bytes) -> str:

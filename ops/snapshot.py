@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from core import access_token
 from core.config import FILE as CONFIG
+from core.config import load
 from core.errors import BrainError, Internal, LockContention
 from core.files import read_or_none
-from core.home import PRIVATE_FILE, Home, make_private
+from core.home import CORPUS, FILES, PRIVATE_FILE, RECORDS, Home, is_collection_folder, make_private
 from core.tombstones import FILE as TOMBSTONES
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ RAW = "raw"
 DATABASES = ("catalogue.sqlite", "chrome.sqlite")
 SOURCES = join("state", "sources.sqlite")
 FORGETTING = "forgetting.json"
-# Below state/: other people's unfinished work, copies of other programs' databases, and what a stat makes anew.
-NOT_KEPT = ("scratch", "copies", "work", "config.cache")
+# Below state/: unfinished work, copies of other programs' databases, a cache, and the key to this machine's servers.
+NOT_KEPT = ("scratch", "copies", "work", "config.cache", access_token.NAME)
 _TRIES = 3
 _BUSY_MS = 30_000
 _COMPANIONS = ("-wal", "-shm", "-journal")
@@ -55,20 +57,33 @@ class Snapshot:
 
 
 def parts(home: Home, config: Config) -> tuple[dict[str, str], list[str]]:
-    """(folders of the corpus: name below the home → where it lies, folders of collections elsewhere)."""
+    """Return (folders of the corpus: name below the home → where it lies, folders of all other collections).
+
+    A folder with a dot or one of the brain's own folders is no part of the corpus, whatever a configuration says: a
+    backup or a sync would copy state and keys.
+    """
     inside: dict[str, str] = {}
     outside: list[str] = []
     root = os.path.realpath(home.root)
     for name, folder in config.collections.items():
         real = os.path.realpath(folder.path)
         below = relpath(real, root)
-        if real != root and not below.startswith(os.pardir):
+        if real != root and is_collection_folder(below.split(os.sep)[0]):
             inside[below] = folder.path
         elif name == "inbox" and folder.path == home.inbox:
             inside["inbox"] = folder.path
         else:
             outside.append(folder.path)
     return inside, outside
+
+
+def tops(home: Home) -> set[str]:
+    """Return the top-level names of the home's memory; a configuration that is not valid names the shipped folders."""
+    try:
+        inside, _ = parts(home, load(home))
+    except BrainError:
+        inside = dict.fromkeys(CORPUS, "")
+    return {*(name.split(os.sep)[0] for name in inside), *RECORDS, *FILES}
 
 
 def take(home: Home, config: Config, folder: str) -> Snapshot:

@@ -21,6 +21,7 @@ BUDGET_MS = {
     "ask": 1000,
     "recent": 1000,
     "inbox": 1000,
+    "inbox_write": 1000,
     "why": 1000,
     "show": 1000,
     "trace": 3000,

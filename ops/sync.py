@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import socket
 import time
 from os.path import isabs, isdir, join
@@ -18,14 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock, telemetry
 from core.counting import counted
-from core.errors import BadInput, Internal
-from core.files import read_or_none, write_atomic
+from core.errors import BadInput, BrainError, Refused
+from core.files import read_or_none
 from core.home import make_private
 from core.locks import FileLock
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
 from ops import snapshot, sync_pull
-from ops.git import Blob, Repository, masked, oid
+from ops.git import ABANDONED_S, Blob, Damaged, Repository, local, masked, oid
+from ops.sync_pull import LARGEST
+from ops.sync_state import MACHINES, State, is_address, valid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,55 +37,10 @@ if TYPE_CHECKING:
     from core.home import Home
 
 FOLDER = "sync.git"
-MACHINES = sync_pull.MACHINES
-_FILE = "sync.json"
 _LOCK = "sync.lock"
 _WAIT_S = 60.0
 _BRANCHES = "refs/heads/"
 _OTHERS = "refs/machines/"
-# A document is never as large; what is, is somebody's video in a folder of notes.
-LARGEST = 32 << 20
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-
-
-_SHAPE: dict[str, type] = {"name": str, "remote": str, "machines": dict, "removed": list, "former": list}
-
-
-class State:
-    """``state/sync.json``: this machine's name, the remote, what was laid down of the others, what waits to be purged.
-
-    ``machines``: name → {commit, files: path → oid, coming: oids being laid down, marks, removed}. ``removed``:
-    [machine, collection, path] of others' documents that were forgotten here, whether or not there is a tombstone.
-    ``former``: names that this machine had; their branches on the remote are no longer written.
-    """
-
-    __slots__ = ("_path", "former", "machines", "name", "purge", "remote", "removed")
-
-    def __init__(self, home: Home) -> None:
-        self._path = join(home.state, _FILE)
-        try:
-            data = read_or_none(self._path)
-            held: dict[str, Any] = {} if data is None else json.loads(data)
-            if not all(isinstance(held.get(key, kind()), kind) for key, kind in _SHAPE.items()):
-                raise ValueError("it is not what brain sync writes")
-        except (ValueError, AttributeError, RecursionError) as error:
-            raise Internal(
-                f"{self._path} is damaged: {error}",
-                f"take it out of a backup: tar --zstd -xf FILE -C {home.root} state/{_FILE}; where none has it: mv"
-                f" {self._path} {self._path}.damaged; brain sync --remote URL --name NAME, by which other machines'"
-                " documents that were forgotten here may come in again",
-            ) from error
-        self.name: str = held.get("name") or ""
-        self.remote: str = held.get("remote") or ""
-        self.machines: dict[str, dict[str, Any]] = held.get("machines") or {}
-        self.removed: list[list[str]] = held.get("removed") or []
-        self.former: list[str] = held.get("former") or []
-        self.purge: bool = bool(held.get("purge"))
-
-    def save(self) -> None:
-        """Durably. Raises OSError."""
-        kept = {"schema": 1, **{name: getattr(self, name) for name in self.__slots__ if name != "_path"}}
-        write_atomic(self._path, json.dumps(kept).encode("utf-8", "surrogateescape"))
 
 
 def sync(
@@ -101,15 +59,17 @@ def sync(
         state = State(home)
         _settle(state, remote, folder, name)
         make_private(home.path(FOLDER))
-        repository = Repository(home.path(FOLDER), environ)
-        repository.make()
+        repository, unlocked = _own(home, environ)
         if folder:
             make_private(state.remote)
             Repository(state.remote, environ).make()
+        if there := local(state.remote):
+            unlocked += Repository(there, environ).release(ABANDONED_S)
         pulled = sync_pull.Pulled()
         branch = _BRANCHES + state.name
         if state.remote:
             repository.fetch(state.remote, _OTHERS)
+            _prove(home, config, repository, state)
             for other, commit in sorted(repository.refs(_OTHERS).items()):
                 if other != state.name and valid(other):
                     sync_pull.lay_down(home, config, repository, state, other, commit, pulled)
@@ -140,6 +100,8 @@ def sync(
         "forgotten": pulled.forgotten,
         "kept": pulled.kept,
         "skipped": pulled.skipped,
+        "redacted": pulled.redacted,
+        "unlocked": unlocked,
         "beyond": beyond,
         "indexed": indexed,
         "took_ms": round((time.perf_counter() - started) * 1000, 1),
@@ -156,11 +118,12 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
         return []
     with FileLock(join(home.state, _LOCK), _WAIT_S):
         state = State(home)
-        repository = Repository(home.path(FOLDER), environ)
-        repository.make()
+        repository, _ = _own(home, environ)
+        if repository.fault():
+            repository = _anew(home, environ)
         unknown = not state.name
         if unknown:
-            # What was lost with the settings is still told by the branch, which only this machine writes.
+            # Only this machine writes its branch, so that one gives the name that was lost with the settings.
             ours = sorted(filter(valid, repository.refs(_BRANCHES)))
             _settle(state, "", "", ours[0] if len(ours) == 1 else "")
         for collection, path in documents:
@@ -169,10 +132,10 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
                 state.removed.append([parts[1], collection, parts[2]])
         state.purge = True
         state.save()
-        _commit(home, config, repository, state, _BRANCHES + state.name)
-        repository.drop(_OTHERS)
-        repository.drop(_BRANCHES, keep=state.name)
-        repository.purge()
+        try:
+            _begin_history(home, config, repository, state)
+        except Damaged:
+            _begin_history(home, config, _anew(home, environ), state)
         if not state.remote:
             state.purge = unknown
             state.save()
@@ -184,9 +147,52 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
     return [said, *_former(state, state.former)]
 
 
-def holds(home: Home, environ: Mapping[str, str], probes: list[bytes]) -> bool:
-    """Whether an object of the repository in this home, of a branch or of none, holds one of ``probes`` (lower case).
+def _begin_history(home: Home, config: Config, repository: Repository, state: State) -> None:
+    """Commit what there is now as the only commit, and remove every object that it does not need."""
+    _commit(home, config, repository, state, _BRANCHES + state.name)
+    repository.drop(_OTHERS)
+    repository.drop(_BRANCHES, keep=state.name)
+    repository.purge()
 
+
+def unlock(home: Home, environ: Mapping[str, str]) -> list[str]:
+    """Remove the locks that killed gits have left; returns them. Raises LockContention while a sync runs."""
+    with FileLock(join(home.state, _LOCK), _WAIT_S):
+        return _own(home, environ)[1]
+
+
+def begin_anew(home: Home, environ: Mapping[str, str]) -> str:
+    """Replace a damaged repository by an empty one; the next ``sync`` fills it from the documents and the remote.
+
+    Raises LockContention, Internal, EngineMissing.
+    """
+    with FileLock(join(home.state, _LOCK), _WAIT_S):
+        state = State(home)
+        # The branch on the remote is replaced as after a forget: it has no commit in common with the new one.
+        state.purge = True
+        state.save()
+        _anew(home, environ)
+    return "the repository is empty; brain sync fills it from the documents"
+
+
+def _anew(home: Home, environ: Mapping[str, str]) -> Repository:
+    shutil.rmtree(home.path(FOLDER))
+    make_private(home.path(FOLDER))
+    return _own(home, environ)[0]
+
+
+def _own(home: Home, environ: Mapping[str, str]) -> tuple[Repository, list[str]]:
+    """Return this home's repository, ready for use, and the locks of killed gits that were removed from it."""
+    repository = Repository(home.path(FOLDER), environ)
+    unlocked = repository.release()
+    repository.reset_settings()
+    return repository, unlocked
+
+
+def holds(home: Home, environ: Mapping[str, str], probes: list[bytes]) -> bool:
+    """Return True if a document in the home's repository, of a branch or of none, holds one of ``probes`` (lower case).
+
+    What is larger than ``LARGEST`` is no document, of this machine or another. A damaged repository may hold anything.
     Raises Internal, EngineMissing.
     """
     if not probes or not configured(home):
@@ -194,12 +200,11 @@ def holds(home: Home, environ: Mapping[str, str], probes: list[bytes]) -> bool:
     repository = Repository(home.path(FOLDER), environ)
     from runtime.leftovers import holds as found_in
 
-    return any(found_in(data.lower(), probes) for _, data in repository.contents(repository.blobs()))
-
-
-def valid(name: str) -> bool:
-    """Whether a branch may be a machine's: its name becomes a folder's."""
-    return 0 < len(name) <= 60 and _NAME.issuperset(name) and not name.startswith("-")
+    try:
+        documents = (blob for blob in repository.blobs() if blob.size <= LARGEST)
+        return any(found_in(data.lower(), probes) for _, data in repository.contents(documents))
+    except Damaged:
+        return True
 
 
 def own_files(home: Home, config: Config) -> dict[str, str]:
@@ -226,7 +231,7 @@ def own_files(home: Home, config: Config) -> dict[str, str]:
 def _settle(state: State, remote: str, folder: str, name: str) -> None:
     if remote and folder:
         raise BadInput("--remote and --dir exclude each other", "brain sync --dir /media/disk/brain.git")
-    if remote.startswith("-") or "::" in remote or any(ord(each) < 33 for each in remote):
+    if not is_address(remote):
         raise BadInput(f"not an address of a repository: {remote!r}", "brain sync --remote git@host:me/brain.git")
     if folder and not isabs(folder):
         raise BadInput(f"not an absolute folder: {folder}", "brain sync --dir /media/disk/brain.git")
@@ -234,12 +239,41 @@ def _settle(state: State, remote: str, folder: str, name: str) -> None:
     if name and not valid(name):
         raise BadInput(f"not a name for a machine: {name!r}", "small letters, digits and -: brain sync --as laptop")
     if name and name != state.name:
-        state.former = [each for each in dict.fromkeys([*state.former, state.name]) if each not in ("", name)]
-        state.name = name
+        state.rename(name)
     if not state.name:
-        host = "".join(each if each in _NAME else "-" for each in socket.gethostname().lower().split(".")[0]).strip("-")
-        state.name = f"{host[:40] or 'machine'}-{secrets.token_hex(2)}"
+        host = "".join(each if valid(each) else "-" for each in socket.gethostname().lower().split(".")[0]).strip("-")
+        state.rename(f"{host[:40] or 'machine'}-{secrets.token_hex(2)}")
     state.save()
+
+
+def _prove(home: Home, config: Config, repository: Repository, state: State) -> None:
+    """Raise Refused if a restored or renamed home lacks a document that its branch on the remote has.
+
+    A commit of such a home would remove the document from all other machines.
+    """
+    if not state.unproven:
+        return
+    commit = repository.commit_of(_OTHERS + state.name)
+    sent = repository.tree(commit) if commit else {}
+    here = own_files(home, config)
+    lacking = [
+        path
+        for path, blob in sent.items()
+        if not path.startswith(sync_pull.META) and (path not in here or _oid_of(here[path]) != blob.oid)
+    ]
+    if lacking:
+        documents = counted(len(lacking), "document")
+        raise Refused(
+            f"{masked(state.remote)} has {documents} of {state.name} that this home lacks or has in another form:"
+            " it was restored from a backup, or renamed",
+            "brain sync --as NEWNAME, which brings them in as another machine's",
+        )
+    state.unproven = False
+
+
+def _oid_of(path: str) -> str:
+    data = read_or_none(path)
+    return "" if data is None else oid(data)
 
 
 def _commit(home: Home, config: Config, repository: Repository, state: State, branch: str) -> tuple[bool, int]:
@@ -263,9 +297,9 @@ def _commit(home: Home, config: Config, repository: Repository, state: State, br
     meta["removed.json"] = json.dumps(state.removed).encode("utf-8", "surrogateescape") if state.removed else None
     for name, content in meta.items():
         if content is not None:
-            files[f".brain/{name}"] = content
+            files[f"{sync_pull.META}{name}"] = content
             # A row of telemetry alone is no reason to commit.
-            same = known.get(f".brain/{name}")
+            same = known.get(f"{sync_pull.META}{name}")
             changed |= name != "usage.jsonl" and (same is None or same.oid != oid(content))
     changed |= bool(known.keys() - files.keys())
     if not changed and last and not state.purge:
@@ -319,10 +353,10 @@ def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> 
     repository.drop(_BRANCHES, keep=state.name)
     repository.purge()
     said = _former(state, [each for each in state.former if repository.commit_of(_OTHERS + each)])
-    if state.remote and isdir(state.remote):
+    if there := local(state.remote):
         try:
-            Repository(state.remote, environ).purge()
-        except Internal as error:
+            Repository(there, environ).purge()
+        except BrainError as error:
             said.append(f"{state.remote} may still hold it: {error.message}")
     elif state.remote and state.purge:
         said.append(

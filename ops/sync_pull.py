@@ -1,7 +1,7 @@
-"""What another machine has, laid below ``machines/NAME`` of each collection; what it has forgotten, forgotten here.
+"""Documents of another machine, laid below ``machines/NAME`` of each collection; what it has forgotten, forgotten here.
 
-The other machine's tree is another's text: names are checked, links are never made, and nothing is written outside the
-collections' folders.
+The other machine's tree is another's text: names and sizes are checked, links are never made, nothing is written
+outside the collections' folders, and the redaction policy applies as to everything that is written.
 """
 
 from __future__ import annotations
@@ -9,36 +9,47 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import unicodedata
 from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.files import open_regular, read_or_none, write_atomic
+from core.redaction import clean, clean_document
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
+from core.version import REDACTION
 from ops import snapshot
-from ops.git import Blob, Repository, oid
+from ops.git import Blob, Repository, TooLarge, oid
+from ops.sync_state import MACHINES, is_plain, valid
+from runtime import rescan
 from runtime.own_documents import Meant
 
 if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
-    from ops.sync import State
+    from ops.sync_state import State
 
-MACHINES = "machines"
-_META = ".brain/"
-_LARGEST = 32 << 20
+META = ".brain/"
+# A document is never as large: such a file is somebody's video in a folder of notes.
+LARGEST = 32 << 20
+# A whole path that every system can open.
+_PATH_BYTES = 1000
 
 
 class Pulled:
-    """What came and went: counts; ``kept``: uris; ``skipped``: reason → count; ``rewritten``: a history was purged."""
+    """Counts of one run; ``kept``: uris; ``skipped``: reason → count; ``redacted``: kind → count.
 
-    __slots__ = ("added", "changed", "forgotten", "kept", "removed", "rewritten", "skipped")
+    ``changed``: the index is behind; ``rewritten``: another machine has purged its history.
+    """
+
+    __slots__ = ("added", "changed", "forgotten", "kept", "redacted", "removed", "rewritten", "skipped")
 
     def __init__(self) -> None:
         self.added = 0
         self.removed = 0
         self.forgotten = 0
         self.kept: list[str] = []
+        self.redacted: dict[str, int] = {}
         self.skipped: dict[str, int] = {}
         self.changed = False
         self.rewritten = False
@@ -56,50 +67,103 @@ def lay_down(
     A copy that was edited here is left as it is, and named.
     """
     before = state.machines.setdefault(other, {})
-    if before.get("commit") == commit and not before.get("coming"):
+    is_known = before.get("commit") == commit and before.get("policy") == REDACTION
+    if is_known and not before.get("coming"):
         return
-    tree = repository.tree(commit) if commit else {}
+    try:
+        tree = repository.tree(commit) if commit else {}
+    except TooLarge:
+        pulled.skip(f"machine {other}, which lists too many documents")
+        return
+    folders = _folders(home, config)
+    wanted = _wanted(tree, folders, other, pulled)
+    files: dict[str, str] = dict(before.get("files") or {})
+    # A new policy goes through everything once more.
+    same = files if before.get("policy") == REDACTION else {}
+    coming = {path: blob for path, blob in wanted.items() if same.get(path) != blob.oid}
+    if sum(blob.size for blob in coming.values()) > _room(home):
+        pulled.skip(f"machine {other}, whose documents would fill the disk")
+        return
     last = str(before.get("commit") or "")
     if last and commit and not repository.is_ancestor(last, commit):
         pulled.rewritten = True
     pulled.rewritten |= not commit
-    folders = _folders(home, config)
     _obey(home, repository, state, other, tree, folders, pulled)
-    files: dict[str, str] = dict(before.get("files") or {})
-    wanted = _wanted(tree, folders, pulled)
     # Written down before anything is: a run that is killed must know its own files again.
-    before["coming"] = {path: blob.oid for path, blob in wanted.items() if files.get(path) != blob.oid}
+    before["coming"] = {path: blob.oid for path, blob in coming.items()}
     state.save()
-    coming: dict[str, Any] = before["coming"]
     gone = [path for path in files if path not in wanted]
-    _remove(home, folders, other, gone, files, pulled)
-    data = dict(repository.contents(wanted[path] for path in coming))
+    _remove(home, repository, folders, other, gone, files, pulled)
     forgotten = Meant(Tombstones(home).marks())
     dropped = {(collection, path) for machine, collection, path in state.removed if machine == other}
-    for path, digest in coming.items():
-        collection, _, relative = path.partition("/")
-        if (collection, relative) in dropped or forgotten.covers(data[digest], relative):
-            pulled.skip("forgotten here")
-            continue
-        own = read_or_none(join(folders[collection], relative))
-        if own is not None and oid(own) == digest:
-            pulled.skip("the same is here already")
-            continue
-        place = join(folders[collection], MACHINES, other, relative)
-        there = read_or_none(place)
-        if there is not None and oid(there) not in (digest, files.get(path)):
-            pulled.kept.append(f"qmd://{collection}/{MACHINES}/{other}/{relative}")
-            continue
-        if there is None or oid(there) != digest:
-            write_atomic(place, data[digest])
-            pulled.added += 1
-            pulled.changed = True
-    usage = tree.get(f"{_META}usage.jsonl")
-    if usage is not None and usage.size <= _LARGEST:
+    paths: dict[str, list[str]] = {}
+    for path, blob in coming.items():
+        paths.setdefault(blob.oid, []).append(path)
+    for digest, raw in repository.contents(coming.values()):
+        for path in paths[digest]:
+            collection, _, relative = path.partition("/")
+            if (collection, relative) in dropped or forgotten.covers(raw, relative):
+                pulled.skip("forgotten here")
+            else:
+                _lay(repository, folders[collection], collection, relative, other, raw, files.get(path, ""), pulled)
+    usage = tree.get(f"{META}usage.jsonl")
+    if usage is not None and usage.size <= LARGEST:
         for _, rows in repository.contents([usage]):
-            write_atomic(join(home.logs, MACHINES, f"{other}.jsonl"), rows)
-    before.update(commit=commit, files={path: blob.oid for path, blob in wanted.items()}, coming={})
+            kept = b"".join(clean_document(row, pulled.redacted) for row in rows.splitlines(keepends=True))
+            write_atomic(join(home.logs, MACHINES, f"{other}.jsonl"), kept)
+    before.update(commit=commit, files={path: blob.oid for path, blob in wanted.items()}, coming={}, policy=REDACTION)
     state.save()
+
+
+def _lay(
+    repository: Repository,
+    folder: str,
+    collection: str,
+    relative: str,
+    other: str,
+    raw: bytes,
+    last: str,
+    pulled: Pulled,
+) -> None:
+    """Write one document of ``other`` without its secrets, unless it is here or was edited here.
+
+    ``last``: the object that the copy here was made of, "" if there was none.
+    """
+    data = _cleaned(raw, pulled.redacted)
+    if read_or_none(join(folder, relative)) in (data, raw):
+        pulled.skip("the same is here already")
+        return
+    place = join(folder, MACHINES, other, relative)
+    there = read_or_none(place)
+    if there is not None and there not in (data, raw) and not _is_copy(repository, there, last):
+        pulled.kept.append(f"qmd://{collection}/{MACHINES}/{other}/{relative}")
+    elif there != data:
+        write_atomic(place, data)
+        pulled.added += 1
+        pulled.changed = True
+
+
+def _cleaned(raw: bytes, counts: dict[str, int]) -> bytes:
+    """Return a document's bytes as the redaction policy has them; ``counts``: kind → number is added to."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return clean(raw.decode("utf-8", "surrogateescape"), counts).encode("utf-8", "surrogateescape")
+    return rescan.document(raw, counts)
+
+
+def _is_copy(repository: Repository, there: bytes, last: str) -> bool:
+    """Return True if ``there`` is what this home made of the object ``last``, and not edited."""
+    if not last or oid(there) == last:
+        return bool(last)
+    raw = repository.read(last, LARGEST)
+    return raw is not None and there == _cleaned(raw, {})
+
+
+def _room(home: Home) -> int:
+    """Return how many bytes one machine's documents may add: half of what the disk has free."""
+    room = os.statvfs(home.root)
+    return room.f_bavail * room.f_frsize // 2
 
 
 def _folders(home: Home, config: Config) -> dict[str, str]:
@@ -107,31 +171,30 @@ def _folders(home: Home, config: Config) -> dict[str, str]:
     return {name: folder.path for name, folder in config.collections.items() if folder.path in inside}
 
 
-def _wanted(tree: dict[str, Blob], folders: dict[str, str], pulled: Pulled) -> dict[str, Blob]:
-    """The documents of the tree that may be laid down."""
+def _wanted(tree: dict[str, Blob], folders: dict[str, str], other: str, pulled: Pulled) -> dict[str, Blob]:
+    """Return the documents of the tree that may be laid down."""
     found: dict[str, Blob] = {}
     folded: set[str] = set()
     for path, blob in sorted(tree.items()):
-        if path.startswith(_META):
+        if path.startswith(META):
             continue
-        parts = path.split("/")
-        if parts[0] not in folders:
+        collection, _, relative = path.partition("/")
+        # Systems that fold case or accents have one file for both.
+        name = unicodedata.normalize("NFC", path).casefold()
+        if collection not in folders:
             pulled.skip("a collection that is not configured here")
-        elif len(parts) < 2 or parts[1] == MACHINES or not all(map(_is_plain, parts)):
+        elif not relative or relative.split("/")[0] == MACHINES or not is_plain(path):
             pulled.skip("a name that is not taken")
-        elif blob.size > _LARGEST:
+        elif len(os.fsencode(join(folders[collection], MACHINES, other, relative))) > _PATH_BYTES:
+            pulled.skip("a name that is too long")
+        elif blob.size > LARGEST:
             pulled.skip("too large")
-        elif path.casefold() in folded:
-            pulled.skip("a name that another one has, but for case")
+        elif name in folded:
+            pulled.skip("a name that another one has, but for case or accents")
         else:
-            folded.add(path.casefold())
+            folded.add(name)
             found[path] = blob
     return found
-
-
-def _is_plain(part: str) -> bool:
-    """Whether a part of a path is an ordinary name: no dots first, nothing that steers, valid UTF-8."""
-    return bool(part) and not part.startswith(".") and part.isprintable() and "\\" not in part and len(part) < 200
 
 
 def _obey(
@@ -181,10 +244,9 @@ def _named(state: State, folders: dict[str, str], machine: str, collection: str,
 
     The row is another's text: it may name this machine's documents or copies of another known one's, nothing else.
     """
-    parts = path.split("/")
-    if collection not in folders or parts[0] == MACHINES or not all(map(_is_plain, parts)):
+    if collection not in folders or path.split("/")[0] == MACHINES or not is_plain(path):
         return ""
-    if machine != state.name and (machine not in state.machines or not _is_plain(machine) or "/" in machine):
+    if machine != state.name and (machine not in state.machines or not valid(machine)):
         return ""
     relative = path if machine == state.name else f"{MACHINES}/{machine}/{path}"
     base = os.path.realpath(folders[collection])
@@ -208,8 +270,8 @@ def _copies(folders: dict[str, str], marks: set[tuple[str, str]]) -> list[tuple[
 
 
 def _meta(repository: Repository, tree: dict[str, Blob], name: str, key: str) -> list[Any]:
-    blob = tree.get(_META + name)
-    if blob is None or blob.size > _LARGEST:
+    blob = tree.get(META + name)
+    if blob is None or blob.size > LARGEST:
         return []
     try:
         for _, data in repository.contents([blob]):
@@ -222,9 +284,15 @@ def _meta(repository: Repository, tree: dict[str, Blob], name: str, key: str) ->
 
 
 def _remove(
-    home: Home, folders: dict[str, str], other: str, gone: list[str], files: dict[str, str], pulled: Pulled
+    home: Home,
+    repository: Repository,
+    folders: dict[str, str],
+    other: str,
+    gone: list[str],
+    files: dict[str, str],
+    pulled: Pulled,
 ) -> None:
-    """What the other machine has no more leaves the index and the disk without a trace: it may have been forgotten."""
+    """Take what the other machine has no more out of the index and the disk: it may have been forgotten there."""
     from runtime.forget import obey
 
     documents: list[tuple[str, str]] = []
@@ -234,7 +302,7 @@ def _remove(
             continue
         place = join(folders[collection], MACHINES, other, relative)
         there = read_or_none(place)
-        if there is not None and oid(there) != files[path]:
+        if there is not None and not _is_copy(repository, there, files[path]):
             pulled.kept.append(f"qmd://{collection}/{MACHINES}/{other}/{relative}")
         elif there is not None:
             documents.append((collection, f"{MACHINES}/{other}/{relative}"))

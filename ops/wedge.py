@@ -118,7 +118,7 @@ def concurrency(scratch: Scratch) -> str:
         rows = [json.loads(line) for line in stream if line.strip()]
     if any(not {"schema", "ts", "surface", "event", "exit_code"} <= set(row) for row in rows):
         return "a telemetry row lacks a field"
-    if sum(row["event"] == "inbox" for row in rows) < _WRITERS:
+    if sum(row["event"] == "inbox_write" for row in rows) < _WRITERS:
         return "telemetry rows were lost"
     mode = stat.S_IMODE(os.stat(path).st_mode)
     return "" if mode == 0o600 else f"usage.jsonl has mode {mode:04o}"

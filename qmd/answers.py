@@ -107,13 +107,14 @@ class Hit:
 class Scored:
     """A candidate's score and where its evidence stands (``passage`` is a passage's rowid, 0 for none)."""
 
-    __slots__ = ("best", "date", "document", "passage", "passage_score", "span", "token")
+    __slots__ = ("best", "date", "document", "name", "passage", "passage_score", "span", "token")
 
     def __init__(self) -> None:
         self.document = 0.0
         self.passage_score = 0.0
         self.span = 0.0
         self.date = 0.0
+        self.name = 0.0
         self.best = 0.0
         self.passage = 0
         self.token = 0
@@ -122,18 +123,24 @@ class Scored:
     def lexical(self) -> float:
         return self.document + self.passage_score + self.span
 
+    @property
+    def sum(self) -> float:
+        """All summands: what matches, when it was, and whether it has the name that is asked for."""
+        return self.lexical + self.date + self.name
+
     def total(self, ceiling: float) -> float:
         """The score as a share (0–1) of what a perfect match would have."""
-        return min(1.0, (self.lexical + self.date) / ceiling)
+        return min(1.0, self.sum / ceiling)
 
     def parts(self) -> dict[str, float]:
         """The summands, for people."""
-        return {
+        found = {
             "document": round(self.document, 3),
             "passage": round(self.passage_score, 3),
             "span": round(self.span, 3),
             "date": round(self.date, 3),
         }
+        return {**found, "name": round(self.name, 3)} if self.name else found
 
 
 class Explanation:

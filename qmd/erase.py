@@ -1,7 +1,7 @@
 """Documents out of the index so that nothing of them is left in its file.
 
-SQLite keeps deleted text in free pages and FTS5 in segments that it has not merged yet; both are told not to, merged
-and written anew (https://sqlite.org/pragma.html#pragma_secure_delete, https://sqlite.org/fts5.html#the_secure_delete_configuration_option).
+SQLite keeps deleted text in free pages, and FTS5 in segments that are not merged yet. So free pages are overwritten
+(https://sqlite.org/pragma.html#pragma_secure_delete), the segments are merged into one, and the file is written again.
 """
 
 from __future__ import annotations
@@ -9,35 +9,68 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import apsw
+
 from core.errors import Internal
-from qmd import orphans
-from qmd.segments import TABLES
-from qmd.writer import drop
+from qmd import legacy, orphans, schema
+from qmd.segments import TABLES, optimize
+from qmd.store import Transaction
+from qmd.writer import drop, heal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import apsw
 
+def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> None:
+    """Remove documents (collection, path) and all orphans, and prove that the full text is without them.
 
-def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> int:
-    """Remove documents (collection, path), their passages, vectors and cached answers; returns how many there were.
-
-    All that is orphaned goes too, and the file is written anew: readers wait meanwhile. Raises apsw.Error, BusyError
-    where another process holds on to it.
+    If the full text is damaged, it is filled again from the texts. At the end the file is written again: readers wait.
+    Raises apsw.Error: BusyError if another process holds on to the index, CorruptError if the proof fails.
     """
+    gone = list(documents)
     connection.execute("PRAGMA secure_delete=ON").fetchall()
-    for table in TABLES:
-        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 1)")
-    gone = 0
-    for collection, path in documents:
-        gone += drop(connection, collection, path)
-    orphans.clean(connection)
-    for table in TABLES:
-        # Updates would pay for it each time; what they leave is merged away here.
-        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 0)")
+    try:
+        _remove(connection, gone)
+        _prove(connection)
+    except apsw.CorruptError:
+        _remove(connection, gone, refill=True)
+        _prove(connection)
+    connection.execute("VACUUM")
     compact(connection)
-    return gone
+
+
+def _remove(connection: apsw.Connection, documents: list[tuple[str, str]], *, refill: bool = False) -> None:
+    """Remove documents and orphans in one transaction; the rows that were there are noted for ``_prove``."""
+    with Transaction(connection):
+        if refill:
+            schema.empty_full_text(connection)
+            legacy.refill(connection)
+            heal(connection)
+        for table in TABLES:
+            connection.execute(f"DROP TABLE IF EXISTS temp.{table}_before")
+            connection.execute(f"CREATE TEMP TABLE {table}_before AS SELECT id FROM main.{table}_docsize")
+        for collection, path in documents:
+            drop(connection, collection, path)
+        orphans.remove(connection)
+        optimize(connection)
+
+
+def _prove(connection: apsw.Connection) -> None:
+    """Raise apsw.CorruptError if FTS5 finds a table damaged, or if a term names a row that ``erase`` removed.
+
+    Both only read, so that others can write meanwhile. FTS5 compares ``documents_fts`` with its texts. Passages have no
+    texts there: the vocabulary is asked for their rows. Other processes may use the number of a removed row again.
+    """
+    for table in TABLES:
+        for (said,) in connection.execute(f"PRAGMA main.integrity_check('{table}')").fetchall():
+            if said != "ok":
+                raise apsw.CorruptError(str(said))
+        connection.execute(f"CREATE VIRTUAL TABLE temp.instances USING fts5vocab('main', '{table}', 'instance')")
+        rows = f"SELECT id FROM temp.{table}_before EXCEPT SELECT id FROM main.{table}_docsize"
+        found = connection.execute(f"SELECT 1 FROM temp.instances WHERE doc IN ({rows}) LIMIT 1").fetchall()
+        connection.execute("DROP TABLE temp.instances")
+        if found:
+            raise apsw.CorruptError(f"table {table} still has terms of rows that were removed")
 
 
 def require_room(path: str) -> None:
@@ -58,8 +91,6 @@ def require_room(path: str) -> None:
 
 def compact(connection: apsw.Connection) -> None:
     """Leave nothing in the write-ahead log. Raises apsw.BusyError where a reader holds on to it."""
-    import apsw
-
     busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (0, 0, 0)
     if busy:
         raise apsw.BusyError("the write-ahead log is in use")

@@ -4,6 +4,8 @@ qmd mcp                                            on standard input and output
 qmd mcp --http [--port 8181] [--host localhost]    over HTTP, in the foreground
 qmd mcp --http --daemon                            over HTTP, in the background
 qmd mcp stop                                       end the background server
+
+With --with-aliases, the tools answer to the names of qmd's fork as well.
 """
 
 from __future__ import annotations
@@ -35,28 +37,29 @@ def main(argv: Sequence[str], settings: Settings) -> int:
         from qmd.mcp.library import Library
         from qmd.mcp.server import Service
 
-        return stdio.serve(Service(Library(settings)), parent)
+        return stdio.serve(Service(Library(settings, aliases=options.aliases)), parent)
     host = options.host or os.environ.get("QMD_HOST") or HOST
     if options.daemon:
         from qmd.mcp import daemon
 
-        return daemon.start(settings, host, options.port)
+        return daemon.start(settings, host, options.port, aliases=options.aliases)
     from qmd.mcp import daemon, http
     from qmd.mcp.library import Library
     from qmd.mcp.server import Service
 
     with daemon.owned(settings):
-        return http.serve(Service(Library(settings)), host, options.port)
+        service = Service(Library(settings, aliases=options.aliases))
+        return http.serve(service, host, options.port, settings.brain)
 
 
 class _Options:
     """``--port`` that is no number, or 0, is 8181, as qmd has it."""
 
-    __slots__ = ("daemon", "host", "http", "port", "stop")
+    __slots__ = ("aliases", "daemon", "host", "http", "port", "stop")
 
     def __init__(self, argv: Sequence[str]) -> None:
         words = list(argv)
-        self.http = self.daemon = self.stop = False
+        self.http = self.daemon = self.stop = self.aliases = False
         self.host = ""
         self.port = PORT
         while words:
@@ -72,6 +75,8 @@ class _Options:
                 self.http = True
             elif word == "--daemon":
                 self.daemon = True
+            elif word == "--with-aliases":
+                self.aliases = True
             elif word == "stop":
                 self.stop = True
 

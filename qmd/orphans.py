@@ -5,6 +5,7 @@ from __future__ import annotations
 import apsw
 
 from core.errors import EngineMissing
+from qmd.segments import optimize
 from qmd.store import COUNT, Transaction
 from qmd.vectors import settle
 
@@ -42,23 +43,30 @@ def preview(connection: apsw.Connection) -> Counts:
 
 
 def clean(connection: apsw.Connection) -> Counts:
-    """Remove inactive documents, texts, passages and vectors that nothing has, and cached answers; then compact it."""
+    """Remove what ``remove`` removes, then compact the full text and the file."""
+    with Transaction(connection):
+        counts = remove(connection)
+    optimize(connection)
+    connection.execute("VACUUM")
+    return counts
+
+
+def remove(connection: apsw.Connection) -> Counts:
+    """Remove inactive documents, cached answers, and the texts, passages and vectors that no document has.
+
+    The caller has begun a transaction.
+    """
     from qmd import models
 
-    readable = _has_vectors(connection)
-    with Transaction(connection):
-        kept = models.orphaned(connection)
-        vectors = _drop_vectors(connection) if readable and kept else 0
-        cached = _count(connection, "SELECT count(*) FROM llm_cache")
-        connection.execute("DELETE FROM llm_cache")
-        connection.execute("DELETE FROM documents WHERE active = 0")
-        inactive = connection.changes()
-        contents = release(connection)
-        connection.execute(COUNT)
-        settle(connection)
-    for table in ("documents_fts", "brain_passages"):
-        connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
-    connection.execute("VACUUM")
+    kept = models.orphaned(connection)
+    vectors = _drop_vectors(connection) if kept and _has_vectors(connection) else 0
+    cached = _count(connection, "SELECT count(*) FROM llm_cache")
+    connection.execute("DELETE FROM llm_cache")
+    connection.execute("DELETE FROM documents WHERE active = 0")
+    inactive = connection.changes()
+    contents = release(connection)
+    connection.execute(COUNT)
+    settle(connection)
     return Counts(cached, vectors, inactive, contents, kept=kept - vectors)
 
 

@@ -9,6 +9,11 @@ import apsw
 
 from qmd import ecma
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
 _HEX = frozenset("0123456789abcdefABCDEF")
 
 
@@ -54,13 +59,28 @@ def escape_like(text: str) -> str:
 
 
 def similar_files(connection: apsw.Connection, name: str, distance: int, limit: int) -> list[str]:
-    """The paths at most ``distance`` edits from ``name``, nearest first, then by path, case aside."""
+    """Return the paths at most ``distance`` edits from ``name``, nearest first, then by path, case aside.
+
+    If there are none and ``name`` begins with a collection, return what is near in that one, as ``collection/path``.
+    """
+    paths = connection.execute("SELECT path FROM documents WHERE active = 1 ORDER BY path")
+    near = _nearest(paths, name, distance, limit)
+    collection, _, rest = name.removeprefix("qmd://").partition("/")
+    if near or not rest:
+        return near
+    paths = connection.execute(
+        "SELECT path FROM documents WHERE active = 1 AND collection = ? ORDER BY path", (collection,)
+    )
+    return [f"{collection}/{path}" for path in _nearest(paths, rest, distance, limit)]
+
+
+def _nearest(paths: Iterable[tuple[Any, ...]], name: str, distance: int, limit: int) -> list[str]:
     wanted = name.lower()
     masks: dict[str, int] = {}
     for index, character in enumerate(wanted):
         masks[character] = masks.get(character, 0) | 1 << index
     near = []
-    for (path,) in connection.execute("SELECT path FROM documents WHERE active = 1 ORDER BY path"):
+    for (path,) in paths:
         if abs(len(path) - len(wanted)) <= distance:
             edits = _edits(masks, len(wanted), path.lower())
             if edits <= distance:

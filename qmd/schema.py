@@ -155,6 +155,14 @@ def clear(connection: apsw.Connection) -> None:
     connection.execute("INSERT INTO brain_state VALUES('index_version', ?)", (INDEX,))
 
 
+def empty_full_text(connection: apsw.Connection) -> None:
+    """Make both full-text tables empty, inside the caller's transaction, also where FTS5 cannot read them."""
+    for table in ("documents_fts", "brain_passages", "brain_contents"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    connection.execute(_QMD)
+    connection.execute(_OURS)
+
+
 def _version(connection: apsw.Connection) -> int | None:
     """The version of our tables, 0 where they are incomplete, None where there are none."""
     names = {

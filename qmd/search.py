@@ -56,6 +56,7 @@ class Searcher:
         self.beside = beside
         self.analyzer = Analyzer(connection)
         self.rows: list[tuple[int, float, int, Any]] = []
+        self._named: set[int] = set()
         self.share = 0.0
         self.passages = 0
         self.cosine: float | None = None
@@ -151,6 +152,7 @@ class _Search:
         self._terms = self._analyzer.analyze(question, drop)
         if drop and self._terms.only_stop_words:
             self._terms = self._analyzer.analyze(question)  # the date was all there is to look for: its words, then
+        self._named = self._of_that_name(question)
         self._score(self._dated(boost) if boost is not None else set())
         top = max((candidate.lexical for candidate in self._scored.values()), default=0.0)
         self.share = top / self._ceiling
@@ -158,6 +160,10 @@ class _Search:
             self._near(meaning)
         if boost is not None and self._scored:
             self._lift(boost, top)
+        highest = max((candidate.sum for candidate in self._scored.values()), default=0.0)
+        for document in self._named:
+            candidate = self._scored.setdefault(document, Scored())
+            candidate.name = highest - candidate.sum
         if meaning is not None:
             self._fuse(meaning, top)
 
@@ -188,6 +194,8 @@ class _Search:
         lexical = {document: scored.lexical + scored.date for document, scored in self._scored.items()}
         parts = blend(lexical, full(top, self._ceiling), nearest, weights, meaning.default, passages)
         self._blend = {document: words + meant for document, (words, meant) in parts.items()}
+        highest = max(self._blend.values(), default=0.0)
+        self._blend.update(dict.fromkeys(self._named, highest))
         for document, near in nearest.documents.items():
             words, meant = parts[document]
             if meant > words:
@@ -271,9 +279,31 @@ class _Search:
     def _ranked(self) -> list[int]:
         blend = self._blend
         if blend is not None:
-            return sorted((each for each, score in blend.items() if score > 0), key=lambda each: (-blend[each], each))
-        found = [document for document, candidate in self._scored.items() if candidate.lexical + candidate.date > 0]
-        return sorted(found, key=lambda each: (-(self._scored[each].lexical + self._scored[each].date), each))
+            return sorted((each for each, score in blend.items() if score > 0), key=self._order(blend.__getitem__))
+        found = [document for document, candidate in self._scored.items() if candidate.sum > 0]
+        return sorted(found, key=self._order(lambda each: self._scored[each].sum))
+
+    def _order(self, score: Callable[[int], float]) -> Callable[[int], tuple[bool, float, float, int]]:
+        """Documents of the name that is asked for first, those that say it most before the others."""
+        named, scored = self._named, self._scored
+        return lambda each: (each not in named, -score(each), -(scored[each].lexical + scored[each].date), each)
+
+    def _of_that_name(self, question: str) -> set[int]:
+        """Return the documents whose title is the question or ends with it behind a dot, if that is a single name.
+
+        A name without other words asks for what has the name, not for what mentions it most.
+        """
+        name = question.removesuffix("()")
+        if not _is_name(name):
+            return set()
+        condition, bindings = self._filters.sql()
+        titles: list[Any] = self._connection.execute(
+            "SELECT d.id, d.title = ? FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+            " WHERE d.id IN (SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?)"
+            f" AND (d.title = ? OR substr(d.title, ?) = ?) AND {condition} ORDER BY 2 DESC LIMIT {_DOCUMENTS}",
+            (name, f'title : "{name}"', name, -len(name) - 1, f".{name}", *bindings),
+        ).fetchall()
+        return {document for document, same in titles if same} or {document for document, _ in titles}
 
     def _restriction(self) -> tuple[str, str, list[Any]]:
         """The filters as conditions on the rowids of documents_fts and of brain_passages; none where all may answer."""
@@ -338,7 +368,7 @@ class _Search:
             homes.update(self._homes(own))
 
         rows = self._locate("brain_passages", match[0], passages)
-        documents |= found()
+        documents |= found() | self._named
         if self._watched:
             self._nominated = self._watched in documents
             documents.add(self._watched)
@@ -463,6 +493,11 @@ class _Search:
             (document,),
         ).fetchone()
         return set(range(row[0], row[0] + row[1])) if row else set()
+
+
+def _is_name(text: str) -> bool:
+    """Return True for an identifier, also one that dots qualify."""
+    return all(part.isidentifier() for part in text.split("."))
 
 
 def _best(

@@ -75,5 +75,16 @@ def merge(connection: apsw.Connection, stop: Callable[[], bool]) -> bool:
     return True
 
 
+def optimize(connection: apsw.Connection) -> None:
+    """Merge each table's segments into one, which drops every term of deleted rows.
+
+    FTS5 drops a deleted row's terms only when their segment is merged into the oldest one
+    (https://sqlite.org/fts5.html#the_optimize_command). FTS5's option ``secure-delete`` is no alternative: it removes
+    the newest entry of a row, and an older entry that this one had replaced is then found again.
+    """
+    for table in TABLES:
+        connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
+
+
 def _set(connection: apsw.Connection, table: str, key: str, value: int) -> None:
     connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (key, value))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     # Called with the home and a JSON-like value of text out of documents: the value as it may be shown. May raise
     # BrainError to withhold it. A function of a module, so that a server in the background finds it again.
     Egress = Callable[[Home, Any], Any]
+    # Called with an MCP result as JSON: the result as a model may read it. A function of a module, like Egress.
+    Fence = Callable[[Any], Any]
 
 DEFAULT_INDEX = "index"
 DEFAULT_GLOB = "**/*.md"
@@ -33,11 +35,11 @@ _EDITOR_KEYS = ("editor_uri", "editor_uri_template", "editorUri", "editor-uri")
 class Settings:
     """``config_path`` and ``database`` are absolute; ``index`` is the index's name; ``brain`` the home it belongs to.
 
-    ``local`` says that the configuration came with a project, in its ``.qmd/``. ``egress``: what text of a brain's
-    documents passes before it is shown.
+    ``local`` says that the configuration came with a project, in its ``.qmd/``. Text of a brain's documents passes
+    ``egress`` before it is shown, and an MCP result over them passes ``fence`` before a model reads it.
     """
 
-    __slots__ = ("brain", "cache_dir", "config_dir", "config_path", "database", "egress", "index")
+    __slots__ = ("brain", "cache_dir", "config_dir", "config_path", "database", "egress", "fence", "index")
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Settings:
         cache_dir: str,
         brain: Home | None = None,
         egress: Egress | None = None,
+        fence: Fence | None = None,
     ) -> None:
         self.config_path = config_path
         self.database = database
@@ -56,6 +59,7 @@ class Settings:
         self.cache_dir = cache_dir
         self.brain = brain
         self.egress = egress
+        self.fence = fence
 
     def outgoing(self, value: Any) -> Any:
         """``value``, JSON-like text out of documents, as it may leave. Raises BrainError where it may not."""
@@ -91,6 +95,7 @@ class Config:
         "embedding",
         "generation",
         "global_context",
+        "mcp_aliases",
         "models",
         "reranking",
     )
@@ -103,6 +108,7 @@ class Config:
             for name, entry in (entries.items() if isinstance(entries, dict) else ())
         }
         self.global_context = str(data.get("global_context") or "")
+        self.mcp_aliases = data.get("mcp_aliases") is True
         given = data.get("models")
         models = given if isinstance(given, dict) else {}
         self.models = {slot: str(models[slot]) for slot in ("embed", "rerank", "generate") if models.get(slot)}
@@ -124,7 +130,10 @@ def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def locate(index: str = "", environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings that the environment, the working directory and ``--index`` lead to."""
+    """The settings that the environment, the working directory and ``--index`` lead to.
+
+    Raises Refused where a project's own index is a symlink.
+    """
     env = os.environ if environ is None else environ
     config_dir = env.get("QMD_CONFIG_DIR") or (
         join(env["XDG_CONFIG_HOME"], "qmd") if env.get("XDG_CONFIG_HOME") else join(home(), ".config", "qmd")
@@ -134,16 +143,21 @@ def locate(index: str = "", environ: Mapping[str, str] | None = None) -> Setting
     if not index:
         local = find_local(os.getcwd())
         if local:
-            return Settings(local, join(dirname(local), "index.sqlite"), DEFAULT_INDEX, config_dir, cache_dir)
+            from qmd import trust
+
+            database = join(dirname(local), "index.sqlite")
+            if not trust.opted_in():
+                trust.require_no_symlink(database, "remove it, or set QMD_TRUST_LOCAL_CONFIG=1 to follow it")
+            return Settings(local, database, DEFAULT_INDEX, config_dir, cache_dir)
     database = env.get("INDEX_PATH") or join(cache_dir, f"{name}.sqlite")
     return Settings(join(config_dir, f"{name}.yml"), database, name, config_dir, cache_dir)
 
 
-def of_brain(brain: Home, egress: Egress | None = None) -> Settings:
-    """The settings by which ``brain qmd --brain`` reads and writes a brain's own collections and index."""
+def of_brain(brain: Home, egress: Egress | None = None, fence: Fence | None = None) -> Settings:
+    """Return the settings by which ``brain qmd --brain`` reads and writes a brain's own collections and index."""
     from core.config import locate as configuration
 
-    return Settings(configuration(brain), brain.index, DEFAULT_INDEX, brain.root, brain.state, brain, egress)
+    return Settings(configuration(brain), brain.index, DEFAULT_INDEX, brain.root, brain.state, brain, egress, fence)
 
 
 def index_name(given: str) -> str:

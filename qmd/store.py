@@ -46,10 +46,10 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
             _prepare_for_reading(connection, path)
     except apsw.Error as error:
         connection.close()
-        # IOError: a full disk, on which a reader cannot make the files it shares with writers.
+        # IOError: a full disk, on which a reader cannot make the files that it shares with writers.
         unwritable = isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError)
-        if unwritable and not write and not os.path.exists(f"{path}-wal"):
-            return _open_unwritable(path)
+        if unwritable and not write:
+            return _open_unwritable(path, busy_ms)
         raise translate(error, path) from error
     except BaseException:
         connection.close()
@@ -67,22 +67,44 @@ def _connect(path: str, write: bool) -> apsw.Connection:
     return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
 
 
-def _open_unwritable(path: str) -> apsw.Connection:
-    """An index whose folder takes no files (a backup, another user's): a reader of a WAL would have to make some.
+def _open_unwritable(path: str, busy_ms: int) -> apsw.Connection:
+    """Open an index where no file can be made or grown: a backup, another user's folder, a full disk.
 
-    No WAL is there, so nobody is writing (https://sqlite.org/uri.html#uriimmutable).
+    A log without bytes holds no change, so the database file alone is the index; a failed attempt to read it may have
+    left such a log (https://sqlite.org/uri.html#uriimmutable). A log with bytes is read with the memory of this process
+    in place of the shared file, which keeps other processes out meanwhile
+    (https://sqlite.org/wal.html#use_of_wal_without_shared_memory).
     """
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection: apsw.Connection | None = None
     try:
-        connection = apsw.Connection(f"file:{quoted}?immutable=1", flags=flags)
+        if _log_bytes(path):
+            connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+            connection.set_busy_timeout(busy_ms)
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()
+        else:
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            connection = apsw.Connection(f"file:{quoted}?immutable=1", flags=flags)
         _prepare_for_reading(connection, path)
     except apsw.Error as error:
+        if connection is not None:
+            connection.close()
         raise translate(error, path) from error
     return connection
 
 
+def _log_bytes(path: str) -> int:
+    try:
+        return os.stat(f"{path}-wal").st_size
+    except OSError:
+        return 0
+
+
 def _prepare_for_reading(connection: apsw.Connection, path: str) -> None:
+    # A reader that closes the last connection would sync and remove the log, and the next hook would sync a new one.
+    # A log without bytes was made by this reader, which removes it.
+    if _log_bytes(path):
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000").fetchall()
     _check_version(connection, path)
 

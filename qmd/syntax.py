@@ -6,6 +6,10 @@ and C++ are ours, by the same measure; qmd has none of them.
 
 from __future__ import annotations
 
+import atexit
+import base64
+from functools import cache
+
 from core import grammars
 from core.grammars import MAX_TEXT
 from qmd.chunking import Break
@@ -13,6 +17,8 @@ from qmd.chunking import Break
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from core.worker import Worker
 
 AUTO = "auto"
 REGEX = "regex"
@@ -100,18 +106,42 @@ def language_of(path: str, strategy: str = AUTO) -> str:
 def breaks(text: str, language: str) -> list[Break]:
     """The places before the definitions of ``text``, in characters and in order; of several at one the best.
 
-    None for a text that is too long or too tangled (``grammars.is_tangled``), and where the grammar is missing or of
-    another make: it is cut by the plain rule.
+    None for a text that is too long, that exceeds a bound or is too tangled (``grammars.is_tangled``), and where the
+    grammar is missing or of another make: it is cut by the plain rule.
     """
-    if not language:
+    if not mark(language):
         return []
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_TEXT:
         return []
+    from core.worker import Ended, Exceeded
+
+    request = {"text": base64.b64encode(data).decode(), "language": language}
+    try:
+        kinds = _worker().ask(request, cpu_s=grammars.cpu_s(len(data)))
+    except (Exceeded, Ended):
+        return []
+    places = _characters(data, (start for start, _ in kinds))
+    return [Break(place, _SCORES[kind], f"ast:{kind}") for place, (_, kind) in zip(places, kinds, strict=True)]
+
+
+@cache
+def _worker() -> Worker:
+    """The process that parses, for all threads of this one, because a hostile text stalls a grammar."""
+    from core.worker import Worker
+
+    worker = Worker("qmd.syntax:answer", memory=grammars.MEMORY, timeout_s=grammars.TIMEOUT_S)
+    atexit.register(worker.close)
+    return worker
+
+
+def answer(request: dict[str, str]) -> list[tuple[int, str]]:
+    """Find the definitions of a text, in the child: (place in bytes, the best kind there), in order."""
+    language = request["language"]
     try:
         from tree_sitter import QueryCursor
 
-        tree = grammars.parser(language).parse(data)
+        tree = grammars.parser(language).parse(base64.b64decode(request["text"]))
         if grammars.is_tangled(tree.root_node):
             return []
         captures = QueryCursor(grammars.query(language, _QUERIES[language])).captures(tree.root_node)
@@ -123,9 +153,7 @@ def breaks(text: str, language: str) -> list[Break]:
             known = found.get(node.start_byte)
             if known is None or _SCORES[kind] > _SCORES[known]:
                 found[node.start_byte] = kind
-    kinds = sorted(found.items())
-    places = _characters(data, (start for start, _ in kinds))
-    return [Break(place, _SCORES[kind], f"ast:{kind}") for place, (_, kind) in zip(places, kinds, strict=True)]
+    return sorted(found.items())
 
 
 def mark(language: str) -> str:

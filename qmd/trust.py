@@ -1,17 +1,19 @@
-"""Approval of what a configuration that came with a project would have this machine do.
+"""Approval of what a configuration that came from elsewhere would have this machine do.
 
 A ``.qmd/`` travels with a checkout. Its update commands, its collections outside the project and its models are
-somebody else's choice until the user approves them; any change asks again. The record, ``trusted.json`` in the
-configuration's folder, is the one that qmd 2.8.3 keeps.
+somebody else's choice until the user approves them; any change asks again. A brain's configuration may come out of a
+backup or a checkout, so its update commands need approval as well. The record, ``trusted.json`` in the configuration's
+folder, is the one that qmd 2.8.3 keeps.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from os.path import abspath, dirname, isabs, join, normpath, realpath
+from os.path import abspath, dirname, isabs, isdir, islink, join, normpath, realpath, split
 
 from core import clock
+from core.errors import Refused
 from core.files import write_atomic
 from qmd.models import DEFAULTS
 from qmd.references import home
@@ -44,9 +46,12 @@ class Gated:
 
 
 def gated(settings: Settings, config: Config) -> Gated:
-    """What of ``config`` needs approval where it is a project's own."""
+    """Return what of ``config`` needs approval: of a brain's the update commands alone, of the user's own nothing."""
+    hooks = [(each.name, each.update) for each in config.collections.values() if each.update]
+    if not settings.local:
+        return Gated(hooks if settings.brain is not None else [], [], [])
     return Gated(
-        [(each.name, each.update) for each in config.collections.values() if each.update],
+        hooks,
         [
             (each.name, each.path)
             for each in config.collections.values()
@@ -62,6 +67,11 @@ def gated(settings: Settings, config: Config) -> Gated:
         + [(f"generation.{key}", str(value)) for key, value in sorted(config.generation.items())]
         + [(f"rerank.{key}", str(value)) for key, value in sorted(config.reranking.items())],
     )
+
+
+def is_gated(settings: Settings) -> bool:
+    """Return True if the configuration may come from elsewhere: a project's, or a brain's."""
+    return settings.local or settings.brain is not None
 
 
 def digest(settings: Settings, found: Gated) -> str:
@@ -81,8 +91,13 @@ def digest(settings: Settings, found: Gated) -> str:
 
 
 def is_approved(settings: Settings, config: Config) -> bool:
-    """Whether everything that ``config`` asks for may be done."""
-    if not settings.local or opted_in():
+    """Return True if the models of ``config``, and its collections outside the project, may be used."""
+    return not settings.local or may_run_commands(settings, config)
+
+
+def may_run_commands(settings: Settings, config: Config) -> bool:
+    """Return True if everything that ``config`` asks for is approved, its update commands included."""
+    if opted_in():
         return True
     found = gated(settings, config)
     if not found:
@@ -92,8 +107,8 @@ def is_approved(settings: Settings, config: Config) -> bool:
 
 
 def approve(settings: Settings, config: Config) -> None:
-    """Record that what a project's configuration asks for now is approved; nothing for the user's own."""
-    if not settings.local:
+    """Record that what the configuration asks for now is approved; nothing for the user's own."""
+    if not is_gated(settings):
         return
     now = time.time()
     stamp = f"{clock.iso(now)[:-1]}.{int(now * 1000) % 1000:03d}Z"
@@ -132,6 +147,19 @@ def inside_project(config_path: str, path: str) -> bool:
     root = realpath(_project(config_path))
     target = realpath(_resolved(config_path, path))
     return target == root or target.startswith(join(root, ""))
+
+
+def require_no_symlink(database: str, fix: str) -> None:
+    """Raise Refused if a project's index, its folder or a file of its name beside it is a symlink.
+
+    A checkout may hold one that leads to another index of the user's, or to a file that SQLite would write to.
+    """
+    folder, name = split(database)
+    found = [folder] if islink(folder) else []
+    if not found and isdir(folder):
+        found = [each.path for each in os.scandir(folder) if each.name.startswith(name) and each.is_symlink()]
+    if found:
+        raise Refused(f"{found[0]} is a symlink to {realpath(found[0])}, outside what a project's index may be", fix)
 
 
 def _project(config_path: str) -> str:

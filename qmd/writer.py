@@ -302,14 +302,14 @@ def deactivate(connection: apsw.Connection, before: tuple[Any, ...] | None, keep
 
 
 def heal(connection: apsw.Connection) -> int:
-    """Fill our tables for documents that another program, the real qmd, wrote or changed, and drop what it dropped.
+    """Fill our tables for documents that lack facts or passages, and drop what has no document any more.
 
-    Returns how many documents it found.
+    Another program, the real qmd, writes such documents. Returns how many were found.
     """
     foreign: list[Any] = connection.execute(
         "SELECT d.id, d.hash, unixepoch(d.modified_at) FROM documents d"
-        " LEFT JOIN brain_facts f ON f.document_id = d.id"
-        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash)"
+        " LEFT JOIN brain_facts f ON f.document_id = d.id LEFT JOIN brain_contents c ON c.hash = d.hash"
+        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash OR c.id IS NULL)"
     ).fetchall()
     if not foreign:
         return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from os.path import basename, isdir, join, relpath
+from os.path import isdir, join, relpath
 
 import apsw
 
@@ -89,7 +89,7 @@ def add(
                     uri = f"qmd://{collection}/{relpath(done.path, folder)}"
                     documents.append({"status": done.status, "uri": uri, "path": done.path, "title": done.title})
                 if progress is not None:
-                    progress(number, len(chosen), basename(place))
+                    progress(number, len(chosen), "adding")
             report["redacted"] = dict(sorted(shelf.redacted.items()))
     except apsw.Error as error:
         raise translate(error, home.index) from error

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 DEFAULT_MIN_SCORE = 0.16
 # From so many documents with vectors on, looking at each vector takes longer than opening the index once more.
 _MANY_EMBEDDED = 3_000
+# The trust of collections of pages and articles.
+_READ = ("article", "browser")
 
 
 class Asker:
@@ -108,7 +110,8 @@ class Asker:
         question = validate(question, literal=request.literal)
         now = clock.now()
         filters = self._filters(request)
-        plan = Plan(question, request, filters, now, self._open_semantics)
+        read = tuple(name for name, each in self._config.collections.items() if each.trust in _READ)
+        plan = Plan(question, request, filters, now, self._open_semantics, read)
         reranking = None
         reranked: dict[str, Any] | None = None
         if reranks(request, self._config.section("ask")):
@@ -179,7 +182,9 @@ class Asker:
         if reranked is not None:
             by = reranked["model"]
             reason += f"; reranked by {by}" if reranked["applied"] else f"; not reranked: {reranked['reason']}"
+        found_days = None
         if not hits:
+            found_days = self._empty_days(filters)
             reason += fresh.waiting()
         envelope: dict[str, Any] = {
             "schema": 1,
@@ -196,12 +201,25 @@ class Asker:
             envelope["error"] = "no_results"
             if weak:  # something matches, and too little speaks for it
                 envelope["abstained"] = True
+            if found_days is not None:
+                envelope["days"] = found_days
         envelope["hits"] = [
             entry(rank, hit, self._config, now, twin=twins.get(hit.document_id), explain=request.explain)
             for rank, hit in enumerate(hits, 1)
         ]
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
+
+    def _empty_days(self, filters: Filters) -> dict[str, Any] | None:
+        """What is remembered of the days that the question was limited to, None if it was not."""
+        if filters.since is None and filters.until is None:
+            return None
+        from runtime import empty_days
+
+        try:
+            return empty_days.look(self._connection, filters)
+        except apsw.Error as error:
+            raise store.translate(error, self._home.index) from error
 
     def _look_twice(self) -> None:
         from qmd.beside import Beside

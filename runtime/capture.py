@@ -27,6 +27,7 @@ def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "",
     and it says from then on what superseded it. ``force`` overrides every rule but that against secrets.
     Raises Refused, and what ``inbox.write`` and ``entries.find`` raise.
     """
+    _heal(home)
     older = entries.find(home, supersedes) if supersedes else None
     if older is not None:
         _may_be_superseded(home, older)
@@ -45,12 +46,24 @@ def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "",
             raise Refused(
                 f"refused: {twin.entry_id} says the same: {twin.title}",
                 f"leave it, or: brain inbox supersede {twin.entry_id} …; or --force to keep both",
+                quotes=True,
             )
     entry = inbox.write(home, text, supersedes=older.entry_id if older else "", **fields)
     if older is not None:
         warning = entries.mark_superseded(home, older, entry.entry_id)
         entry = replace(entry, warning="; ".join(filter(None, (entry.warning, warning))))
     return entry
+
+
+def _heal(home: Home) -> None:
+    """Index the note of a command that was killed: what it said must not be noted twice."""
+    from core.config import load
+    from runtime import unindexed
+
+    try:
+        unindexed.heal(home, load(home))
+    except BrainError:
+        return  # writing the note says what is wrong with the configuration
 
 
 def refuse_secrets(text: str) -> None:
@@ -71,6 +84,7 @@ def _may_be_superseded(home: Home, older: entries.Stored) -> None:
         raise BadInput(
             f"{older.entry_id} has been superseded already; what holds is {holds.entry_id}: {holds.title}",
             f"brain inbox supersede {holds.entry_id} …",
+            quotes=True,
         )
 
 

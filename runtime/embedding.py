@@ -93,6 +93,7 @@ def embed(
         "dimensions": report.dimensions,
         "texts": report.texts,
         "chunks": report.chunks,
+        "others_cpu": round(report.others, 2),
         "failed": len(report.failed),
         "failures": [{"hash": digest, "reason": reason} for digest, reason in list(report.failed.items())[:_LISTED]],
         "pending": sum(waiting.values()),

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from os.path import join, relpath
+from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core.document import Timestamp, render, split
 from core.errors import BadInput
 from core.files import open_regular, write_atomic
-from runtime import inbox
+from runtime import inbox, unindexed
 from runtime.hits import SCHEME, NotFound
 
 if TYPE_CHECKING:
@@ -108,10 +108,12 @@ def store(home: Home, stored: Stored, *, edited: bool = True) -> str:
     if "date" in meta:
         meta["date"] = Timestamp(str(meta["date"]))
     before = os.stat(stored.path)
-    write_atomic(stored.path, render(meta, stored.body))
-    if not edited:
-        os.utime(stored.path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    return inbox.index_entry(home, stored.path)[2]
+    with unindexed.writing(home, stored.path) as note:
+        write_atomic(stored.path, render(meta, stored.body))
+        if not edited:
+            os.utime(stored.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        _, note.indexed, warning = inbox.index_entry(home, stored.path)
+    return warning
 
 
 def mark_superseded(home: Home, older: Stored, by: str) -> str:
@@ -139,8 +141,10 @@ def remove(home: Home, stored: Stored) -> str:
 
     A chain closes over it: what it superseded is superseded by what took its place, or stands again.
     """
-    os.unlink(stored.path)
-    warning = _unindex(home, stored.path)
+    with unindexed.writing(home, stored.path) as note:
+        os.unlink(stored.path)
+        warning = _unindex(home, stored.path)
+        note.indexed = not warning
     others = list(entries(home))
     there = {other.entry_id for other in others}
     before = [other for other in others if other.field("superseded_by") == stored.entry_id]
@@ -186,24 +190,14 @@ def replace(stored: Stored, text: str) -> Stored:
 
 
 def _unindex(home: Home, path: str) -> str:
-    import apsw
-
     from core.config import load
     from core.errors import BrainError
-    from qmd.store import open_index
-    from qmd.writer import drop
+    from runtime.indexing import drop_file
 
     try:
-        config = load(home)
-        place = inbox.place(config, path)
-        if place is None or not os.path.exists(home.index):
-            return ""
-        connection = open_index(home.index, write=True)
-        try:
-            folder = config.collections[place[0]].path
-            drop(connection, place[0], relpath(path, os.path.realpath(folder)))
-        finally:
-            connection.close()
-    except (BrainError, OSError, apsw.Error) as error:
+        place = inbox.place(load(home), path)
+        if place is not None:
+            drop_file(home, *place)
+    except (BrainError, OSError) as error:
         return f"the file is gone, the index still has it ({error}): run `brain index`"
     return ""

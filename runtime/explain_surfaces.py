@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
+# Claude Code compares globs with paths below the folder it was started in (seen in 2.1.197): one that begins with ~
+# or / matches nothing there, and a skill with no other would never be offered.
+ROOTED = ("~", "/")
 _TIMEOUT_S = 3
 _DOCTOR_LINES = 5
 _TAIL_BYTES = 8192
@@ -34,15 +37,18 @@ def claude_folder(environ: Mapping[str, str]) -> str:
 
 
 def skills(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The installed ``brain-*`` skills with their scopes: the globs of ``paths`` in their frontmatter, [] for none."""
-    roots = [join(claude_folder(environ), "skills"), expanduser("~/.agents/skills")]
+    """Return the installed ``brain-*`` skills with the globs that restrict them, [] for everywhere.
+
+    ``agents`` is True for a copy in the open form, which other agents than Claude Code read.
+    """
+    roots = {join(claude_folder(environ), "skills"): False, expanduser("~/.agents/skills"): True}
     found = [
-        _skill(path)
-        for root in roots
+        {**_skill(path), "agents": agents}
+        for root, agents in roots.items()
         for path in sorted(glob(join(escape(root), "brain-*", "SKILL.md")))
         if isfile(path)
     ]
-    return {"installed": bool(found), "looked_in": roots, "skills": found}
+    return {"installed": bool(found), "looked_in": list(roots), "skills": found}
 
 
 def hooks(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -99,8 +105,21 @@ def _skill(path: str) -> dict[str, Any]:
         return {**skill, "error": str(error)}
     if not meta:
         return {**skill, "error": "its frontmatter is missing or not YAML"}
-    paths = meta.get("paths") or []
-    return {**skill, "scopes": _globs(paths) if isinstance(paths, str) else [str(glob) for glob in paths]}
+    return {**skill, "scopes": scopes_of(meta)}
+
+
+def scopes_of(meta: Mapping[str, Any]) -> list[str]:
+    """Return the globs that somebody chose for a skill, by its frontmatter; [] for everywhere.
+
+    The open form has no ``paths``: its globs are in ``metadata``.
+    """
+    extra = meta.get("metadata")
+    given = meta.get("paths") or (extra.get("paths") if isinstance(extra, dict) else None) or []
+    globs = (
+        _globs(given) if isinstance(given, str) else [str(each) for each in given] if isinstance(given, list) else []
+    )
+    # ``brain skills install`` adds the last one only to have Claude Code offer the skill at all.
+    return globs[:-1] if globs[-1:] == ["**"] and any(each.startswith(ROOTED) for each in globs) else globs
 
 
 def _globs(text: str) -> list[str]:

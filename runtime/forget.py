@@ -408,6 +408,13 @@ def _is_ours(home: Home, path: str) -> bool:
     return any(_is_below(root, path) for root in (home.root, home.inbox))
 
 
+def _may_hold(home: Home, path: str) -> bool:
+    """Return True if the file at ``path`` may be a document: it lies in the home, or in the folder of a collection."""
+    from core.config import load
+
+    return _is_ours(home, path) or any(_is_below(folder.path, path) for folder in load(home).collections.values())
+
+
 def _is_below(root: str, path: str) -> bool:
     return os.path.realpath(path).startswith(join(os.path.realpath(root), ""))
 
@@ -417,6 +424,8 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
     documents = [(str(collection), str(path)) for collection, path in job["documents"]]
     marks = [(str(source), str(unit)) for source, unit in job["marks"]]
     for path in job["files"]:
+        if not _may_hold(home, path):
+            continue  # no run of this home has noted it
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
             sync_folder(dirname(path))

@@ -45,7 +45,7 @@ class Freshness:
         self.documents: int = known.get("documents") or 0
         self.embedded: int = known.get(embedded) or 0
         self.embedded_at: int | None = known.get(embedded_at)
-        self.pending, _ = pulse.pending(home)
+        self.pending = len(pulse.news(home, config))
         if not self.current:
             self.pending = max(1, self.pending)  # how many is not known: at least one
 

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runtime import gate_output
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -33,15 +35,12 @@ _REASON = re.compile(
 _DIFF = re.compile(r"^(diff --git |index [0-9a-f]{7,}\.\.|@@ -\d+(,\d+)? \+\d+|--- a/|\+\+\+ b/)")
 _COMMIT = re.compile(r"^(commit [0-9a-f]{7,40}\b|[*|\\/ ]*[0-9a-f]{7,40}\s+\S|Author: .+<.+@.+>)")
 _LS = re.compile(r"^([-dlbcps][rwxsStT-]{9}[@+.]?\s|total \d+$)")
-_TREE = re.compile(r"^[\s│|]*(├──|└──|\|--|`--)")
-# Lines of git's reports: what it says of a tree, and how much a change changed.
-_REPORT = re.compile(
-    r"^(On branch \S+$|Your branch is |nothing to commit|Changes (not staged|to be committed)|Untracked files:"
-    r"|\s*\(use \"git "
-    r"|\s*\S+\s+\|\s+(\d+ [+-]*|Bin .*)$|\s*\d+ files? changed,)"
+_TREE = re.compile(r"^[\s│|]*(├──|└──|(\|--|`--) )")
+_PATH = re.compile(
+    r"^(\.{0,2}/)?[\w@.+-]+(/[\w@.+ -]+)*(/|\.[A-Za-z]\w{0,9})$|^(\.{1,2}|~)?/[\w@.+-]+(/[\w@.+-]+)*$|^\.$"
 )
-_PATH = re.compile(r"^(\.{0,2}/)?[\w@.+-]+(/[\w@.+ -]+)*(/|\.[A-Za-z]\w{0,9})$")
 _STATUS = re.compile(r"^(\s?[MADRCU?]{1,2}\s+|\s*(modified|new file|deleted|renamed):\s+)\S+$")
+_FOLDER = re.compile(r"^[\w./@+-]+:$")
 _NAME = re.compile(r"^[\w.@+-]+[/*@]?$")
 # What a list of files is headed by, and such a list on one line.
 _FILES = re.compile(
@@ -54,8 +53,8 @@ _ITEM = re.compile(r"^\s*([-*•]\s+|\d{1,3}[.)]\s+)?`?([^`]*?)`?,?\s*$")
 _TESTS = re.compile(
     r"(^(All )?\d+ tests? (are )?(pass(ed|ing)?|green)[.!]?$|^(All )?tests (are )?(now )?(pass(ed|ing)?"
     r"|green)( now)?[.!]?$"
-    r"|^\d+ (passed|failed)\b[\w ,]*( in [\d.]+ ?s)?$|^(FAILED|ERROR|PASSED) \S+::\S+|^=+ .*\b\d+ (passed|failed"
-    r"|error)|^\s*(PASS|FAIL|ok)\s+[\w./-]+(\s|$)|^--- (PASS|FAIL): "
+    r"|^\d+ (passed|failed)(, \d+ \w+)*( in [\d.]+ ?s)?$|^(FAILED|ERROR|PASSED) \S+::\S+|^=+ .*\b\d+ (passed|failed"
+    r"|error)|^\s*((PASS|FAIL)\s+[\w-]*[./][\w./-]+(\s|$)|ok\s+\S+\s+(\(cached\)|[\d.]+m?s))|^--- (PASS|FAIL): "
     r"|^test result: (ok|FAILED)|^Tests?:\s+\d+ (passed|failed)|^\d+ passing \(|^Ran \d+ tests? in )"
 )
 _CODE = re.compile(
@@ -88,6 +87,7 @@ _BLOCKS = (
 _POD = re.compile(r"^=[a-z]\w*")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _STAMPED = re.compile(r"^\s*([-*]\s+)?\[?(\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d(:\d\d)?\]?\s*\S")
+_DONE = re.compile(r"\b(\w{2,}ed|ran|wrote|built|began|went|got|made|did|sent|met|found|read|left)\b", re.IGNORECASE)
 _DEED = re.compile(
     r"^\s*([-*]\s+|\d+[.)]\s+|(I|We)(['’]ve| have)?\s+|Then\s+|Today( I| we)?[, ]+|(successfully|just|now|also)\s+"
     r"|((today'?s|daily|weekly|work|session|status)\s+)?(summary|log|update|recap|progress|report|done)\s*:\s*)*"
@@ -97,9 +97,25 @@ _DEED = re.compile(
     r"|started|changed|deployed)\b",
     re.IGNORECASE,
 )
+_FILE = r"`?[\w-][\w./-]*\.[a-z]\w{0,4}`?"
+_KINDS = (
+    r"(?:class|component|constant|endpoint|enum|field|fixture|function|handler|helper|hook|interface|macro|method|middleware"
+    r"|module|route|script|struct|test|trait|type|variable)"
+)
 _WHERE = re.compile(
     r"\b(is|are|lives?|sits?|can be found) (defined|implemented|located|declared|handled|found|in|at)\b.*"
-    r"[\w-]+(/[\w.-]+)+\.\w{1,5}(:\d+)?|\b[\w./-]+\.\w{1,5}:\d+\b",
+    r"[\w-]+(/[\w.-]+)+\.\w{1,5}(:\d+)?|\b[\w./-]+\.\w{1,5}:\d+\b"
+    # A file with its lines, on either side: "src/a.py lines 10-30", "L10-L30 of src/a.py", "src/a.py#L10".
+    rf"|{_FILE}(#L\d+|,? L\d+|.{{0,60}}\blines? \d+)|\b(lines? \d+|L\d+).{{0,60}} {_FILE}"
+    # What stands in a file and what it does: "The function parse in src/a.py handles tokens".
+    rf"|^\W*(the )?({_KINDS} `?[\w.:()-]+`?|`?[\w.:()-]+`? {_KINDS}|`?[\w.:]+\(\)`?) (in|from|at|of) {_FILE} [a-z]+s\b",
+    re.IGNORECASE,
+)
+# What a person tells others to do, or says to be wrong: that is no mere place.
+_TELLS = re.compile(
+    r"(^|[.;:,–-] |\b(and|then|to|please) )(add|ask|avoid|call|check|delete|do not|don't|drop|edit|fix|keep"
+    r"|leave|move|note|pin|remove|rename|replace|rewrite|run|split|stop|use|wait|watch)\b|\b(bug|broken|deprecated|hides?|leaks?"
+    r"|matters?|on purpose|owns?|wins?|wrong|wants?|asked|instead|but|although|cause|too)\b",
     re.IGNORECASE,
 )
 
@@ -113,15 +129,30 @@ _LISTED = 2
 _WORDS = 14
 _FEWEST_WORDS = 6
 _MOST = 0.6
+_HEAD = 500
 
 
 def judge(text: str) -> Refusal | None:
     """Why ``text`` is not to be kept, None where it is: the first of the rules that applies."""
     lines = [line for line in text.splitlines() if line.strip()]
-    for rule, applies, what, instead in _RULES:
-        if applies(lines):
-            return Refusal(rule, f"refused: {what}", f"{instead}; or --force to keep it all the same")
-    return None
+    # What a line is shows in its first characters; some patterns take the square of a line's length.
+    heads = [line[:_HEAD] for line in lines]
+    rule = _first(_KEPT_ELSEWHERE, heads) or gate_output.kind(heads, _REASON)
+    if not rule and _is_json("\n".join(_unfenced(lines))):
+        rule = "code-listing"
+    rule = rule or _first(_OF_CODE, heads)
+    if not rule:
+        return None
+    what, instead = _SAID[rule]
+    return Refusal(rule, f"refused: {what}", f"{instead}; or --force to keep it all the same")
+
+
+def _first(rules: dict[str, Callable[[list[str]], bool]], lines: list[str]) -> str:
+    return next((rule for rule, applies in rules.items() if applies(lines)), "")
+
+
+def _unfenced(lines: list[str]) -> list[str]:
+    return _uncommented([line for line in lines if not _FENCE.match(line)])
 
 
 def similar(first: str, second: str) -> bool:
@@ -176,11 +207,9 @@ def _reasoned(lines: Iterable[str]) -> bool:
 
 def _is_history(lines: list[str]) -> bool:
     commits = sum(bool(_COMMIT.match(line)) for line in lines)
-    reports = sum(bool(_REPORT.match(line)) for line in lines)
     return (
         (commits >= 3 and commits / len(lines) >= 0.3)
         or (commits >= 2 and (commits == len(lines) or lines[0].startswith("commit ")))
-        or (reports >= 2 and reports / len(lines) >= _MOST)
         or any(_DIFF.match(line) for line in lines)
     )
 
@@ -203,7 +232,10 @@ def _is_inventory(lines: list[str]) -> bool:
         listed += bool(named or any(kind.match(line) for kind in (_LS, _TREE, _STATUS)))
     if headed + listed >= len(lines):
         return listed >= (1 if headed else 2)
-    # What a bare `ls` prints: names without an ending among it, and nothing but names.
+    # What a bare `ls` prints: names without an ending among it, and nothing but names, below each folder's own.
+    folders = [line for line in lines if _FOLDER.match(line)]
+    if len(folders) >= _LISTED and any("/" in line for line in folders):
+        return all(_FOLDER.match(line) or _NAME.match(line) for line in lines)
     if listed >= _LISTED and len(lines) >= _NAMES and all(map(_NAME.match, lines)):
         return True
     return listed >= _LINES and listed / len(lines) >= _MOST
@@ -219,18 +251,19 @@ def _is_code(lines: list[str]) -> bool:
 
 def _is_bare(lines: list[str]) -> bool:
     """Whether it is program or data from its first line to its last, however short; one line is a command."""
-    bare = _uncommented([line for line in lines if not _FENCE.match(line)])
+    bare = _unfenced(lines)
     if len(bare) < 2:
         return False
     if any(map(_PROGRAM.search, bare)):
         return all(any(kind.search(line) for kind in (_PROGRAM, _CODE, _CODE_TOO)) for line in bare)
-    if all(_YAML.match(line) for line in bare):
-        return len(bare) >= _LINES and sum(bool(_YAML_BELOW.match(line)) for line in bare) >= 2
-    return _is_json("\n".join(bare))
+    if not all(_YAML.match(line) for line in bare):
+        return False
+    return len(bare) >= _LINES and sum(bool(_YAML_BELOW.match(line)) for line in bare) >= 2
 
 
 def _is_json(text: str) -> bool:
-    if not text.lstrip().startswith(("{", "[")):
+    """Whether it is data of several lines; one line may be a command's argument."""
+    if not text.lstrip().startswith(("{", "[")) or "\n" not in text:
         return False
     import json
 
@@ -284,34 +317,55 @@ def _is_log(lines: list[str]) -> bool:
     stamped = [line for line in lines if _STAMPED.match(line)]
     deeds = [line for line in lines if _DEED.match(line)]
     if len(lines) >= 3:
+        # Without anything that was done, times are a timetable.
+        stamped = stamped if any(map(_DONE.search, stamped)) else []
         return max(len(stamped), len(deeds)) / len(lines) >= _MOST
     return bool(deeds) and len(deeds) == len(lines)
 
 
 def _is_reference(lines: list[str]) -> bool:
-    return len(lines) <= 3 and all(_WHERE.search(line) for line in lines) and not _reasoned(lines) and bool(lines)
+    if not lines or not all(_WHERE.search(line) for line in lines):
+        return False
+    return not _reasoned(lines) and not any(_TELLS.search(line) for line in lines)
 
 
-_RULES: tuple[tuple[str, Callable[[list[str]], bool], str, str], ...] = (
-    (
-        "git-history",
-        _is_history,
+# In their order: what says most about a text comes first, and what programs print before what looks like code.
+_KEPT_ELSEWHERE: dict[str, Callable[[list[str]], bool]] = {
+    "git-history": _is_history,
+    "file-inventory": _is_inventory,
+    "test-output": _is_tests,
+}
+_OF_CODE: dict[str, Callable[[list[str]], bool]] = {
+    "code-listing": _is_code,
+    "activity-log": _is_log,
+    "code-reference": _is_reference,
+}
+# Rule → (what was seen and why it is not kept, what to note instead).
+_SAID = {
+    "git-history": (
         "a diff or a list of commits, which git keeps",
         "note what was decided, and the commit that did it",
     ),
-    ("file-inventory", _is_inventory, "a list of files, which the disk keeps", "note what matters about them"),
-    ("test-output", _is_tests, "a test run's output, which the next run makes anew", "note what it taught you"),
-    ("code-listing", _is_code, "a code listing, which the repository keeps", "note the idea, and where it is used"),
-    (
-        "activity-log",
-        _is_log,
+    "file-inventory": ("a list of files, which the disk keeps", "note what matters about them"),
+    "test-output": ("a test run's output, which the next run makes anew", "note what it taught you"),
+    "code-listing": (
+        "a code listing, which the repository keeps",
+        "note the idea, and where it is used",
+    ),
+    "activity-log": (
         "a log of what was done, which the session itself keeps",
         "note the outcome and its reason",
     ),
-    (
-        "code-reference",
-        _is_reference,
+    "code-reference": (
         "where something stands in the code, which a search finds and the next edit moves",
         "note why it is so",
     ),
-)
+    "stack-trace": ("a stack trace, which the next failure prints again", "note the cause and the fix"),
+    "search-output": ("what a search printed, which the next search finds again", "note what it showed"),
+    "lock-file": (
+        "a lock file or a list of packages, which the repository keeps",
+        "note which version matters, and why",
+    ),
+    "command-output": ("a command's output, which the command prints again", "note what it means"),
+}
+RULES = tuple(_SAID)

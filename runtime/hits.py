@@ -45,7 +45,7 @@ class NotFound(BrainError):
     error = "no_results"
 
     def __init__(self, message: str, fix: str, near: list[str]) -> None:
-        super().__init__(message, fix)
+        super().__init__(message, fix, quotes=bool(near))
         self.near = near
 
     def envelope(self) -> dict[str, object]:
@@ -210,7 +210,8 @@ def _one(rows: list[tuple[Any, ...]], name: str) -> None:
     if len(rows) > 1:
         some = ", ".join(uri(row[1], row[2]) for row in rows[:_NEAR])
         more = " and more" if len(rows) > _NEAR else ""
-        raise BadInput(f"{name!r} names several documents: {some}{more}", f"name one: {uri(rows[0][1], rows[0][2])}")
+        fix = f"name one: {uri(rows[0][1], rows[0][2])}"
+        raise BadInput(f"{name!r} names several documents: {some}{more}", fix, quotes=True)
 
 
 def _near(connection: apsw.Connection, name: str) -> list[str]:

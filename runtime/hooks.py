@@ -278,10 +278,11 @@ def misses(home: Home, given: Mapping[str, Any], now: float) -> str:
     a hook that never ran leaves no note.
     """
     from ingest.pulse import news
+    from ingest.sources import settled
 
     own = given.get("transcript_path")
     notes = due.missed(home, now)
-    paths = {note["path"] for note in notes} | {path for path in news(home) if _idle(path, now)}
+    paths = {note["path"] for note in notes} | {path for path in news(home, settled(home)) if _idle(path, now)}
     paths.discard(own if isinstance(own, str) else "")
     if not paths:
         return ""

@@ -16,6 +16,7 @@ from core.document import Timestamp, render
 from core.errors import BadInput, Internal
 from core.files import sync_folder, write_atomic
 from core.text import clean, one_line
+from runtime import unindexed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,13 +107,15 @@ def write(
         "supersedes": supersedes,
         "schema": SCHEMA,
     }
-    try:
-        write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}{_grounds(why, others)}"))
-    except OSError as error:
-        fix = "free the place or choose another one: export BRAIN_INBOX_DIR=…"
-        raise Internal(f"cannot write {path}: {error.strerror}", fix) from None
-    sync_folder(dirname(path))
-    uri, indexed, warning = index_entry(home, path)
+    with unindexed.writing(home, path) as note:
+        try:
+            write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}{_grounds(why, others)}"))
+        except OSError as error:
+            fix = "free the place or choose another one: export BRAIN_INBOX_DIR=…"
+            raise Internal(f"cannot write {path}: {error.strerror}", fix) from None
+        sync_folder(dirname(path))
+        uri, indexed, warning = index_entry(home, path)
+        note.indexed = indexed
     return Entry(entry_id, path, uri, type, title, indexed, warning, supersedes)
 
 

@@ -18,7 +18,7 @@ from ingest.keeping import Policy
 from ingest.state import FILE as SOURCES_FILE
 from qmd.store import disk_full, open_index, translate
 from qmd.update import register, update
-from runtime import freshness, withhold
+from runtime import demo, freshness, withhold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def index(
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
+        if rebuild:
+            _clear_unreadable(home.index)  # first: no document can be taken out of an index that cannot be read
         if os.path.exists(join(home.state, "forgetting.json")):
             from runtime.forget import resume
 
             resume(home)
         rescanned = _rescan(home, config)
-        if rebuild:
-            _clear_unreadable(home.index)
         connection = _open(home, None if wait_s is None else int(wait_s * 1000))
         try:
             older = not withhold.is_current(connection)
@@ -109,6 +109,7 @@ def index(
                 "progress": progress,
             }
             ledgers, queued, written = _ingest(home, connection, names, reading, enqueue)
+            demo_left = 0 if markdown_only or demo.is_given(roots) else demo.give_way(home, connection)
             # What was just written was indexed from memory: it is not read back.
             changes = update(
                 connection,
@@ -137,7 +138,10 @@ def index(
             raise translate(error, home.index) from error
         finally:
             connection.close()
+        _heal(home, config)
     envelope = _envelope(ledgers, changes, queued, started)
+    if demo_left:
+        envelope["demo_left"] = demo_left
     if rescanned:
         envelope["rescanned"] = rescanned
     if from_archive:
@@ -145,6 +149,18 @@ def index(
 
         envelope["unnamed"] = len(strays.objects(home))
     return envelope
+
+
+def _heal(home: Home, config: Config) -> None:
+    """Settle what killed commands have left; a run that finds nothing pays for a look alone."""
+    try:
+        if not os.listdir(join(home.state, "unindexed")):
+            return
+    except OSError:
+        return
+    from runtime import unindexed
+
+    unindexed.heal(home, config)
 
 
 NEEDS_RUN = "needs a whole run"
@@ -248,6 +264,21 @@ def index_file(home: Home, config: Config, collection: str, path: str) -> None:
     connection = _open(home, _NOTE_BUSY_MS)
     try:
         put(connection, collection, relpath(path, folder.path), data, status)
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+
+
+def drop_file(home: Home, collection: str, relative: str) -> None:
+    """Take a document that is gone out of the index, if there is one. Raises LockContention and EngineMissing."""
+    from qmd.writer import drop
+
+    if not os.path.exists(home.index):
+        return
+    connection = _open(home, _NOTE_BUSY_MS)
+    try:
+        drop(connection, collection, relative)
     except apsw.Error as error:
         raise translate(error, home.index) from error
     finally:

@@ -10,6 +10,7 @@ from core import config as configuration
 from core.errors import BadInput, BrainError
 from core.files import write_atomic
 from core.home import PRIVATE_DIR, shipped
+from runtime import demo as demo_set
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from runtime.indexing import Progress
 
 DEMO_QUESTION = "why did the permission hook fail"
-_SOURCE = "claude"
 _COLLECTION = "brain"
-_LOCK_WAIT_S = 60
 _TITLE_WORDS = 8
 _HITS = 2
 
@@ -38,7 +37,8 @@ def setup(
 
     Sessions come from ``folder``, else from this machine, else, into a brain that holds nothing yet, from the demo set;
     ``demo`` takes the demo set whatever there is. ``index`` False stops after looking. Returns the envelope of
-    ``brain init --json``. Raises BadInput, LockContention and EngineMissing.
+    ``brain init --json``; its "demo" is True if the demo set was indexed. Raises BadInput, LockContention and
+    EngineMissing.
     """
     if demo and folder:
         raise BadInput("--demo and --from name two different sources", "give one of them")
@@ -57,7 +57,7 @@ def setup(
         "config": config.path,
         "config_written": written,
         "sessions": sessions,
-        "demo": use_demo,
+        "demo": use_demo and index,
         "demo_left": 0,
         "index": None,
         "documents": {},
@@ -72,11 +72,10 @@ def setup(
 def _fill(home: Home, config: Config, report: dict[str, Any], folder: str | None, progress: Progress | None) -> None:
     from runtime.indexing import index
 
-    if report["sessions"]:
-        report["demo_left"] = _leave_demo(home)
-    roots = [shipped("demo")] if report["demo"] else [folder] if folder else None
+    roots = [demo_set.folder()] if report["demo"] else [folder] if folder else None
     # This machine's sessions are those of every agent that has been at work on it.
-    report["index"] = index(home, config, source=_SOURCE if roots else None, roots=roots, progress=progress)
+    report["index"] = index(home, config, source=demo_set.SOURCE if roots else None, roots=roots, progress=progress)
+    report["demo_left"] = report["index"].get("demo_left", 0)
     report["documents"] = _held(home)
     question = DEMO_QUESTION if report["demo"] else _question(home, config)
     if question:
@@ -114,7 +113,7 @@ def _sessions(home: Home, folder: str | None) -> int:
     from ingest.histories import is_history
 
     found: list[SourceFile] = []
-    for name in (_SOURCE,) if folder else sources.present(home):
+    for name in (demo_set.SOURCE,) if folder else sources.present(home):
         source = sources.module(name)
         files = source.discover([folder] if folder else source.default_roots(home))
         found += [file for file in files if not is_history(name, file.path)]
@@ -130,49 +129,10 @@ def _documents(home: Home) -> list[str]:
         return []
 
 
-def _stem(path: str) -> str:
-    """A transcript's file name without its folder and ``.jsonl``."""
-    return basename(path).removesuffix(".jsonl")
-
-
-def _demo_names() -> set[str]:
-    return {
-        f"{_stem(name)}.md" for _, _, names in os.walk(shipped("demo")) for name in names if name.endswith(".jsonl")
-    }
-
-
 def _holds_sessions(home: Home) -> bool:
-    """Whether the brain holds sessions other than the demo set's."""
-    demo = _demo_names()
-    return any(basename(path) not in demo for path in _documents(home))
-
-
-def _leave_demo(home: Home) -> int:
-    """Take the demo set out of a brain that has sessions of its own; returns how many documents went.
-
-    What is known of it in ``state/`` goes too: a document that is missing for no known reason would be looked for at
-    every run. Its files count as unread again, so that ``--demo`` can bring it back.
-    """
-    demo = _demo_names()
-    leaving = [path for path in _documents(home) if basename(path) in demo]
-    if not leaving:
-        return 0
-    from core.locks import FileLock
-    from ingest.state import State
-
-    with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S):
-        state = State(home)
-        try:
-            rows = [row for path, row in state.files(_SOURCE).items() if f"{_stem(path)}.md" in demo]
-            for row in rows:
-                row.size = -1
-            gone = [unit for unit, row in state.units(_SOURCE).items() if row.name in demo]
-            state.save(_SOURCE, files=rows, gone=gone)
-        finally:
-            state.close()
-        for path in leaving:
-            os.unlink(path)
-    return len(leaving)
+    """Return True if the brain holds sessions other than the demo set's."""
+    names = demo_set.names()
+    return any(basename(path) not in names for path in _documents(home))
 
 
 def _question(home: Home, config: Config) -> str | None:

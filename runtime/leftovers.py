@@ -7,11 +7,11 @@ import fcntl
 import functools
 import json
 import os
-import subprocess
 from os.path import dirname, join, relpath
 from typing import TYPE_CHECKING, Any
 
 from core.files import is_left_over, read_or_none, sweep_temporaries, write_atomic
+from core.git import run as run_git
 from core.tombstones import Tombstones
 from ingest import code, forgetting, git, pulse
 from runtime import pending_queue
@@ -347,13 +347,7 @@ def _git(home: Home) -> list[str] | None:
             return None
         place = dirname(place)
     try:
-        done = subprocess.run(  # noqa: S603
-            ["git", "-C", place, "remote"],  # noqa: S607
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
+        done = run_git(["-C", place, "remote"], environ=os.environ, timeout_s=10, most_bytes=_CHUNK)
+    except OSError:
         return []
-    return done.stdout.split()
+    return done.stdout.decode("utf-8", "replace").split()

@@ -15,16 +15,13 @@ from core.config import FILE as CONFIG
 from core.config import load
 from core.document import split
 from core.errors import BrainError
-from core.home import Home
+from core.home import CORPUS, LOCAL, RECORDS, Home
 from runtime.leftovers import among, find, holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-# What the brain keeps in every home, whatever its configuration names.
-_STATE = ("state", "logs", "raw", "sync.git", "backups")
-_CORPUS = ("brain", "distilled", "kb-wiki", "kb-raw", "chrome-history", "inbox", "code", "git")
 _INDEX = "index.sqlite"
 _BACKUPS = "backups"
 _REPLACED = "replaced-"
@@ -73,7 +70,7 @@ def brains(home: Home) -> frozenset[str]:
     except BrainError:
         folders = []
     below = (os.path.relpath(os.path.realpath(each), os.path.realpath(home.root)) for each in folders)
-    return frozenset((*_STATE, *_CORPUS, *(each.split(os.sep)[0] for each in below)))
+    return frozenset((*RECORDS, *LOCAL, *CORPUS, *(each.split(os.sep)[0] for each in below)))
 
 
 def _is_made(path: str) -> bool:

@@ -30,12 +30,12 @@ class Plan:
     """What a question asks for. ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``.
 
     ``open_semantics`` gives what to ask by meaning with, or says why there is nothing; it is called only where meaning
-    is wanted.
+    is wanted. ``read`` are the collections of pages and articles, which answer first what was read in some days.
     """
 
     __slots__ = (
-        "_boost", "_filters", "_meaning", "_no_day", "_open_semantics", "_question", "_request", "_span", "_why",
-        "level", "mode",
+        "_boost", "_filters", "_meaning", "_no_day", "_open_semantics", "_question", "_read", "_request", "_span",
+        "_why", "level", "mode",
     )  # fmt: skip
 
     def __init__(
@@ -45,6 +45,7 @@ class Plan:
         filters: Filters,
         now: int,
         open_semantics: Callable[[], Semantics | str],
+        read: tuple[str, ...] = (),
     ) -> None:
         if request.mode not in MODES:
             raise BadInput(f"there is no mode {request.mode!r}", f"one of: {', '.join(MODES)}")
@@ -54,6 +55,7 @@ class Plan:
         self._request = request
         self._filters = filters
         self._open_semantics = open_semantics
+        self._read = read
         self._meaning: Meaning | None = None
         self._boost: Any = None
         self._span: Any = None
@@ -150,7 +152,7 @@ class Plan:
         """
         limit = limit or self._request.limit
         if self.mode == "time":
-            return searcher.newest(limit=limit, filters=self._filters)
+            return self._newest(searcher, limit)
         if self._meaning is None:
             return self._search(searcher, limit)
         try:
@@ -161,6 +163,15 @@ class Plan:
             self.mode = "lex"
             self._why = f"{_LEXICAL}; not by meaning: the vectors are damaged (brain embed --force)"
             return found
+
+    def _newest(self, searcher: Searcher, limit: int) -> list[Hit]:
+        read = tuple(name for name in self._read if name in self._filters.collections)
+        if read and not _READ.isdisjoint(_words(self._question)):
+            found = searcher.newest(limit=limit, filters=self._filters.within(read))
+            if found:
+                self._why += f"; what was read: only {', '.join(read)}"
+                return found
+        return searcher.newest(limit=limit, filters=self._filters)
 
     def _search(self, searcher: Searcher, limit: int) -> list[Hit]:
         return searcher.search(
@@ -196,7 +207,16 @@ _RECORD = frozenset(
     achieved finish finished complete completed get got gotten start started touch touched handle handled spend
     spent spending keep kept keeping busy progress update updates new earlier leave left look looked looking
     summarize summarise summary recap rundown overview timeline catch give let us please brief briefing ship
-    shipped coding coded commit commits committed asked plate interesting two three four five ten""".split()
+    shipped coding coded commit commits committed asked plate interesting open opened two three four five ten""".split()
+)
+# Words that ask for the record of what was read.
+_READING = frozenset(
+    """browse browsed browsing read reading surf surfed surfing viewed viewing visit visited visiting watch watched
+    watching""".split()
+)
+_READ = _READING | frozenset(
+    """article articles blogs internet link links online page pages paper papers posts site sites tab tabs url urls web
+    webpage webpages website websites""".split()
 )
 # What asks for the newest of it, without a date.
 _NEWEST = frozenset("last latest newest recent previous".split())
@@ -214,7 +234,7 @@ def _asks_for_newest(question: str) -> bool:
     newest = not _NEWEST.isdisjoint(words) or any(phrase in " ".join(words) for phrase in _NEWEST_PHRASES)
     return (
         newest
-        and not _RECORD.isdisjoint(words)
+        and not (_RECORD | _READING).isdisjoint(words)
         and all(word in _NEWEST or word.isdigit() or _says_nothing(word) for word in words)
     )
 
@@ -224,7 +244,7 @@ def _words(text: str) -> list[str]:
 
 
 def _says_nothing(word: str) -> bool:
-    return word in STOP or word in _RECORD or (word[-2:] in ("am", "pm") and word[:-2].isdigit())
+    return word in STOP or word in _RECORD or word in _READ or (word[-2:] in ("am", "pm") and word[:-2].isdigit())
 
 
 def date_boost(question: str, now: int) -> tuple[Any, Any]:

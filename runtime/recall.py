@@ -189,7 +189,7 @@ class _Seen:
         if not uris:
             return
         self.uris.update(uris)
-        write_atomic(self._path, json.dumps(sorted(self.uris)).encode())
+        write_atomic(self._path, json.dumps(sorted(self.uris)).encode(), sync=False)
         horizon = time.time() - _SEEN_DAYS * 86_400
         with os.scandir(self._folder) as entries:
             paths = [entry.path for entry in entries]

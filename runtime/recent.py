@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.errors import BadInput
 from qmd.store import open_index
-from runtime import age, hits
+from runtime import age, freshness, hits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +80,7 @@ def recent(
         rows = [_row(connection, config, document) for document in walk.listed]
         connection.execute("COMMIT")
         walk_ms = round((time.perf_counter() - started) * 1000, 1)
+        fresh = freshness.Freshness(home, config, connection).envelope()
     finally:
         connection.close()
     envelope: dict[str, Any] = {
@@ -92,6 +93,7 @@ def recent(
         "held_back": walk.held_back,
         "synthetic": walk.synthetic,
         "subagents": walk.subagents,
+        "freshness": fresh,
     }
     if not rows:
         envelope["error"] = "no_results"

@@ -52,10 +52,10 @@ def text_of(connection: apsw.Connection, row: hits.Row) -> str:
         data = read_or_none(row.file) if row.file else None
     except OSError as error:
         raise Internal(
-            f"cannot read {row.file}: {error.strerror}", f"check its permissions: ls -l {row.file}"
+            f"cannot read {row.file}: {error.strerror}", f"check its permissions: ls -l {row.file}", quotes=True
         ) from None
     if data is None:
-        raise Internal(f"neither the index nor the disk has the text of {row.path}", "brain index")
+        raise Internal(f"neither the index nor the disk has the text of {row.path}", "brain index", quotes=True)
     return data.decode("utf-8", "replace")
 
 
@@ -84,7 +84,8 @@ def show(
     wanted = line or row.line
     passage = cut(text, 0 if full else wanted, context)
     if wanted > passage.total:
-        raise BadInput(f"{row.path} has {passage.total} lines, not {wanted}", f"--line 1 to {passage.total}")
+        fix = f"--line 1 to {passage.total}"
+        raise BadInput(f"{row.path} has {passage.total} lines, not {wanted}", fix, quotes=True)
     shown = "\n".join(passage.lines)
     if whole:
         start = sum(len(each) + 1 for each in text.split("\n")[: passage.first - 1])

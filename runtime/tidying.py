@@ -10,8 +10,11 @@ import apsw
 from core import wal
 from core.errors import LockContention
 from core.files import sweep_temporaries
+from core.locks import FileLock
+from ingest.archive import CATALOGUE, FOLDER
 from ingest.state import FILE
 from qmd.store import open_index, translate
+from runtime import demo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ _BUSY_MS = 1_000
 
 def is_untidy(home: Home) -> bool:
     """Whether what transcripts left behind (``runtime.indexing.index_transcript``) is to be tidied up."""
-    return any(map(wal.is_long, _databases(home)))
+    return any(map(wal.is_long, _databases(home))) or demo.is_there(home)
 
 
 def tidy(home: Home, stop: Callable[[], bool]) -> bool:
@@ -35,12 +38,30 @@ def tidy(home: Home, stop: Callable[[], bool]) -> bool:
     ``stop`` is asked between two steps of a few milliseconds each; returns False where it ended the merging, after
     which nothing more is written. Raises Internal and EngineMissing.
     """
+    _replace_demo(home)
     _write_back(home)
     merged = _merge(home, stop)
     if merged:
         _write_back(home)
         sweep_temporaries(home.path(_CORPUS))
     return merged
+
+
+def _replace_demo(home: Home) -> None:
+    """Remove the demo set once a hook has indexed a session of the user's."""
+    if not demo.is_there(home) or not os.path.exists(home.index):
+        return
+    try:
+        with FileLock(join(home.state, "index.lock"), 0.0):
+            connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
+            try:
+                demo.give_way(home, connection)
+            finally:
+                connection.close()
+    except LockContention:
+        return  # a run of `brain index` does the same at its end
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
 
 
 def _write_back(home: Home) -> None:
@@ -74,5 +95,5 @@ def _merge(home: Home, stop: Callable[[], bool]) -> bool:
         connection.close()
 
 
-def _databases(home: Home) -> tuple[str, str]:
-    return home.index, join(home.state, FILE)
+def _databases(home: Home) -> tuple[str, ...]:
+    return home.index, join(home.state, FILE), home.path(FOLDER, CATALOGUE)

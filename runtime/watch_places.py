@@ -8,10 +8,10 @@ commits, which are read on request too, are not.
 from __future__ import annotations
 
 import os
+from itertools import chain
 from os.path import basename, dirname, isdir, join
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.config import load
 from core.errors import BrainError
 from ingest import sources
 from ingest.databases import SUFFIXES
@@ -56,13 +56,10 @@ def is_database(path: str) -> bool:
 
 def places(home: Home) -> list[Place]:
     """What there is to watch now; a configuration that does not hold leaves the sources' own places."""
-    folders: list[str] = []
+    config = sources.settled(home)
+    folders = [] if config is None else [each.path for each in config.collections.values()]
     files: dict[str, set[str]] = {}
-    try:
-        folders += [each.path for each in load(home).collections.values()]
-    except BrainError:
-        folders = []  # whoever needs the configuration says what is wrong with it
-    for root in _roots(home):
+    for root in chain.from_iterable(sources.every_root(config).values()):
         if isdir(root):
             folders.append(root)
         else:
@@ -77,23 +74,6 @@ def places(home: Home) -> list[Place]:
 
 def _below(folder: str, others: Iterable[str]) -> bool:
     return any(folder.startswith(other + os.sep) for other in others)
-
-
-def _roots(home: Home) -> list[str]:
-    found: list[str] = []
-    for name in sources.present(home):
-        for settled in (home, None):
-            try:
-                if name == "claude":
-                    from ingest.claude import default_roots
-
-                    found += default_roots(settled)
-                else:
-                    found += sources.roots(name, settled)
-            except BrainError:
-                continue  # the configuration does not hold: without it, then
-            break
-    return found
 
 
 def _browsers(home: Home) -> list[Place]:

@@ -12,6 +12,7 @@ from core.errors import BadQuery
 from qmd.answers import Filters
 from qmd.search import Searcher
 from qmd.store import open_index, translate
+from runtime import freshness
 from runtime.envelope import entry
 from runtime.query import validate
 
@@ -60,11 +61,12 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         there = {identity for hit in found if (identity := hit.field("session_id"))}
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
+        fresh = freshness.Freshness(home, config, connection)
     except apsw.Error as error:
         raise translate(error, home.index) from error
     finally:
         connection.close()
-    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": topic}
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": topic, "freshness": fresh.envelope()}
     if not newest and not evidence:
         envelope["error"] = "no_results"
     envelope["decisions"] = [_decision(hit, config, now, there) for hit in newest]
@@ -94,14 +96,28 @@ def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]
 
 
 def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tuple[str, str, str], ...]) -> list[Hit]:
-    """The best distilled documents, then the best sessions; a session that is there distilled is not repeated."""
-    shown: list[Hit] = []
-    for trust in ("distilled", "session"):
+    """The best distilled documents, those that decided or rejected something before others, then the best sessions.
+
+    A session that is there distilled is not repeated; of one whose distillate has but names the session is there.
+    """
+    from runtime import why_evidence
+
+    def best(trust: str) -> list[Hit]:
         names = tuple(name for name, folder in config.collections.items() if folder.trust == trust)
-        hits = _about(searcher.search(topic, limit=_EVIDENCE, filters=Filters(names, fields=fields))) if names else []
-        there = {basename(hit.path) for hit in shown}
-        shown += [hit for hit in hits if basename(hit.path) not in there]
-    return shown[:_EVIDENCE]
+        filters = Filters(names, fields=fields)
+        return _about(searcher.search(topic, limit=_CANDIDATES, filters=filters)) if names else []
+
+    distilled = [(why_evidence.place(searcher.connection, hit, topic), hit) for hit in best("distilled")]
+    distilled.sort(key=lambda each: each[0] != why_evidence.GROUNDS)
+    shown: dict[str, Hit] = {}
+    for hits in (
+        [hit for rank, hit in distilled if rank < why_evidence.NAMES],
+        best("session"),
+        [hit for rank, hit in distilled if rank >= why_evidence.NAMES],
+    ):
+        for hit in hits:
+            shown.setdefault(basename(hit.path), hit)
+    return list(shown.values())[:_EVIDENCE]
 
 
 def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:

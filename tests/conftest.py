@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from core.home import Home
+from core.home import Home, private_process
+from tests.full_text import databases, faults
 
 if TYPE_CHECKING:
     from tests.qmd.embedding.endpoint import Endpoint
@@ -23,6 +24,16 @@ settings.register_profile("brain", deadline=None, derandomize=bool(os.environ.ge
 settings.load_profile("brain")
 
 ROOT = Path(__file__).resolve().parent.parent
+# As every entry point of the product does, for the code that tests call without one (tests/ops/test_private.py).
+private_process()
+
+
+@pytest.fixture(autouse=True)
+def _sound_full_text(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every index that a test leaves passes FTS5's integrity check; a test that damages one is marked."""
+    yield
+    if request.node.get_closest_marker("damages_full_text") is None:
+        assert not [fault for path in databases(tmp_path) for fault in faults(path)]
 
 
 @pytest.fixture(autouse=True)

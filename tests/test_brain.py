@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_with_json_a_failure_is_one_object_on_stdout_and_nothing_else(kind: type
     code, out, err = _faulty(f"raise errors.{kind.__name__}('what \\ud800', 'do this')", "--json")
     assert (code, err) == (kind.code, "")
     assert out.count("\n") == 1
-    assert json.loads(out) == kind("what \ud800", "do this").envelope()
+    assert json.loads(out) == kind("what \ufffd", "do this").envelope()
 
 
 def test_json_after_two_dashes_is_a_word(brain: Brain) -> None:
@@ -176,6 +177,39 @@ def test_the_unexpected_leaves_its_trace_and_one_line(home: Home) -> None:
     assert [row["exit_code"] for row in _rows(home)] == [99]
     _faulty("raise KeyError('again')")
     assert log.read_text().count("Traceback") == 2
+
+
+def test_a_fault_that_has_a_message_of_its_own_leaves_its_trace_too(home: Home) -> None:
+    code, _, err = _faulty("raise errors.Internal('qmd gave no JSON', 'unset BRAIN_QMD')")
+    assert (code, err) == (99, "brain: qmd gave no JSON\nfix: unset BRAIN_QMD\n")
+    assert "Internal: qmd gave no JSON" in Path(home.logs, "crash.log").read_text()
+
+
+@pytest.mark.parametrize("raised", ["errors.DiskFull('full')", "errors.BadInput('no day')", "errors.Refused('no')"])
+def test_what_is_no_fault_of_ours_leaves_no_trace(home: Home, raised: str) -> None:
+    _faulty(f"raise {raised}")
+    assert not Path(home.logs, "crash.log").exists()
+
+
+def test_a_home_that_any_command_makes_is_private(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls: dict[str, Callable[[], object]] = {
+        "crash": lambda: _faulty("raise ValueError('x')"),
+        "doctor": lambda: brain("doctor", "--no-wedge"),
+        "job": lambda: brain("schedule", "run", "doctor"),
+        "inbox": lambda: brain("inbox", "the pelican landed"),
+    }
+    mask = os.umask(0o022)
+    try:
+        for name, call in calls.items():
+            place = tmp_path / name / "home"
+            monkeypatch.setenv("BRAIN_HOME", str(place))
+            call()
+            made = [place, *(path for path in place.rglob("*") if path.is_dir())]
+            assert [path for path in made if path.stat().st_mode & 0o777 != 0o700] == [], name
+    finally:
+        os.umask(mask)
 
 
 def test_the_unexpected_with_json_is_an_envelope(home: Home) -> None:
@@ -313,7 +347,7 @@ def test_an_environment_that_does_not_know_itself_is_not_started_for_ever(tmp_pa
 def test_an_environment_that_is_a_link_is_started_once(tmp_path: Path) -> None:
     copy = tmp_path / "checkout"
     (copy / "core").mkdir(parents=True)
-    for name in ("brain.py", "pyproject.toml", "core/__init__.py", "core/errors.py", "core/version.py"):
+    for name in ("brain.py", "pyproject.toml", "core/__init__.py", "core/errors.py", "core/home.py", "core/version.py"):
         (copy / name).write_bytes((ROOT / name).read_bytes())
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "elsewhere"], check=True)
     (copy / ".venv").symlink_to(tmp_path / "elsewhere")

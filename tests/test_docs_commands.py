@@ -62,7 +62,7 @@ def test_every_command_of_the_manual_is_taken(tmp_path: Path) -> None:
             text=True,
             cwd=folder,
             env=environ,
-            timeout=120,
+            timeout=900,
             check=False,
         )
 

@@ -16,6 +16,7 @@ import apsw
 import pytest
 
 from brain import main
+from core import wal
 from core.home import Home
 from ops import backup
 from tests.conftest import Brain
@@ -128,6 +129,42 @@ def test_a_full_disk_loses_nothing(filled: Home, folder: Path, tmp_path: Path, b
     assert brain("index", "--from", str(folder), "--json").returncode == 0
     assert documents(filled).keys() >= before.keys()
     check_integrity(filled)
+
+
+def _without_log(home: Home) -> None:
+    assert not Path(f"{home.index}-wal").exists()
+
+
+def _with_empty_log(home: Home) -> None:
+    Path(f"{home.index}-wal").touch()
+    Path(f"{home.index}-shm").write_bytes(b"\0" * 3)
+
+
+def _with_log(home: Home) -> None:
+    """The log holds the last change, as a hook leaves it; the shared file is gone, as after a copy."""
+    connection = apsw.Connection(home.index)
+    wal.leave(connection)
+    connection.execute("UPDATE documents SET active = 0 WHERE collection = 'inbox'").fetchall()
+    connection.close()
+    Path(f"{home.index}-shm").unlink()
+    assert Path(f"{home.index}-wal").stat().st_size
+
+
+@pytest.mark.parametrize("command", ["ask", "recent", "why", "show"])
+@pytest.mark.parametrize("leave", [_without_log, _with_empty_log, _with_log])
+def test_one_can_still_ask_on_a_full_disk(filled: Home, command: str, leave: Callable[[Home], None]) -> None:
+    leave(filled)
+    name = Path(next(iter(documents(filled)))).name
+    words = {"ask": ["topic3 harvest"], "why": ["topic3"], "show": [name], "recent": ["--since", "2000-01-01"]}[command]
+    for _ in range(2):  # an attempt may leave files behind
+        done = with_room(0, command, *words, "--json")
+        found = json.loads(done.stdout)
+        assert (done.returncode, found["ok"]) in ((0, True), (67, True)), found
+        if leave is _with_log and command == "recent":
+            assert found["collections"] == {"brain": _SESSIONS}, found
+    connection = apsw.Connection(filled.index)
+    assert connection.execute("PRAGMA integrity_check").get == "ok"
+    connection.close()
 
 
 def _close(home: Home) -> None:

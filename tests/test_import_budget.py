@@ -33,9 +33,11 @@ OURS = {
     "core.redaction",
     "core.redaction.hint",
     "core.telemetry",
+    "core.text",
     "core.version",
     "ingest",
     "ingest.pulse",
+    "ingest.sources",
     "qmd",
     "qmd.answers",
     "qmd.cjk",
@@ -210,7 +212,7 @@ def test_a_warm_question_imports_no_engine_and_a_cold_one_no_socket(indexed: Hom
 
 def test_a_question_in_a_pipe_does_not_import_what_a_terminal_needs(indexed: Home) -> None:
     imported = of_brain("ask", "walrus")
-    assert imported - OURS - STANDARD - OF_APSW == {"cli.ask_output", "core.text"}
+    assert imported - OURS - STANDARD - OF_APSW == {"cli.ask_output"}
 
 
 def test_a_run_that_finds_nothing_new_imports_nothing_to_read_with(indexed: Home, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ a change of what it replaces is a new ``core.version.REDACTION``.
 
 from __future__ import annotations
 
+from core.text import is_plain, printable_value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +78,16 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
 
 
 def shown_value(value: Any) -> Any:
-    """``value`` (JSON-like) as it may be shown: every string in it as ``shown`` gives it, keys left as they are."""
+    """Return ``value`` (JSON-like) as it may be shown: its texts printable, then each as ``shown`` gives it.
+
+    Keys stay as they are. A secret with a hidden character in it is recognised once that character is gone.
+    """
     strings: list[str] = []
     _gather(value, strings)
+    if not all(map(is_plain, strings)):
+        value = printable_value(value)
+        strings.clear()
+        _gather(value, strings)
     from core.redaction.hint import any_may_hold
 
     return _shown_each(value) if any_may_hold(strings) else value

@@ -1,4 +1,4 @@
-"""What was begun has ended: a restore, forgetting in backups; and where that is asked for, the last backup is young."""
+"""Restores, forgets and syncs that were begun have ended; if the configuration asks, the last backup is young."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ingest import remade
 from ingest.withheld import Withheld
-from ops import backup, forgetting, restore
+from ops import backup, forgetting, restore, sync
 from ops.finding import Finding, Patient
+from ops.git import Repository
+from ops.sync_state import State
 from runtime import forget
 
 if TYPE_CHECKING:
@@ -25,7 +27,9 @@ _REPOSITORIES = ("code", "git")
 
 def restored_whole(patient: Patient) -> Iterator[Finding]:
     """No restore was killed between the folders that it moves."""
-    if os.path.exists(patient.home.path(restore.MOVES)):
+    if os.path.exists(patient.home.path(restore.MOVES)) and not (
+        yield from _damaged(patient, "restore-unfinished", restore.journal)
+    ):
         yield Finding(
             "restore-unfinished",
             "error",
@@ -105,8 +109,6 @@ def backup_is_young(patient: Patient) -> Iterator[Finding]:
 
 def state_is_sound(patient: Patient) -> Iterator[Finding]:
     """What is known of sources, of other machines and of backups can be read; what was made again is said."""
-    from ops import sync
-
     home = patient.home
     for name in remade.FILES:
         path, source = os.path.join(home.state, name), name.removesuffix(".sqlite")
@@ -122,7 +124,7 @@ def state_is_sound(patient: Patient) -> Iterator[Finding]:
         said = f"{path.removesuffix(remade.ASIDE)} was damaged; what it knew is made again as far as that can be"
         yield Finding(f"state-aside:{name}", "notice", said, f"rm {path}*, once nothing in it is wanted")
     try:
-        sync.State(home)
+        State(home)
     except BrainError as error:
         yield Finding("sync-state", "error", error.message, error.fix)
     if backup.is_note_damaged(home):
@@ -133,6 +135,31 @@ def state_is_sound(patient: Patient) -> Iterator[Finding]:
             " forget reaches into no other",
             f"take it out of a backup: tar --zstd -xf FILE -C {home.root} state/last-backup.json; or brain backup --to"
             " FOLDER, once for each that has some",
+        )
+
+
+def repository_is_sound(patient: Patient) -> Iterator[Finding]:
+    """The repository of ``brain sync`` can be read, and no git that was killed has left its lock in it."""
+    home = patient.home
+    if not sync.configured(home):
+        return
+    repository = Repository(home.path(sync.FOLDER), patient.environ)
+    if locks := repository.locks():
+        more = f" (and {len(locks) - 1} more)" if len(locks) > 1 else ""
+        yield Finding(
+            "sync-locked",
+            "warning",
+            f"a git that was killed has left its lock: {locks[0]}{more}",
+            "brain sync removes it",
+            lambda: f"removed {', '.join(sync.unlock(home, patient.environ))}",
+        )
+    if fault := repository.fault(deep=patient.deep):
+        yield Finding(
+            "sync-damaged",
+            "error",
+            f"{repository.path} is damaged: {fault}",
+            "brain doctor --fix makes it again from the documents: its history begins anew",
+            lambda: sync.begin_anew(home, patient.environ),
         )
 
 
@@ -151,5 +178,6 @@ CHECKS = (
     tombstones_known,
     exclusions_known,
     state_is_sound,
+    repository_is_sound,
     backup_is_young,
 )

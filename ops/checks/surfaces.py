@@ -5,18 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from glob import escape
 from typing import TYPE_CHECKING
 
+from core import child, clock
 from core.errors import BrainError
+from core.files import read_or_none
 from ops import hooks, installed, skills
 from ops.finding import Finding, Patient
 from runtime.explain_surfaces import claude_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 _QUIET_DAYS = 7.0
 _STARTING_S = 1.0
+_COMMAND_S = 20.0
 
 
 def record(patient: Patient) -> Iterator[Finding]:
@@ -32,24 +37,16 @@ def hooks_fire(patient: Patient) -> Iterator[Finding]:
     try:
         found = hooks.status(patient.home, [], patient.environ)
     except BrainError:
-        return  # said by the check of the record
+        return  # reported by ``record``
     for file in found["files"]:
         for problem in file["problems"]:
             yield Finding("hooks", "warning", f"{file['file']}: {problem}", "brain hooks install")
-    if not found["files"]:
-        return
-    newest = _newest_session(patient)
-    fired = found["last_fired"]
-    from core.clock import parse_iso
-
-    last = parse_iso(fired) if fired else 0
-    if newest and (last or 0) < newest - 86_400 * patient.threshold("hook_days", _QUIET_DAYS):
-        yield Finding(
-            "hooks-silent",
-            "warning",
-            f"hooks are installed, sessions go on, and no hook has fired since {fired or 'ever'}",
-            "brain hooks status; brain hooks install",
-        )
+        # A hook misses no session that ended before the hook was installed.
+        since = max(file["since"] or "", found["last_fired"] or "")
+        quiet = clock.DAY * patient.threshold("hook_days", _QUIET_DAYS)
+        if _newest_session(patient, _project(patient, file["file"])) > (clock.parse_iso(since) or 0) + quiet:
+            said = f"sessions go on, and no hook of {file['file']} has fired since {since or 'they were installed'}"
+            yield Finding("hooks-silent", "warning", said, "brain hooks status; brain hooks install")
 
 
 def skills_current(patient: Patient) -> Iterator[Finding]:
@@ -65,6 +62,34 @@ def skills_current(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 f"skill:{skill['name']}", "notice", f"{skill['path']} is {skill['state']}", "brain skills install"
             )
+
+
+def skills_run(patient: Patient) -> Iterator[Finding]:
+    """Each command that an installed skill names runs from an empty environment, as an agent may start it."""
+    try:
+        found = skills.status(patient.home, os.path.join(claude_folder(patient.environ), "skills"))
+    except (BrainError, OSError):
+        return  # reported by ``record``
+    naming: dict[str, list[dict[str, Any]]] = {}
+    for skill in found:
+        if skill["state"] not in ("missing", "not installed"):
+            for command in skills.commands(read_or_none(skill["path"]) or b""):
+                naming.setdefault(command, []).append(skill)
+    for command, chosen in naming.items():
+        if why := _why_not(command):
+            more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
+            said = f"{chosen[0]['path']}{more} names `{command}`, which an agent cannot run: {why}"
+            force = " --force" if any(skill["state"] == "edited" for skill in chosen) else ""
+            yield Finding("skills-run", "warning", said, f"brain skills install{force}")
+
+
+def _why_not(command: str) -> str:
+    """Return why a line of shell does not run from an empty environment, "" if it does."""
+    done = child.run(["/bin/sh", "-c", f"{command} --version"], timeout_s=_COMMAND_S, environ={}, folder="/")
+    if done.timed_out:
+        return f"it did not end within {_COMMAND_S:g} s"
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return (lines[-1] if lines else f"exit code {done.code}") if done.code else ""
 
 
 def schedule(patient: Patient) -> Iterator[Finding]:
@@ -130,18 +155,33 @@ def watch(patient: Patient) -> Iterator[Finding]:
         yield Finding("watch-run", "warning", said, f"brain {last['command']}")
 
 
-def _newest_session(patient: Patient) -> int:
+def _project(patient: Patient, settings: str) -> str:
+    """Return the project of a settings file, "" if the file is the user's or lies in no ``.claude`` folder."""
+    folder = os.path.dirname(settings)
+    is_project = os.path.basename(folder) == ".claude" and folder != claude_folder(patient.environ)
+    return os.path.dirname(folder) if is_project else ""
+
+
+def _newest_session(patient: Patient, project: str) -> int:
+    """Return when the newest session of Claude Code on this machine ended (epoch seconds), 0 if there is none.
+
+    Args:
+        project: an absolute folder; only sessions of this folder and of folders below count. "" for all sessions.
+    """
     import apsw
 
     if not patient.has_index:
         return 0
     try:
-        row = patient.index.execute(
-            "SELECT max(f.ended) FROM brain_facts f WHERE f.fields ->> '$.source' = 'claude'"
-        ).fetchone()
+        newest = patient.index.execute(
+            "SELECT max(f.ended) FROM brain_facts f JOIN documents d ON d.id = f.document_id"
+            " WHERE d.active = 1 AND f.fields ->> '$.source' = 'claude' AND f.ended <= ?"
+            " AND d.path NOT LIKE 'machines/%' AND coalesce(f.fields ->> '$.project', '') || '/' GLOB ?",
+            (patient.now, f"{escape(project)}/*" if project else "*"),
+        ).get
     except (BrainError, apsw.Error):
-        return 0  # said by the check of the index
-    return int(row[0] or 0) if row else 0
+        return 0  # reported by the check of the index
+    return int(newest or 0)
 
 
-CHECKS = (record, hooks_fire, skills_current, schedule, completions, watch)
+CHECKS = (record, hooks_fire, skills_current, skills_run, schedule, completions, watch)

@@ -74,7 +74,7 @@ def run(session: Session) -> None:
     if as_json:
         stamp = time.strftime("%Y-%m-%dT%H%M", time.gmtime())
         report = {"timestamp": stamp, "fixture": given, "results": results, "summary": averages}
-        out.line(ecma.to_json(report, 2))
+        out.json(report)
         return
     out.line("\n" + "\n".join(_table(results)))
     out.line("Summary:")
@@ -95,7 +95,7 @@ def _judge(session: Session) -> Judge | None:
     try:
         return reranker(session)
     except BrainError as error:
-        session.out.error(f"Warning: not reranked: {session.out.safe(error.message)}")
+        session.out.error(f"Warning: not reranked: {error.message}")
         return None
 
 

@@ -135,10 +135,10 @@ def _add(session: Session) -> None:
     from qmd.walk import matcher
 
     matcher(pattern)
+    was_approved = trust.may_run_commands(session.settings, session.config)
     collections.add(session.settings, name, path, pattern)
     session.changed()
-    # What the user has just typed needs no further approval.
-    trust.approve(session.settings, session.config)
+    _approve_typed(session, was_approved)
     out.line(f"Creating collection '{name}'...")
     index_one(session, session.config.collections[name])
     out.line(f"{out.paint('green', '✓')} Collection '{name}' created successfully")
@@ -176,6 +176,12 @@ def _rename(session: Session) -> None:
     out.line(f"  Virtual paths updated: {' → '.join(addresses)}")
 
 
+def _approve_typed(session: Session, was_approved: bool) -> None:
+    """Approve what the user has just typed, but not what else the configuration asks for without approval."""
+    if was_approved:
+        trust.approve(session.settings, session.config)
+
+
 def _update_command(session: Session) -> None:
     name = _word(session, 1)
     if not name:
@@ -186,9 +192,10 @@ def _update_command(session: Session) -> None:
         )
     _named(session, name)
     command = " ".join(session.arguments.words[2:])
+    was_approved = trust.may_run_commands(session.settings, session.config)
     collections.set_update(session.settings, name, command)
     session.changed()
-    trust.approve(session.settings, session.config)
+    _approve_typed(session, was_approved)
     session.out.line(
         f"✓ Set update command for '{name}': {command}" if command else f"✓ Cleared update command for '{name}'"
     )

@@ -99,7 +99,7 @@ def _list(session: Session) -> None:
             out.line(out.paint("cyan", name))
             last = name
         out.line(f"  {prefix}" if prefix else "  / (root)")
-        out.line(f"    {out.paint('dim', out.safe(text))}")
+        out.line(f"    {out.paint('dim', text)}")
 
 
 def _check(session: Session) -> None:

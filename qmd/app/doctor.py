@@ -7,6 +7,7 @@ import os
 from core.errors import BrainError
 from qmd import models, vec0
 from qmd.app import environment, expanding, figures, model_checks, semantic
+from qmd.app.embedding import active
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.app.session import Session
+
+
+_NONE = "none"
 
 
 class _Findings:
@@ -46,8 +50,8 @@ def run(session: Session) -> None:
     _models(session, configured, findings)
     try:
         connection = session.index
-        _generator(session, findings)
-        _reranker(session, findings)
+        generator, reranker = _generator(session, findings), _reranker(session, findings)
+        findings.add("models", True, f"embed {active(session)}; generate {generator}; rerank {reranker}")
         _integrity(connection, findings)
         _vectors(session, connection, findings)
     except (BrainError, apsw.Error) as error:
@@ -107,22 +111,18 @@ def _environment(session: Session, configured: Mapping[str, str], findings: _Fin
     found = list(environment.overrides(os.environ, configured))
     findings.add("environment overrides", not found, f"{len(found)} set" if found else "none")
     for name, value, meaning in found:
-        session.out.line(f"  - {name}={session.out.safe(value)}: {session.out.safe(meaning)}")
+        session.out.line(f"  - {name}={value}: {meaning}")
 
 
 def _models(session: Session, configured: Mapping[str, str], findings: _Findings) -> None:
-    findings.add("model defaults", *_safe(session, model_checks.defaults(configured, os.environ)))
-    findings.add("model cache", *_safe(session, model_checks.cache(session.settings, configured, os.environ)))
+    findings.add("model defaults", *model_checks.defaults(configured, os.environ))
+    findings.add("model cache", *model_checks.cache(session.settings, configured, os.environ))
     findings.add("device mode", *model_checks.device(os.environ))
     findings.add("device probe", *model_checks.probe(os.environ))
 
 
-def _safe(session: Session, found: tuple[bool, str]) -> tuple[bool, str]:
-    return found[0], session.out.safe(found[1])
-
-
-def _generator(session: Session, findings: _Findings) -> None:
-    """Whether questions can be expanded; that none was asked for is no fault."""
+def _generator(session: Session, findings: _Findings) -> str:
+    """Find out if questions can be expanded, and return by which model; none is no fault if nobody asked for one."""
     try:
         choice = expanding.chosen(session)
         if not isinstance(choice, str):
@@ -131,25 +131,27 @@ def _generator(session: Session, findings: _Findings) -> None:
             make(choice, os.environ)
     except BrainError as error:
         findings.add("query expansion", False, error.message, error.fix)
-        return
+        return _NONE
     if isinstance(choice, str):
-        findings.add("query expansion", True, f"plain queries are not expanded: {session.out.safe(choice)}")
-    else:
-        findings.add("query expansion", True, f"by {session.out.safe(choice.name)}, in {choice.timeout_s:g} s at most")
+        findings.add("query expansion", True, f"plain queries are not expanded: {choice}")
+        return _NONE
+    findings.add("query expansion", True, f"by {choice.name}, in {choice.timeout_s:g} s at most")
+    return choice.name
 
 
-def _reranker(session: Session, findings: _Findings) -> None:
-    """Whether the best candidates can be reranked; that nobody asked for it is no fault."""
+def _reranker(session: Session, findings: _Findings) -> str:
+    """Find out if the best candidates can be reranked, and return by which model, as ``_generator`` does."""
     try:
         judge = semantic.reranker(session)
     except BrainError as error:
-        findings.add("reranking", False, session.out.safe(error.message), error.fix)
-        return
+        findings.add("reranking", False, error.message, error.fix)
+        return _NONE
     if judge is None:
         findings.add("reranking", True, "there is no reranker: the order is that of the fused ranks")
-        return
+        return _NONE
     judge.close()
-    findings.add("reranking", True, f"by {session.out.safe(judge.name)}, in {judge.timeout_s:g} s at most")
+    findings.add("reranking", True, f"by {judge.name}, in {judge.timeout_s:g} s at most")
+    return judge.name
 
 
 def _integrity(connection: apsw.Connection, findings: _Findings) -> None:
@@ -170,5 +172,5 @@ def _vectors(session: Session, connection: apsw.Connection, findings: _Findings)
         findings.add("embedding freshness", True, "all active documents match current fingerprint")
     active = models.resolve(session.config.models, os.environ)["embed"]
     for label, good, details in model_checks.fingerprints(connection, active):
-        findings.add(label, good, session.out.safe(details))
+        findings.add(label, good, details)
     findings.add("embedding vector sample", *model_checks.sample(connection, session.config))

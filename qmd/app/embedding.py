@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.config import EMBEDDERS, embedder
 from core.errors import BadInput
+from core.pace import Pace
 from qmd import collections, ecma, trust, vectors
 from qmd.app.searching import wanted
 from qmd.app.updating import trusted
@@ -70,14 +71,14 @@ def embed(session: Session) -> None:
     if out.progress:
         out.status("\r\x1b[K")
     for digest, reason in report.failed.items():
-        out.error(out.paint("yellow", f"⚠ #{digest[:6]} was not embedded: {out.safe(reason)}"))
+        out.error(out.paint("yellow", f"⚠ #{digest[:6]} was not embedded: {reason}"))
     renewing = sum(report.renewing.values())
     if not report.chunks and not report.failed and not report.pending and not renewing:
         out.line(out.paint("green", "✓ All content hashes already have embeddings."))
         return
     took = time.monotonic() - started
     done = f"{report.chunks} chunks from {report.texts} documents in {_span(took)} ({report.space.name})"
-    out.line(f"{out.paint('green', '✓ Done!')} Embedded {out.safe(done)}")
+    out.line(f"{out.paint('green', '✓ Done!')} Embedded {done}")
     waiting = sum(report.pending.values())
     if waiting:
         out.line(f"{waiting} documents still wait: run 'qmd embed' again")
@@ -96,11 +97,11 @@ def provider(session: Session) -> None:
         if not (model or EMBEDDERS[name]):
             raise BadInput(f"{name} wants a model: qmd provider {name} --model <name>")
         _set(session, name, model)
-    out.line(f"Active: {out.safe(active(session))}")
+    out.line(f"Active: {active(session)}")
     if name:
         return
     for space in vectors.spaces(session.index):
-        out.line(f"  {out.safe(space.name)}: {vectors.count(session.index, space)} vectors")
+        out.line(f"  {space.name}: {vectors.count(session.index, space)} vectors")
     out.line(out.paint("dim", f"qmd provider <name> [--model <model>] sets it; providers: {', '.join(EMBEDDERS)}"))
 
 
@@ -135,7 +136,7 @@ def _asked(session: Session) -> str:
     out = session.out
     if not (out.terminal and sys.stdin is not None and sys.stdin.isatty()):
         return ""
-    out.write(f"Provider ({', '.join(EMBEDDERS)}; empty to keep {out.safe(active(session))}): ")
+    out.write(out.shown(f"Provider ({', '.join(EMBEDDERS)}; empty to keep {active(session)}): "))
     out.flush()
     return sys.stdin.readline().strip()
 
@@ -167,12 +168,13 @@ class _Bar:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._started = time.monotonic()
+        self._pace = Pace()
 
     def __call__(self, done: int, total: int, _: str) -> None:
-        took = time.monotonic() - self._started
-        left = f" ETA: {_span(took / done * (total - done))}" if done else ""
-        rate = f" {done / 1000 / took:.1f} kB/s" if took > 0 else ""
+        self._pace.at(done)
+        seconds, speed = self._pace.left(total), self._pace.speed()
+        left = f" ETA: {_span(seconds)}" if seconds is not None else ""
+        rate = f" {speed:,.0f} tokens/s" if speed else ""
         share = round(done / total * 100) if total else 100
         self._session.out.status(f"\r\x1b[KEmbedding: {share}%{rate}{left}")
 

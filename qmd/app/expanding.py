@@ -73,11 +73,11 @@ class Expansion:
         if isinstance(source, str):
             self._why = source
             return []
-        out.error(out.paint("dim", f"Expanding query by {out.safe(source.name)}..."))
+        out.error(out.paint("dim", f"Expanding query by {source.name}..."))
         self.found, self._why = source.expand(self.query, self.intent), source.why
         lines = [self.query, *(f"{search.kind}: {search.query}" for search in self.found)] if self.found else []
         for number, line in enumerate(lines, 1):
-            flat = " ".join(out.safe(line).split())
+            flat = " ".join(line.split())
             text = flat if ecma.length(flat) <= _SHOWN else ecma.cut(flat, 0, _SHOWN - 3) + "..."
             out.error(out.paint("dim", f"{'└─' if number == len(lines) else '├─'} {text}"))
         return self.found
@@ -85,7 +85,7 @@ class Expansion:
     def tell(self, meaning: Semantic | str) -> None:
         """Say what was not done."""
         out = self._session.out
-        unexpanded = "" if self.found else f"Not expanded: {out.safe(self._why)}"
+        unexpanded = "" if self.found else f"Not expanded: {self._why}"
         if not isinstance(meaning, str):
             if unexpanded:
                 out.error(out.paint("dim", f"{unexpanded}; by keywords and by meaning"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qmd import ecma, retrieve, virtual
+from qmd import retrieve, virtual
 from qmd.app.formats import csv_field, xml_text
 from qmd.app.results import full_path, quoted_context, warn_unresolved
 from qmd.references import is_docid, is_list, lines, number_lines, split_range
@@ -61,11 +61,11 @@ def get(session: Session) -> None:
     text = lines(session.settings.outgoing(found.body or ""), first, count)
     if "no-line-numbers" not in arguments.flags:
         text = number_lines(text, first or 1)
-    out.line(out.safe(virtual.on_one_line(header)))
+    out.line(virtual.on_one_line(header))
     if found.context:
-        out.line(out.safe(f"Folder Context: {found.context}"))
+        out.line(f"Folder Context: {found.context}")
     out.line("---\n")
-    out.line(out.safe(text))
+    out.line(text)
 
 
 def multi_get(session: Session) -> None:
@@ -137,7 +137,7 @@ def _json(session: Session, rows: Sequence[_Row]) -> None:
             item["context"] = row.context
         item |= {"skipped": True, "reason": row.reason} if row.reason else {"body": row.body}
         shown.append(item)
-    session.out.line(ecma.to_json(shown, 2))
+    session.out.json(shown)
 
 
 def _csv(session: Session, rows: Sequence[_Row]) -> None:
@@ -157,14 +157,14 @@ def _files(session: Session, rows: Sequence[_Row]) -> None:
 def _markdown(session: Session, rows: Sequence[_Row]) -> None:
     out = session.out
     for row in rows:
-        out.line(out.safe(f"## {row.line}\n"))
+        out.line(f"## {row.line}\n")
         if row.docid:
             out.line(f"**docid:** `{row.docid}`\n")
         if row.title and row.title != row.display:
-            out.line(out.safe(f"**Title:** {row.title}\n"))
+            out.line(f"**Title:** {row.title}\n")
         if row.context:
-            out.line(out.safe(f"**Context:** {row.context}\n"))
-        out.line(f"> {row.reason}\n" if row.reason else out.safe(f"```\n{row.body}\n```\n"))
+            out.line(f"**Context:** {row.context}\n")
+        out.line(f"> {row.reason}\n" if row.reason else f"```\n{row.body}\n```\n")
 
 
 def _xml(session: Session, rows: Sequence[_Row]) -> None:
@@ -177,9 +177,9 @@ def _xml(session: Session, rows: Sequence[_Row]) -> None:
         fields += [("skipped", "true"), ("reason", row.reason)] if row.reason else []
         for name, value in fields:
             if value or name != "context":
-                out.line(out.safe(f"    <{name}>{xml_text(value)}</{name}>"))
+                out.line(f"    <{name}>{xml_text(value)}</{name}>")
         if not row.reason:
-            out.line(out.safe(f"    <body>{xml_text(row.body)}</body>"))
+            out.line(f"    <body>{xml_text(row.body)}</body>")
         out.line("  </document>")
     out.line("</documents>")
 
@@ -188,11 +188,11 @@ def _cli(session: Session, rows: Sequence[_Row]) -> None:
     out = session.out
     for row in rows:
         out.line(f"\n{_RULE}")
-        out.line(out.safe(f"File: {row.line}{f'  {row.docid}' if row.docid else ''}"))
+        out.line(f"File: {row.line}{f'  {row.docid}' if row.docid else ''}")
         out.line(f"{_RULE}\n")
         if row.reason:
             out.line(f"[SKIPPED: {row.reason}]")
             continue
         if row.context:
-            out.line(out.safe(f"Folder Context: {row.context}\n---\n"))
-        out.line(out.safe(row.body))
+            out.line(f"Folder Context: {row.context}\n---\n")
+        out.line(row.body)

@@ -1,4 +1,4 @@
-"""``qmd --help``: every command and option on one page."""
+"""``qmd --help``: qmd's own page, then what this program has besides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from qmd.app.session import Session
 
-_TEXT = r"""qmd — Quick Markdown Search
+TEXT = r"""qmd — Quick Markdown Search
 
 Usage:
   qmd <command> [options]
@@ -31,16 +31,14 @@ Collections & context:
 Maintenance:
   qmd init                      - Create a project-local .qmd index
   qmd status                    - View index + collection health
-  qmd update [--verify]         - Re-index collections (--verify reads every file, whatever its stat says)
+  qmd update [--pull]           - Re-index collections (optionally git pull first)
   qmd trust [list|revoke]       - Approve a checked-in .qmd config's hooks/paths/models
-  qmd embed [-f] [-c <name>] [--provider <name>] - Generate/refresh vector embeddings
+  qmd embed [-f] [-c <name>]    - Generate/refresh vector embeddings
     --max-docs-per-batch <n>    - Cap docs loaded into memory per embedding batch
     --max-batch-mb <n>          - Cap UTF-8 MB loaded into memory per embedding batch
     --timeout <minutes>         - Embed session cap in minutes (0 = no limit; default 30)
-  qmd provider [<name>] [--model <name>] - Show or set whose vectors are used: local, openai, gemini, llm
   qmd pull [--refresh] [--progress] - Download embedding/generation/rerank models
   qmd cleanup [--dry-run]       - Drop inactive docs/orphans, compact FTS, vacuum
-  qmd doctor                    - Check configuration, index and environment
 
 Query syntax (qmd query):
   A query is plain text on one line, or a document in which every line is typed:
@@ -70,8 +68,6 @@ Query syntax (qmd query):
     - Query documents allow only lex:, vec:, or hyde: prefixes.
     - Each typed line must be single-line text with balanced quotes.
 
-  This version has a reranker only where one is configured (rerank: in index.yml); query says so where not.
-
 AI agents & integrations:
   - Run `qmd mcp` to expose the MCP server (stdio) to agents/IDEs.
   - Run `qmd skills get qmd --full` for version-matched agent instructions.
@@ -88,9 +84,6 @@ Search options:
   -n <num>                   - Max results (default 5, or 20 for --format files|json)
   --all                      - Return all matches (pair with --min-score)
   --min-score <num>          - Minimum similarity score
-  --filter <key=value>       - Only documents whose frontmatter says so (repeatable; * ? [ ] match) (search)
-  --since <date>             - Only documents of that day or later (search)
-  --until <date>             - Only documents of that day or earlier (search)
   --full                     - Output full document instead of snippet
   -C, --candidate-limit <n>  - Max candidates to rerank (default 40, lower = faster)
   --no-rerank                - Skip LLM reranking (use RRF scores only, much faster on CPU)
@@ -112,9 +105,20 @@ Multi-get options:
   -l <num>                   - Maximum lines per file
   --max-bytes <num>          - Skip files larger than N bytes (default 65536)
   --format <kind>            - Same formats as search
+
+Beyond qmd 2.8.3:
+  qmd doctor                 - Check configuration, index and environment
+  qmd provider [<name>] [--model <name>] - Show or set whose vectors are used: local, openai, gemini, llm
+  qmd embed --provider <name> - Embed by that provider
+  qmd update --verify        - Read every file, whatever its size and time say
+  qmd mcp --with-aliases     - Serve the tools under the names of qmd's fork, too (mcp_aliases: true in index.yml)
+  --filter <key=value>       - Only documents whose frontmatter says so (repeatable; * ? [ ] match) (search)
+  --since <date>             - Only documents of that day or later (search)
+  --until <date>             - Only documents of that day or earlier (search)
+  A reranker is used only if one is configured (rerank: in index.yml); query says if there is none.
 """
 
 
 def show(session: Session) -> None:
     """Print the page, and which index is in use."""
-    session.out.line(f"{_TEXT}\nIndex: {session.settings.database}")
+    session.out.line(f"{TEXT}\nIndex: {session.settings.database}")

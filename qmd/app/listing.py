@@ -30,7 +30,7 @@ def ls(session: Session) -> None:
     width = max(map(len, sizes))
     head = out.paint("dim", f"{virtual.SCHEME}{name}/")
     for file, size in zip(files, sizes, strict=True):
-        path = out.paint("cyan", out.safe(virtual.on_one_line(file.path)))
+        path = out.paint("cyan", virtual.on_one_line(file.path))
         out.line(f"{size:>{width}}  {figures.listed_date(file.modified_at)}  {head}{path}")
 
 

@@ -8,6 +8,7 @@ import sys
 import apsw
 
 from core.errors import BrainError
+from core.home import private_process
 from qmd.app.arguments import Arguments
 from qmd.app.output import Exit, Output
 from qmd.app.session import Session
@@ -142,6 +143,7 @@ def _flushed(out: Output, code: int) -> int:
 
 def entry() -> None:
     """The ``qmd`` command: ``main``, without the interpreter's slow farewell."""
+    private_process()
     # Python has no stream object where the caller closed the descriptor (`>&-`).
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

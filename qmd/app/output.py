@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
+from qmd import ecma
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
 _CODES = {"dim": 2, "bold": 1, "cyan": 36, "yellow": 33, "green": 32, "blue": 34}
+_COLORS = "(\x1b\\[(?:0|1|2|32|33|34|36)m)"
 
 
 class Exit(Exception):
@@ -21,15 +24,22 @@ class Exit(Exception):
 
 
 class Output:
-    """``terminal`` says whether stdout is one; colours are for terminals without ``NO_COLOR``."""
+    """``terminal`` says whether stdout is one; colours are for terminals without ``NO_COLOR``.
 
-    __slots__ = ("_color", "_parts", "progress", "terminal")
+    What a terminal gets is printable but for our own colours. A pipe gets every byte, as from qmd, until ``guard``.
+    """
+
+    __slots__ = ("_color", "_guards_errors", "_guards_lines", "_parts", "progress", "terminal")
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self.terminal = _is_terminal(sys.stdout)
-        self.progress = _is_terminal(sys.stderr)
+        self.terminal = self._guards_lines = _is_terminal(sys.stdout)
+        self.progress = self._guards_errors = _is_terminal(sys.stderr)
         self._color = self.terminal and not os.environ.get("NO_COLOR")
+
+    def guard(self) -> None:
+        """Make everything printable, for pipes too: the documents are a brain's, and an agent may read the pipe."""
+        self._guards_lines = self._guards_errors = True
 
     @property
     def color(self) -> bool:
@@ -40,31 +50,37 @@ class Output:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._color else text
 
     def line(self, text: str = "") -> None:
-        """One line to stdout."""
-        self._parts.append(text)
+        """Write a line to stdout."""
+        self._parts.append(self.shown(text))
+        self._parts.append("\n")
+
+    def shown(self, text: str) -> str:
+        """Return ``text`` as ``line`` writes it."""
+        return _seen(text) if self._guards_lines else text
+
+    def json(self, value: object) -> None:
+        """Write a value to stdout as JSON; what nobody would see in it is escaped where lines are made printable."""
+        line = ecma.to_json(value, 2)
+        if self._guards_lines:
+            from core.text import escaped
+
+            line = escaped(line)
+        self._parts.append(line)
         self._parts.append("\n")
 
     def write(self, text: str) -> None:
-        """``text`` to stdout as it is."""
+        """Write ``text`` to stdout as it is."""
         self._parts.append(text)
 
     def error(self, text: str) -> None:
-        """One line to stderr, after what was printed before it."""
+        """Write a line to stderr, after what was printed before it."""
         self.flush()
-        _put(sys.stderr, f"{text}\n")
+        _put(sys.stderr, f"{_seen(text) if self._guards_errors else text}\n")
 
     def status(self, text: str) -> None:
         """``text`` to stderr as it is."""
         self.flush()
         _put(sys.stderr, text)
-
-    def safe(self, text: str) -> str:
-        """``text`` from a document; for a terminal, without what would move its cursor or hide what follows."""
-        if not self.terminal:
-            return text
-        from core.text import printable
-
-        return printable(text)
 
     def flush(self) -> None:
         """Hand over what has been printed."""
@@ -72,6 +88,19 @@ class Output:
             text = "".join(self._parts)
             self._parts.clear()
             _put(sys.stdout, text)
+
+
+def _seen(text: str) -> str:
+    """Return ``text`` printable, with the colours that ``paint`` gives."""
+    from core.text import printable
+
+    if "\x1b" not in text:
+        return printable(text)
+    import re
+
+    pieces = re.split(_COLORS, text)
+    pieces[::2] = map(printable, pieces[::2])
+    return "".join(pieces)
 
 
 def _put(stream: IO[str] | None, text: str) -> None:

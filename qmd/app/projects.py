@@ -64,7 +64,7 @@ def manage(session: Session) -> None:
         _revoke(session)
     elif verb:
         raise session.fail("Usage: qmd trust [list|revoke]")
-    elif not scope.local:
+    elif not trust.is_gated(scope):
         out.line(out.paint("dim", f"{scope.config_path} is your own config — it is never gated. Nothing to trust."))
     else:
         _approve(session)
@@ -86,7 +86,7 @@ def _approve(session: Session) -> None:
 
 def _revoke(session: Session) -> None:
     out, scope = session.out, session.settings
-    if not scope.local:
+    if not trust.is_gated(scope):
         own = f"No project-local .qmd config in scope — {scope.config_path} is your own config and is never gated."
         out.line(out.paint("dim", own))
         out.line(out.paint("dim", "Run this from inside the project, or see 'qmd trust list'."))

@@ -158,7 +158,7 @@ class _View:
             if result.explain is not None and "explain" in self._session.arguments.flags:
                 row["explain"] = result.explain
             rows.append(row)
-        self._out.line(ecma.to_json(rows, 2))
+        self._out.json(rows)
 
     def files(self, results: Sequence[Result]) -> None:
         for result in results:
@@ -169,11 +169,11 @@ class _View:
     def markdown(self, results: Sequence[Result]) -> None:
         for result in results:
             name, docid = self._names.line(result), self._names.docid(result)
-            lines = ["---", f"# {self._safe(result.title or name)}", f"**file:** `{self._safe(name)}`"]
+            lines = ["---", f"# {result.title or name}", f"**file:** `{name}`"]
             if docid:
                 lines.append(f"**docid:** `#{docid}`")
             if result.context:
-                lines.append(f"**context:** {self._safe(result.context)}")
+                lines.append(f"**context:** {result.context}")
             self._out.line("\n".join([*lines, "", f"{self._content(result)}\n"]))
 
     def xml(self, results: Sequence[Result]) -> None:
@@ -183,9 +183,7 @@ class _View:
             context = _attribute("context", result.context)
             head = f' docid="#{docid}"' if docid else ""
             name = self._names.line(result)
-            self._out.line(
-                self._safe(f'<file{head} name="{name}"{title}{context}>\n{self._content(result)}\n</file>\n')
-            )
+            self._out.line(f'<file{head} name="{name}"{title}{context}>\n{self._content(result)}\n</file>\n')
 
     def csv(self, results: Sequence[Result]) -> None:
         self._out.line(_CSV_HEADER)
@@ -204,7 +202,7 @@ class _View:
                 str(snippet.line),
                 csv_field(content),
             ]
-            self._out.line(self._safe(",".join(fields)))
+            self._out.line(",".join(fields))
 
     def cli(self, results: Sequence[Result]) -> None:
         from qmd.app.terminal import explain, highlight, link, score
@@ -214,22 +212,24 @@ class _View:
             snippet = self._snippet(result, _LONG)
             shown = snippet.text.partition("\n")[2].lower()
             matched = any(term in shown for term in ecma.words(self._query.lower()))
-            name = self._safe(self._names.line(result))
+            name = out.shown(self._names.line(result))
             docid = self._names.docid(result)
-            out.line(
+            # As it is: a terminal's link is an escape sequence.
+            out.write(
                 link(self._session, result, name, snippet.line if matched else 0)
                 + (f" {out.paint('dim', f'#{docid}')}" if docid else "")
+                + "\n"
             )
             if result.title:
-                out.line(out.paint("bold", f"Title: {self._safe(result.title)}"))
+                out.line(out.paint("bold", f"Title: {result.title}"))
             if result.context:
-                out.line(out.paint("dim", f"Context: {self._safe(result.context)}"))
+                out.line(out.paint("dim", f"Context: {result.context}"))
             out.line(f"Score: {out.paint('bold', score(out, result.score))}")
             if result.explain is not None and "explain" in self._session.arguments.flags:
                 for line in explain(result.explain):
                     out.line(out.paint("dim", line))
             out.line()
-            content = self._safe(result.body if self._full else snippet.text)
+            content = result.body if self._full else snippet.text
             if self._numbered:
                 content = number_lines(content, 1 if self._full else snippet.line)
             out.line(highlight(out, content, self._query))
@@ -243,9 +243,6 @@ class _View:
     def _snippet(self, result: Result, most: int) -> Snippet:
         start, length = result.chunk or (None, None)
         return snippets_qmd.extract(result.body, self._query, most, start, length, self._intent)
-
-    def _safe(self, text: str) -> str:
-        return self._out.safe(text)
 
 
 def full_path(session: Session, collection: str, path: str) -> str | None:

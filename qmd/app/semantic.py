@@ -67,7 +67,7 @@ def query(session: Session) -> None:
             if isinstance(meaning, str):
                 raise session.fail(f"qmd query: {error.message}", error.fix) from None
             # What stands in the texts is found without whoever encodes questions.
-            hits, shown = answered(out.safe(error.message), again=True)
+            hits, shown = answered(error.message, again=True)
     finally:
         if not isinstance(meaning, str):
             meaning.close()
@@ -77,9 +77,9 @@ def query(session: Session) -> None:
         show_none(out, shape)
         return
     if judge is not None and judge.reason:
-        out.error(f"Warning: not reranked: {out.safe(judge.reason)}; in the order of the fused ranks")
+        out.error(f"Warning: not reranked: {judge.reason}; in the order of the fused ranks")
     elif judge is not None:
-        out.error(out.paint("dim", f"Reranked by {out.safe(judge.name)}"))
+        out.error(out.paint("dim", f"Reranked by {judge.name}"))
     from qmd.contexts import Contexts
 
     contexts = Contexts(connection)
@@ -208,9 +208,9 @@ def _judge(session: Session) -> Judge | None:
     try:
         judge = reranker(session)
     except BrainError as error:
-        out.error(f"Warning: not reranked: {out.safe(error.message)}; in the order of the fused ranks")
+        out.error(f"Warning: not reranked: {error.message}; in the order of the fused ranks")
         if error.fix:
-            out.error(out.safe(error.fix))
+            out.error(error.fix)
         return None
     if judge is None:
         out.error(out.paint("dim", "Not reranked: there is no reranker; in the order of the fused ranks"))
@@ -274,7 +274,7 @@ def _tell_searches(session: Session, searches: Sequence[structured.Search], inte
         out.error(out.paint("dim", f"├─ intent: {intent}"))
     for search in searches:
         text = search.query if ecma.length(search.query) <= 72 else ecma.cut(search.query, 0, 69) + "..."
-        out.error(out.paint("dim", f"├─ {search.kind}: {out.safe(text)}"))
+        out.error(out.paint("dim", f"├─ {search.kind}: {text}"))
     out.error(out.paint("dim", "└─ Searching..."))
 
 

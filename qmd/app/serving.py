@@ -15,7 +15,7 @@ def mcp(session: Session) -> None:
 
     arguments = session.arguments
     argv = list(arguments.words)
-    argv += [f"--{name}" for name in ("http", "daemon") if name in arguments.flags]
+    argv += [f"--{name}" for name in ("http", "daemon", "with-aliases") if name in arguments.flags]
     for name in ("port", "host"):
         if name in arguments.text:
             argv += [f"--{name}", arguments.text[name]]

@@ -35,6 +35,8 @@ class Session:
         self.arguments = arguments
         self.out = out
         self.settings = settings
+        if settings.brain is not None:
+            out.guard()
         self._config: Config | None = None
         self._connection: apsw.Connection | None = None
         self._writable = False

@@ -107,7 +107,7 @@ def _collections(session: Session, stored: list[Stored]) -> None:
         for prefix, text in own:
             shown = text if ecma.length(text) <= _PREVIEW else ecma.cut(text, 0, _PREVIEW - 3) + "..."
             where = "/" if prefix in ("", "/") else f"/{prefix}"
-            out.line(f"      {out.paint('dim', f'{where}:')} {out.safe(shown)}")
+            out.line(f"      {out.paint('dim', f'{where}:')} {shown}")
     first = stored[0].name
     out.line(f"\n{out.paint('bold', 'Examples')}")
     for hint, example in (
@@ -130,16 +130,16 @@ def _embedding(session: Session) -> None:
         return
     current = active(session)
     out.line(f"\n{out.paint('bold', 'Embedding')}")
-    out.line(f"  Active: {out.safe(current)}")
+    out.line(f"  Active: {current}")
     out.line("  Versions:")
     for space in spaces:
         waiting = sum(vectors.pending(connection, space).values())
         note = f" ({waiting} documents pending, run 'qmd embed')" if waiting else ""
         if renewing := sum(renewal.pending(connection, space).values()):
             note += f" ({renewing} documents to be made anew, run 'qmd embed')"
-        out.line(f"    {out.safe(space.name)}: {vectors.count(connection, space)} vectors{note}")
+        out.line(f"    {space.name}: {vectors.count(connection, space)} vectors{note}")
     if current not in [space.name for space in spaces]:
-        out.line(f"    {out.safe(current)}: 0 vectors (run 'qmd embed')")
+        out.line(f"    {current}: 0 vectors (run 'qmd embed')")
 
 
 def _models(session: Session) -> None:

@@ -8,7 +8,10 @@ import signal
 import subprocess
 import time
 from os.path import relpath
+from typing import NamedTuple
 
+from core.home import users_umask
+from core.pace import Pace
 from qmd import collections, models, trust, virtual
 from qmd.app.output import Exit
 from qmd.settings import folder
@@ -30,6 +33,32 @@ _LOCK_WAIT_S = 60
 _TERMINATED = 143
 
 
+class _Words(NamedTuple):
+    """How the question for approval names a configuration."""
+
+    title: str
+    origin: str
+    asked: str
+    rest: str
+    verb: str
+
+
+_PROJECT = _Words(
+    "This project's config",
+    "Config that came with a checkout",
+    "this project's .qmd config",
+    "Indexing of this project",
+    "qmd trust",
+)
+_BRAIN = _Words(
+    "collections.yml",
+    "A command that may have come out of a backup or a checkout",
+    "the commands of collections.yml",
+    "Indexing",
+    "brain qmd --brain trust",
+)
+
+
 class _Folder:
     """A collection with its folder made absolute."""
 
@@ -41,7 +70,7 @@ class _Folder:
 
 
 def run(session: Session) -> None:
-    """Update every collection. Raises Exit with the code of an update command that fails."""
+    """Update every collection. Raises Exit with the code of an update command that fails, 1 if a pull did."""
     out = session.out
     # Asked before the index is opened: what the user approves counts for this run.
     allowed = trusted(session)
@@ -53,6 +82,11 @@ def run(session: Session) -> None:
         return
     out.line(f"{out.paint('bold', f'Updating {len(stored)} collection(s)...')}\n")
     _heal(connection)
+    pulls = None
+    if "pull" in session.arguments.flags:
+        from qmd.app.pulling import Pulls
+
+        pulls = Pulls(session)
     with _exclusive(session), _ends_when_told():
         for number, each in enumerate(stored, 1):
             head = f"{out.paint('cyan', f'[{number}/{len(stored)}]')} {out.paint('bold', each.name)}"
@@ -70,6 +104,8 @@ def run(session: Session) -> None:
                 out.line(out.paint("dim", "Approve with 'qmd trust'.") + "\n")
                 continue
             place = folder(session.settings, configured.path)
+            if pulls is not None:
+                pulls.pull(place)
             if configured.update and allowed:
                 _run_command(session, configured.update, place)
             _index(session, connection, configured, place)
@@ -84,6 +120,8 @@ def run(session: Session) -> None:
             f"\n{orphaned} orphaned embedding chunks ({round(orphaned / total * 100)}% of vectors)"
             " — run 'qmd cleanup' to reclaim space"
         )
+    if pulls is not None and pulls.failed:
+        raise Exit(1)
 
 
 def _heal(connection: apsw.Connection) -> None:
@@ -108,23 +146,24 @@ def index_one(session: Session, collection: Collection) -> None:
 
 
 def trusted(session: Session) -> bool:
-    """Whether a project's configuration may have its way; on a terminal, the user is asked."""
+    """Return True if the configuration may run its commands and leave its project; on a terminal, ask the user."""
     settings, config, out = session.settings, session.config, session.out
-    if trust.is_approved(settings, config):
+    if trust.may_run_commands(settings, config):
         return True
+    said = _PROJECT if settings.local else _BRAIN
     show_gated(session, trust.gated(settings, config))
-    out.line(out.paint("dim", "Config that came with a checkout is not trusted by default."))
+    out.line(out.paint("dim", f"{said.origin} is not trusted by default."))
     import sys
 
     if not (out.terminal and sys.stdin is not None and sys.stdin.isatty()):
-        out.line(out.paint("yellow", "Skipping them — no terminal to confirm on. Indexing of this project continues."))
-        advice = "Approve with 'qmd trust', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs."
+        out.line(out.paint("yellow", f"Skipping them — no terminal to confirm on. {said.rest} continues."))
+        advice = f"Approve with '{said.verb}', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs."
         out.line(f"{out.paint('dim', advice)}\n")
         return False
-    out.write("Trust this project's .qmd config? [y/N] ")
+    out.write(f"Trust {said.asked}? [y/N] ")
     out.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        out.line(f"{out.paint('yellow', 'Skipped. Indexing of this project continues.')}\n")
+        out.line(f"{out.paint('yellow', f'Skipped. {said.rest} continues.')}\n")
         return False
     trust.approve(settings, config)
     done = out.paint("green", f"Trusted {settings.config_path}.")
@@ -133,17 +172,18 @@ def trusted(session: Session) -> bool:
 
 
 def show_gated(session: Session, found: trust.Gated) -> None:
-    """Print what a project's configuration asks for."""
+    """Print what the configuration asks for."""
     out = session.out
+    said = _PROJECT if session.settings.local else _BRAIN
     for title, rows in (
-        ("This project's config defines update commands:", found.hooks),
+        (f"{said.title} defines update commands:", found.hooks),
         ("Collection paths outside this project:", found.paths),
         ("Custom models:", found.models),
     ):
         if rows:
             out.line(out.paint("yellow", title))
             for name, value in rows:
-                out.line(f"  {out.paint('bold', out.safe(name))}: {out.safe(value)}")
+                out.line(f"  {out.paint('bold', name)}: {value}")
 
 
 def _run_command(session: Session, command: str, place: str) -> None:
@@ -160,6 +200,7 @@ def _run_command(session: Session, command: str, place: str) -> None:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                umask=users_umask(),
             )
     except OSError as error:
         out.line(out.paint("yellow", f"✗ Update command failed: {error.strerror}: {error.filename}"))
@@ -264,16 +305,17 @@ class _Bar:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._started = time.monotonic()
+        self._pace = Pace()
         self._next = 0.0
 
     def __call__(self, done: int, total: int, _: str) -> None:
+        self._pace.at(done)
         now = time.monotonic()
         if now < self._next and done < total:
             return
         self._next = now + 0.1
-        left = (now - self._started) / done * (total - done)
-        eta = f" ETA: {_minutes(left)}" if done > 2 else ""
+        left = self._pace.left(total)
+        eta = f" ETA: {_minutes(left)}" if left is not None and done > 2 else ""
         self._session.out.status(f"\x1b]9;4;1;{round(done / total * 100)}\x07\rIndexing: {done}/{total}{eta}        ")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
+from core.load import Load
 from core.locks import FileLock
 from core.redaction.outgoing import Outgoing
 from qmd import coarse, moves, renewal, syntax, vectors
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from qmd.embedding.provider import Provider
     from qmd.vectors import Space, Waiting
 
-    # (bytes of text done, bytes that wait, what).
+    # (tokens done, tokens in all, what).
     Progress = Callable[[int, int, str], None]
 
 # Chunks between two commits: two or three seconds of a local model. They are sorted by length, so that the rows of a
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 _GROUP = 64
 # After so many seconds what has come in meanwhile takes its turn: the newest comes first in a run of hours, too.
 _REFRESH_S = 60.0
+# How often to look at what other processes take, and the tokens of a byte of text until some were counted.
+_LOOK_S = 10.0
+_TOKENS_PER_BYTE = 0.3
 # So many texts refused before one was taken, or that break the provider one after the other: it is not the texts.
 _REFUSALS = 5
 
@@ -60,14 +64,57 @@ def alone(path: str) -> FileLock:
     return _Alone(path, 0)
 
 
+class _Work:
+    """How much of the work is done and how much is left, in tokens: they are what a model takes its time for.
+
+    What waits is not cut yet; its tokens are estimated by its bytes and by the tokens of the bytes before.
+    """
+
+    __slots__ = ("_bytes", "_left", "_load", "_looked", "_tell", "_tokens", "_what", "load")
+
+    def __init__(self, tell: Progress | None, *, local: bool) -> None:
+        self._tell = tell
+        self._tokens = 0.0
+        self._bytes = 0.0
+        self._left = 0.0
+        # Only what is computed here is slowed by what others compute.
+        self.load = Load() if local else None
+        self._load = self.load
+        self._looked = time.monotonic()
+        self._what = "embedding"
+
+    def expect(self, size: int) -> None:
+        """Set how many bytes of text wait."""
+        self._left = size
+        self._say()
+
+    def did(self, tokens: int, size: float) -> None:
+        """Count so many tokens of ``size`` bytes as done."""
+        self._tokens += tokens
+        self._bytes += size
+        self._left = max(0.0, self._left - size)
+        self._say()
+
+    def _say(self) -> None:
+        if self._tell is None:
+            return
+        if self._load is not None and time.monotonic() - self._looked >= _LOOK_S:
+            others = self._load.others()
+            self._what = f"embedding: others take {others:.0%} of the machine" if others else "embedding"
+            self._load, self._looked = Load(), time.monotonic()
+        rate = self._tokens / self._bytes if self._bytes else _TOKENS_PER_BYTE
+        self._tell(round(self._tokens), round(self._tokens + self._left * rate), self._what)
+
+
 class Report:
     """What a run did: texts finished, chunks embedded, and texts that were refused; and what it left.
 
     ``pending`` documents of each collection have no vectors, ``renewing`` have old ones until they are made anew.
-    ``dimensions`` are those of what is made, which may not be yet what answers (``space``).
+    ``dimensions`` are those of what is made, which may not be yet what answers (``space``). ``others`` is the share
+    (0–1) of the machine's CPU time that other processes took while none was left, 0.0 where that slowed nothing.
     """
 
-    __slots__ = ("broken", "chunks", "dimensions", "failed", "pending", "renewing", "space", "texts")
+    __slots__ = ("broken", "chunks", "dimensions", "failed", "others", "pending", "renewing", "space", "texts")
 
     def __init__(self, space: Space, dimensions: int) -> None:
         self.space = space
@@ -76,6 +123,7 @@ class Report:
         self.chunks = 0
         # How many texts in a row broke the provider.
         self.broken = 0
+        self.others = 0.0
         self.failed: dict[str, str] = {}
         self.pending: dict[str, int] = {}
         self.renewing: dict[str, int] = {}
@@ -166,6 +214,7 @@ def embed(
         vectors.note(connection)
         if fits or made is None:
             vectors.stamp(connection, space, clock.now())
+    report.others = run.others()
     coarse.keep(connection, space, late=lambda: _past(deadline))
     report.pending = vectors.pending(connection, space)
     report.renewing = renewal.pending(connection, space)
@@ -175,7 +224,7 @@ def embed(
 class _Run:
     """One run's way through what waits, of one space after the other."""
 
-    __slots__ = ("_connection", "_done", "_progress", "_provider", "_rate", "_report", "_rule", "deadline")
+    __slots__ = ("_connection", "_provider", "_rate", "_report", "_rule", "_work", "deadline")
 
     def __init__(
         self,
@@ -192,8 +241,7 @@ class _Run:
         self._report = report
         # Past, too, where an endpoint wants to be left alone for longer than there is time.
         self.deadline = deadline
-        self._progress = progress
-        self._done = 0
+        self._work = _Work(progress, local=not isinstance(provider, Remote))
         # Chunks a second, of the last group.
         self._rate = 0.0
 
@@ -221,15 +269,15 @@ class _Run:
     def _all(self, left: Callable[[], list[Waiting]], space: Space, also: Space | None) -> None:
         report = self._report
         while waiting := left():
-            total = self._done + sum(each.size for each in waiting)
-            self._tell(total)
+            self._work.expect(sum(each.size for each in waiting))
             until = time.monotonic() + _REFRESH_S
             before = (report.texts, report.chunks, len(report.failed))
             texts = _texts(self._connection, self._provider, waiting, self._rule)
             for group in _groups(texts, self._size):
                 begun, had = time.monotonic(), report.chunks
                 try:
-                    _do(self._connection, self._provider, [space, also] if also else [space], group, report)
+                    spaces = [space, also] if also else [space]
+                    _do(self._connection, self._provider, spaces, group, report, self._work)
                 except (EngineTimeout, EngineMissing) as error:
                     # Not the endpoint's fault, where it had answered before: what was left of the time was too little.
                     silent = isinstance(error, EngineTimeout) and not isinstance(error, Busy) and _past(self.deadline)
@@ -237,12 +285,12 @@ class _Run:
                         raise
                     self.deadline = float("-inf")
                 self._rate = (report.chunks - had) / max(time.monotonic() - begun, 1e-3)
-                self._done += sum(part.bytes() for part in group)
-                self._tell(total)
                 if _past(self.deadline) or _past(until):
                     break
             if _past(self.deadline) or before == (report.texts, report.chunks, len(report.failed)):
                 break  # the time is up, or nothing of what waits can be embedded
+        else:
+            self._work.expect(0)
 
     def _size(self) -> int:
         """How many chunks are a group: on this machine no more than there seems to be time for, but a batch."""
@@ -252,9 +300,9 @@ class _Run:
         batches = int((self.deadline - time.monotonic()) * self._rate) // self._provider.batch
         return min(whole, max(1, batches) * self._provider.batch)
 
-    def _tell(self, total: int) -> None:
-        if self._progress:
-            self._progress(min(self._done, total), total, "embedding")
+    def others(self) -> float:
+        """Return the share of the machine's CPU time that others took since the run began, 0.0 if nothing slowed it."""
+        return self._work.load.others() if self._work.load is not None else 0.0
 
 
 def _texts(
@@ -302,18 +350,23 @@ def _groups(texts: Iterator[_Text], sized: Callable[[], int]) -> Iterator[list[_
 
 
 def _do(
-    connection: apsw.Connection, provider: Provider, spaces: Sequence[Space], group: Sequence[_Part], report: Report
+    connection: apsw.Connection,
+    provider: Provider,
+    spaces: Sequence[Space],
+    group: Sequence[_Part],
+    report: Report,
+    work: _Work,
 ) -> None:
     space, *others = spaces
     try:
-        embedded = _vectors(provider, space, group)
+        embedded = _vectors(provider, space, group, work)
     except (TextRefused, Nonsense, Faulty) as refusal:
         if report.chunks and _is_cut_short(provider):
             raise  # nobody knows yet whether it is the text
         # Some models have no vector for some text: NaN, zeros or HTTP 500. What is behind it must not wait for ever.
         if len(group) > 1:
             for part in group:
-                _do(connection, provider, spaces, [part], report)
+                _do(connection, provider, spaces, [part], report, work)
             return
         group[0].text.gone = True
         report.failed[group[0].text.hash] = refusal.message
@@ -350,9 +403,11 @@ def _is_cut_short(provider: Provider) -> bool:
     return isinstance(provider, Remote) and provider.cut_short
 
 
-def _vectors(provider: Provider, space: Space, group: Sequence[_Part]) -> list[list[bytes]]:
+def _vectors(provider: Provider, space: Space, group: Sequence[_Part], work: _Work) -> list[list[bytes]]:
     """The vectors of each part's chunks, as they are stored; chunks of like length go to the model together."""
     chunks = [chunk for part in group for chunk in part.chunks()]
+    tokens = [len(provider.layout.tokens(chunk).offsets) for chunk in chunks]
+    size = sum(part.bytes() for part in group) / max(1, sum(tokens))
     order = sorted(range(len(chunks)), key=lambda index: len(chunks[index]))
     found: list[bytes] = [b""] * len(chunks)
     for start in range(0, len(order), provider.batch):
@@ -365,6 +420,8 @@ def _vectors(provider: Provider, space: Space, group: Sequence[_Part]) -> list[l
                     "brain embed -f makes all of them anew",
                 )
             found[index] = vector
+        done = sum(tokens[index] for index in batch)
+        work.did(done, done * size)
     result = []
     position = 0
     for part in group:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qmd.chunking import Break
+    from qmd.embedding.cutting import Tokens
 
 LOCAL = "local"
 
@@ -64,6 +65,10 @@ class Layout(Protocol):
 
     def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
         """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
+        ...
+
+    def tokens(self, text: str) -> Tokens:
+        """The tokens of a text, or about as many."""
         ...
 
 

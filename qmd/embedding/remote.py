@@ -51,7 +51,11 @@ class Layout:
 
     def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
         """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
-        return cutting.cut(text, tokens, self.sizes, more)
+        return cutting.cut(text, self.tokens, self.sizes, more)
+
+    def tokens(self, text: str) -> cutting.Tokens:
+        """About the tokens that a model would make of a text."""
+        return tokens(text)
 
 
 def tokens(text: str) -> cutting.Tokens:

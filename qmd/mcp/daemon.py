@@ -17,16 +17,16 @@ import subprocess
 import sys
 import time
 from os.path import dirname, join
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core import locks
 from core.errors import BrainError
 from core.home import Home
-from qmd.mcp.guard import shown
+from qmd.mcp.guard import OFF, shown
 from qmd.settings import DEFAULT_INDEX, Settings, locate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _READY_S = 20.0
 _STOP_S = 8.0
@@ -49,8 +49,8 @@ class Files:
         self.lock = join(settings.cache_dir, f".mcp{suffix}.lock")
 
 
-def start(settings: Settings, host: str, port: int) -> int:
-    """Start the background server and say where it listens; 1 where it runs already or cannot start."""
+def start(settings: Settings, host: str, port: int, *, aliases: bool = False) -> int:
+    """Start the background server and say where it listens; 1 if it runs already or cannot start."""
     files = Files(settings)
     try:
         with locks.FileLock(files.lock, _LOCK_S):
@@ -58,13 +58,13 @@ def start(settings: Settings, host: str, port: int) -> int:
             if existing:
                 print(f"Already running (PID {existing}). Run 'qmd mcp stop' first.", file=sys.stderr)
                 return 1
-            return _start(settings, files, host, port)
+            return _start(settings, files, host, port, aliases)
     except BrainError as error:
         print(error.message, file=sys.stderr)
         return 1
 
 
-def _start(settings: Settings, files: Files, host: str, port: int) -> int:
+def _start(settings: Settings, files: Files, host: str, port: int, aliases: bool) -> int:
     reader, writer = os.pipe()
     root = dirname(dirname(dirname(os.path.abspath(__file__))))
     path = os.environ.get("PYTHONPATH")
@@ -75,7 +75,7 @@ def _start(settings: Settings, files: Files, host: str, port: int) -> int:
         _READY: str(writer),
     }
     command = [sys.executable, "-P", "-m", "qmd.mcp_server", "qmd", "mcp"]
-    command += ["--http", "--port", str(port), "--host", host]
+    command += ["--http", "--port", str(port), "--host", host, *(["--with-aliases"] if aliases else [])]
     log = os.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         child = subprocess.Popen(  # noqa: S603  # our own interpreter and module, no shell
@@ -99,6 +99,10 @@ def _start(settings: Settings, files: Files, host: str, port: int) -> int:
     # It goes on without us: that it was not waited for is meant.
     child.returncode = 0
     print(f"Started on http://{shown(host)}:{port}/mcp (PID {child.pid})")
+    if settings.brain is not None and os.environ.get("QMD_HTTP_TOKEN", "").strip().lower() != OFF:
+        from qmd.mcp.http import token_line
+
+        print(token_line(settings.brain))
     print(f"Logs: {files.log}")
     return 0
 
@@ -118,9 +122,19 @@ def resume() -> Settings:
     if not given:
         return locate()
     packed = json.loads(given)
-    brain, (module, function) = packed.pop("brain"), packed.pop("egress").split(":")
-    egress = getattr(importlib.import_module(module), function) if module else None
-    return Settings(**packed, brain=Home(brain) if brain else None, egress=egress)
+    brain = packed.pop("brain")
+    egress, fence = _function(packed.pop("egress")), _function(packed.pop("fence"))
+    return Settings(**packed, brain=Home(brain) if brain else None, egress=egress, fence=fence)
+
+
+def _function(name: str) -> Any:
+    """Return the function that ``_named`` named, None for no name."""
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function) if module else None
+
+
+def _named(function: Callable[..., Any] | None) -> str:
+    return f"{function.__module__}:{function.__qualname__}" if function else ""
 
 
 def announce() -> None:
@@ -230,6 +244,5 @@ def _forget(files: Files) -> None:
 def _packed(settings: Settings) -> dict[str, str]:
     names = ("config_path", "database", "index", "config_dir", "cache_dir")
     packed = {name: str(getattr(settings, name)) for name in names}
-    egress = settings.egress
-    packed["egress"] = f"{egress.__module__}:{egress.__qualname__}" if egress else ":"
+    packed |= {"egress": _named(settings.egress), "fence": _named(settings.fence)}
     return {**packed, "brain": settings.brain.root if settings.brain else ""}

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+# The value of QMD_HTTP_TOKEN that asks for none.
+OFF = "off"
+NEEDED = "a bearer token is needed: the server's first lines say which"
 _EVERY_INTERFACE = frozenset(("", "0.0.0.0", "::", "[::]", "*"))  # noqa: S104  # compared with, not bound to
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(\[[0-9a-f:.]+\]|[^\[\]:/?#@\\\s]+)(:[0-9]+)?")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\\\s,]+)(:[0-9]*)?")
@@ -22,19 +25,26 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\\\s,]+)(:[0-9]*)?")
 class Guard:
     """The rules of a server bound to ``host``.
 
-    ``QMD_ALLOWED_ORIGINS`` and ``QMD_ALLOWED_HOSTS`` are lists with commas; the origin ``*`` switches every rule off.
-    ``QMD_HTTP_TOKEN`` is asked of everyone where it is set, and of other machines in any case. A bind to every
-    interface knows none of its names: there, hosts are checked only against an explicit list.
+    ``QMD_ALLOWED_ORIGINS`` and ``QMD_ALLOWED_HOSTS`` are lists with commas; the origin ``*`` switches every rule off
+    but the token. If there is a token, everyone needs it: ``QMD_HTTP_TOKEN``, else ``token``; ``off`` means none.
+    Without one, other machines are refused. A bind to every interface knows none of its names: there, hosts are checked
+    only against an explicit list, and without a token a name that is not listed reads no document.
     """
 
     __slots__ = ("_hosts", "_origins", "_token", "checks_hosts", "disabled", "loopback")
 
-    def __init__(self, host: str, environ: Mapping[str, str]) -> None:
+    @property
+    def asks_token(self) -> bool:
+        """True if requests need a token."""
+        return bool(self._token)
+
+    def __init__(self, host: str, environ: Mapping[str, str], token: str = "") -> None:
         origins = _listed(environ.get("QMD_ALLOWED_ORIGINS"))
         self.disabled = "*" in origins
         self._origins = {origin.rstrip("/") for origin in origins}
         self._hosts = set(_listed(environ.get("QMD_ALLOWED_HOSTS")))
-        self._token = environ.get("QMD_HTTP_TOKEN", "").encode()
+        chosen = environ.get("QMD_HTTP_TOKEN", "").strip() or token
+        self._token = b"" if chosen.lower() == OFF else chosen.encode()
         bound = host.strip().lower()
         self.loopback = is_loopback(bound)
         if bound not in _EVERY_INTERFACE and not self.loopback:
@@ -53,17 +63,21 @@ class Guard:
                 return f"Host not allowed: {host}"
         return ""
 
-    def stranger(self, peer: str, own: str, authorization: str) -> str:
-        """Why a request from address ``peer`` to our address ``own`` may not read documents, or nothing."""
-        if self.disabled:
-            return ""
+    def stranger(self, peer: str, own: str, authorization: str, hosts: Iterable[str] = ()) -> str:
+        """Return why a request from address ``peer`` to our address ``own`` may not read documents, or nothing."""
         if self._token:
             kind, _, token = authorization.partition(" ")
             known = kind.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
-            return "" if known else "a bearer token is needed (QMD_HTTP_TOKEN)"
-        if is_loopback(peer) or (peer and peer == own):
+            return "" if known else NEEDED
+        if self.disabled:
             return ""
-        return "requests from other machines need a bearer token, and QMD_HTTP_TOKEN is not set"
+        if not is_loopback(peer) and not (peer and peer == own):
+            return "requests from other machines need a bearer token, and QMD_HTTP_TOKEN is not set"
+        for host in map(str.strip, hosts):
+            # Whoever owns a name can have it lead to this machine; nobody owns an address.
+            if host and not self._host_allowed(host.lower()) and not _is_address(host):
+                return f"Host not allowed: {host} (a bearer token is needed, or QMD_ALLOWED_HOSTS)"
+        return ""
 
     def _origin_allowed(self, origin: str) -> bool:
         if origin in self._origins:
@@ -89,6 +103,14 @@ def is_loopback(name: str) -> bool:
         return False
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback
+
+
+def _is_address(host: str) -> bool:
+    parts = _HOST.fullmatch(host.lower())
+    try:
+        return parts is not None and bool(ipaddress.ip_address(parts[1].strip("[]")))
+    except ValueError:
+        return False
 
 
 def shown(host: str) -> str:

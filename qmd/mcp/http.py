@@ -14,27 +14,31 @@ import signal
 import socket
 import sys
 import time
+from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from core import access_token
 from core.text import one_line, printable
 from qmd.mcp import daemon
-from qmd.mcp.guard import Guard, is_loopback, shown
+from qmd.mcp.connections import Connection
+from qmd.mcp.guard import NEEDED, Guard, is_loopback, shown
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
+    from core.home import Home
     from qmd.mcp.speaker import Speaker
 
 MOST_BYTES = 1_000_000
 BODY_S = 10.0
-HEADERS_S = 10.0
-_CONNECTIONS = 128
+# How many requests are answered at a time, and how many of one address.
+_AT_ONCE = 128
+_OF_ONE = 48
 _LOGGED = 120
 _STOP_S = 3
 _FORBIDDEN = -32003
@@ -52,6 +56,8 @@ class App:
         self._guard = guard
         self._log = log
         self._started = time.monotonic()
+        # By address, how many requests are being answered.
+        self._running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -85,9 +91,9 @@ class App:
             await answer.error(HTTPStatus.METHOD_NOT_ALLOWED, _METHOD, "Method not allowed.", {"allow": "POST"})
             return ""
         peer, own = (scope.get("client") or ("", 0))[0], (scope.get("server") or ("", 0))[0]
-        stranger = self._guard.stranger(peer, own or "", headers.first("authorization"))
+        stranger = self._guard.stranger(peer, own or "", headers.first("authorization"), headers.all("host"))
         if stranger:
-            unknown = "bearer token is needed" in stranger
+            unknown = stranger == NEEDED
             status = HTTPStatus.UNAUTHORIZED if unknown else HTTPStatus.FORBIDDEN
             extra = {"www-authenticate": "Bearer"} if unknown else {}
             await answer.error(status, _FORBIDDEN, f"Forbidden: {stranger}", extra)
@@ -95,10 +101,19 @@ class App:
         body = await self._body(headers, receive, answer)
         if body is None:
             return ""
-        if path == "/mcp":
-            return await self._mcp(body, scope, receive, answer)
-        code, content = await self._service.rest(body)
-        await answer.json(content, code)
+        if self._running[peer] >= _OF_ONE or self._running.total() >= _AT_ONCE:
+            await answer.text(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests at a time", {"retry-after": "1"})
+            return ""
+        self._running[peer] += 1
+        try:
+            if path == "/mcp":
+                return await self._mcp(body, scope, receive, answer)
+            code, content = await self._service.rest(body)
+            await answer.json(content, code)
+        finally:
+            self._running[peer] -= 1
+            if not self._running[peer]:
+                del self._running[peer]
         return ""
 
     async def _body(self, headers: _Headers, receive: Receive, answer: _Answer) -> bytes | None:
@@ -201,24 +216,6 @@ def _label(body: bytes) -> str:
     return f"{method} {name or ''}"
 
 
-class _Protocol(H11Protocol):
-    """HTTP/1.1 that does not wait for ever for the headers of a request."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.loop.call_later(HEADERS_S, self._check_headers, None)
-
-    def _check_headers(self, last: RequestResponseCycle | None) -> None:
-        """Close where no request has come since the last look, at which the one before was done."""
-        if self.transport.is_closing():
-            return
-        if self.cycle is last:
-            self.transport.close()
-            return
-        done = self.cycle if self.cycle.response_complete else last
-        self.loop.call_later(HEADERS_S, self._check_headers, done)
-
-
 class _Server(uvicorn.Server):
     """Signals end it with exit code 0 and a line that says which; the first one closes, a second one cuts off."""
 
@@ -239,8 +236,12 @@ class _Server(uvicorn.Server):
         service.interrupt()
 
 
-def serve(service: Speaker, host: str, port: int) -> int:
-    """Serve until a signal comes; 1 where the address cannot be listened on."""
+def serve(service: Speaker, host: str, port: int, home: Home | None = None) -> int:
+    """Serve until a signal comes; 1 if the address cannot be listened on. Clients need the token of ``home``, if given.
+
+    Raises OSError if the token cannot be kept.
+    """
+    guard = Guard(host, os.environ, access_token.of(home) if home else "")
     try:
         sockets = listen(host, port)
     except OSError as error:
@@ -252,22 +253,23 @@ def serve(service: Speaker, host: str, port: int) -> int:
     except OverflowError:
         print(f"Cannot listen on {shown(host)}:{port}: a port is at most 65535", file=sys.stderr)
         return 1
-    return asyncio.run(_serve(service, host, sockets))
+    return asyncio.run(_serve(service, host, sockets, guard, home))
 
 
-async def _serve(service: Speaker, host: str, sockets: list[socket.socket]) -> int:
-    guard = Guard(host, os.environ)
+async def _serve(service: Speaker, host: str, sockets: list[socket.socket], guard: Guard, home: Home | None) -> int:
     app = App(service, guard)
     config = uvicorn.Config(
-        app, http=_Protocol, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
-        limit_concurrency=_CONNECTIONS, timeout_keep_alive=15, timeout_graceful_shutdown=_STOP_S, proxy_headers=False,
+        app, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
+        timeout_keep_alive=15, timeout_graceful_shutdown=_STOP_S, proxy_headers=False,
         h11_max_incomplete_event_size=65_536,
     )  # fmt: skip
     server = _Server(config)
     server.install(service)
     port = sockets[0].getsockname()[1]
     print(f"{service.title} MCP server listening on http://{shown(host)}:{port}/mcp", file=sys.stderr, flush=True)
-    for line in warnings(guard, host):
+    if guard.asks_token:
+        print(token_line(home), file=sys.stderr, flush=True)
+    for line in warnings(guard, host, home):
         print(f"Warning: {line}", file=sys.stderr, flush=True)
     async with app.manager.run():
         daemon.announce()
@@ -275,16 +277,26 @@ async def _serve(service: Speaker, host: str, sockets: list[socket.socket]) -> i
     return 0
 
 
-def warnings(guard: Guard, host: str) -> list[str]:
-    """What to say of a server that more than this machine's programs can reach."""
+def token_line(home: Home | None) -> str:
+    """Return what a user needs to know of the token that clients need."""
+    chosen = os.environ.get("QMD_HTTP_TOKEN", "").strip() or home is None
+    where = "QMD_HTTP_TOKEN" if chosen or home is None else access_token.path(home)
+    return f"Clients need the header `Authorization: Bearer TOKEN`; the token is in {where}"
+
+
+def warnings(guard: Guard, host: str, home: Home | None = None) -> list[str]:
+    """Return what to say of a server that more can reach than its user's programs."""
+    said = []
     if guard.disabled:
-        return ["QMD_ALLOWED_ORIGINS=* turns every check off; only do this behind a proxy that authenticates."]
-    if not guard.loopback:
-        return [
+        said.append("QMD_ALLOWED_ORIGINS=* turns off every check but the token; use it behind a proxy only.")
+    if home is not None and not guard.asks_token:
+        said.append("QMD_HTTP_TOKEN=off: every user of this machine can read the memory through this port.")
+    if not guard.disabled and not guard.loopback:
+        said.append(
             f"bound to {host}: other machines can reach this port. They are asked for a bearer token,"
             " QMD_HTTP_TOKEN; without one set they get /health and nothing else."
-        ]
-    return []
+        )
+    return said
 
 
 def listen(host: str, port: int) -> list[socket.socket]:

@@ -41,11 +41,15 @@ class NoIndex(BrainError):
 
 
 class Library:
-    """The documents of one index. ``seconds`` is the time that a call may take."""
+    """The documents of one index. ``seconds`` is the time that a call may take.
 
-    def __init__(self, places: Settings, *, seconds: float = SECONDS) -> None:
+    ``aliases``: whether the tools answer to the fork's names too; the configuration may ask for that.
+    """
+
+    def __init__(self, places: Settings, *, seconds: float = SECONDS, aliases: bool = False) -> None:
         self.settings = places
         self.seconds = seconds
+        self._asked_aliases = self.aliases = aliases
         self._models = models.resolve({}, os.environ)
         # The section of that name, and what names a generator; empty while a project's configuration is not approved:
         # it would choose where questions are sent.
@@ -106,12 +110,28 @@ class Library:
             connection, *self._generation, os.environ, self.seconds / 3, outgoing=self.settings.outgoing
         )
 
+    async def refresh(self) -> None:
+        """Read the configuration if its file has changed since the last call."""
+
+        def bring() -> None:
+            with self._config_lock:
+                self._bring_config()
+
+        await anyio.to_thread.run_sync(bring)
+
     async def outgoing(self, value: _Answer) -> _Answer:
         """``value``, JSON-like text out of documents, as it may leave (``Settings.outgoing``). Raises BrainError."""
         if self.settings.egress is None:
             return value
         shown: _Answer = await anyio.to_thread.run_sync(self.settings.outgoing, value)
         return shown
+
+    def fenced(self, value: _Answer) -> _Answer:
+        """Return an MCP result as JSON, as a model may read it (``Settings.fence``)."""
+        if self.settings.fence is None:
+            return value
+        result: _Answer = self.settings.fence(value)
+        return result
 
     def interrupt(self) -> None:
         """End the calls that run, and refuse those to come: the server is shutting down."""
@@ -149,6 +169,7 @@ class Library:
         try:
             config = settings.read(self.settings)
             self._models = models.resolve(config.models, os.environ)
+            self.aliases = self._asked_aliases or config.mcp_aliases
             approved = trust.is_approved(self.settings, config)
             self.embedding = config.embedding if approved else {}
             self._generation = (config.generation, config.models) if approved else ({}, {})

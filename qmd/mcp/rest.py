@@ -50,7 +50,7 @@ async def search(library: Library, body: bytes) -> tuple[int, dict[str, Any]]:
         hits = await library.outgoing(hits)
     except BrainError as error:
         return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": error.message}
-    results = [{**hit, "file": resources.encode(hit["file"])} for hit in hits]
+    results = library.fenced([{**hit, "file": resources.encode(hit["file"])} for hit in hits])
     return HTTPStatus.OK, {"results": results, "note": note} if note else {"results": results}
 
 

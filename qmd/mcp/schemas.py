@@ -1,6 +1,6 @@
 """The tools: names, what they say of themselves, and the JSON Schemas of their arguments.
 
-Names, arguments, defaults and hints are those of qmd 2.8.3's tools and, for the ``qmd_`` names, of its fork's.
+Names, arguments, defaults and hints are those of qmd 2.8.3's tools, and in ``ALIASES`` of its fork's.
 """
 
 from __future__ import annotations
@@ -158,6 +158,10 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "How the index stands: its collections, how many documents each has, and what is not embedded yet.",
         _schema({}),
     ),
+}
+
+# The fork's names, for clients that were set up for them and ask.
+ALIASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "qmd_search": (
         "Keyword Search",
         "Keyword search. An older name for `query` with one lex search; scores are BM25's, 0 to 1.",

@@ -38,7 +38,7 @@ class Service:
             version=f"{COMPATIBLE}+brain.{VERSION}",
             cache_hints={
                 "tools/list": CacheHint(ttl_ms=60_000),
-                "server/discover": CacheHint(ttl_ms=0),
+                "server/discover": CacheHint(ttl_ms=60_000),
                 "resources/read": CacheHint(ttl_ms=0),
             },
             on_list_tools=self._list_tools,
@@ -80,7 +80,8 @@ class Service:
             return f"QMD is your local search engine, but its index cannot be read: {error.message}\n{error.fix}"
 
     async def _list_tools(self, _ctx: Any, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools.listed())
+        await self.library.refresh()
+        return types.ListToolsResult(tools=tools.listed(self.library.aliases))
 
     async def _call_tool(self, _ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -118,4 +119,5 @@ class Service:
             contents = types.TextResourceContents(uri=uri, text=f"Document not found: {name}")
         except BrainError as error:
             raise MCPError(types.INTERNAL_ERROR, f"{error.message}\n{error.fix}".strip()) from None
-        return types.ReadResourceResult(contents=[contents])
+        value = self.library.fenced(contents.model_dump(mode="json", by_alias=True))
+        return types.ReadResourceResult(contents=[types.TextResourceContents.model_validate(value)])

@@ -10,7 +10,7 @@ from core.errors import BrainError
 from qmd import references, retrieve, structured, virtual
 from qmd.mcp import arguments, queries, resources
 from qmd.mcp.library import NoIndex
-from qmd.mcp.schemas import TOOLS
+from qmd.mcp.schemas import ALIASES, TOOLS
 
 if TYPE_CHECKING:
     import apsw
@@ -34,35 +34,43 @@ class UnknownTool(LookupError):
     """No tool has that name."""
 
 
-def listed() -> list[Tool]:
-    """The tools, as ``tools/list`` gives them."""
+def known(aliases: bool) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Return the tools by name, with those of the fork if ``aliases``."""
+    return {**TOOLS, **ALIASES} if aliases else TOOLS
+
+
+def listed(aliases: bool) -> list[Tool]:
+    """Return the tools, as ``tools/list`` gives them."""
     hints = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return [
         Tool(name=name, title=title, description=description, input_schema=schema, annotations=hints)
-        for name, (title, description, schema) in TOOLS.items()
+        for name, (title, description, schema) in known(aliases).items()
     ]
 
 
 async def call(library: Library, name: str, given: dict[str, Any]) -> CallToolResult:
-    """Run a tool. What is wrong with a question is in the answer, for the client to mend. Raises UnknownTool."""
-    if name not in TOOLS:
+    """Run a tool. What is wrong with a question is in the answer, for the client to correct. Raises UnknownTool."""
+    tools = known(library.aliases)
+    if name not in tools:
         raise UnknownTool(f"Tool {name} not found")
-    values, wrong = arguments.check(name, TOOLS[name][2], given)
+    values, wrong = arguments.check(name, tools[name][2], given)
     if wrong:
         return _failure(wrong)
     try:
         return await _checked(library, await _RUN[name](library, values))
     except structured.QueryError as error:
-        return _failure(str(error))
+        return await _checked(library, _failure(str(error)))
     except BrainError as error:
+        # Withheld, perhaps: what is said of it holds no document's text.
         return _failure(f"{error.message}\n{error.fix}".strip())
 
 
 async def _checked(library: Library, result: CallToolResult) -> CallToolResult:
-    """Everything in an answer as it may leave, whichever tool made it."""
+    """Return everything in an answer as it may leave, whichever tool made it."""
     if library.settings.egress is None:
         return result
-    return CallToolResult.model_validate(await library.outgoing(result.model_dump(mode="json", by_alias=True)))
+    value = await library.outgoing(result.model_dump(mode="json", by_alias=True))
+    return CallToolResult.model_validate(library.fenced(value))
 
 
 async def _query(library: Library, values: dict[str, Any]) -> CallToolResult:

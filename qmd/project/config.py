@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
-from os.path import abspath, dirname, expanduser, join
+from os.path import abspath, dirname, expanduser, join, realpath
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
+from core.files import read_or_none, write_atomic
+from core.home import make_private
 from qmd.settings import Config
+from qmd.trust import require_no_symlink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from qmd.settings import Collection
 
 FILE = "semantic-search.yml"
 DATABASE = join(".search", "search.db")
@@ -19,15 +25,37 @@ _EXAMPLE = "collections:\n  notes: {path: kb/notes}"
 
 
 class Project:
-    """A project's search: ``root`` (the folder of its configuration), its collections, their paths absolute."""
+    """A project's search: ``root`` (the folder of its configuration), its collections, their paths absolute.
 
-    __slots__ = ("collections", "global_context", "path", "root")
+    ``outside`` are collections that lie outside the project and that the user has not approved: a checkout must not
+    choose which of the user's other files are indexed.
+    """
+
+    __slots__ = ("collections", "global_context", "outside", "path", "root")
 
     def __init__(self, path: str, config: Config) -> None:
         self.path = path
         self.root = dirname(path)
-        self.collections = list(config.collections.values())
         self.global_context = config.global_context
+        self.collections: list[Collection] = []
+        self.outside: list[Collection] = []
+        approved = _approved().get(path, ())
+        for each in config.collections.values():
+            each.path = os.path.normpath(join(self.root, expanduser(each.path)))
+            each.update = ""  # nothing of a checked-in file is run
+            trusted = self._is_inside(each.path) or realpath(each.path) in approved
+            (self.collections if trusted else self.outside).append(each)
+
+    def approve(self) -> None:
+        """Record that the collections that lie outside may be indexed; another path of theirs is asked for again."""
+        outside = [realpath(each.path) for each in (*self.collections, *self.outside) if not self._is_inside(each.path)]
+        make_private(dirname(_record()))
+        write_atomic(_record(), json.dumps({**_approved(), self.path: outside}, indent=1).encode())
+        self.collections += self.outside
+        self.outside = []
+
+    def _is_inside(self, path: str) -> bool:
+        return join(realpath(path), "").startswith(join(realpath(self.root), ""))
 
 
 def find(name: str, folder: str) -> str | None:
@@ -53,13 +81,16 @@ def locate(given: str | None, folder: str) -> str:
 
 
 def database(given: str | None, config: str | None, folder: str) -> str:
-    """The index's absolute path: as given, else beside ``config``, else the nearest that there is."""
+    """The index's absolute path: as given, else beside ``config``, else the nearest that there is.
+
+    Raises Refused where that is a symlink which nobody named.
+    """
     if given:
         return abspath(expanduser(given))
-    if config:
-        return join(dirname(config), DATABASE)
-    beside = find(FILE, folder)
-    return join(dirname(beside), DATABASE) if beside else find(DATABASE, folder) or join(abspath(folder), DATABASE)
+    beside = config or find(FILE, folder)
+    found = join(dirname(beside), DATABASE) if beside else find(DATABASE, folder) or join(abspath(folder), DATABASE)
+    require_no_symlink(found, "remove it, or name the index: --database FILE")
+    return found
 
 
 def read(path: str) -> Project:
@@ -76,11 +107,20 @@ def read(path: str) -> Project:
         )
     for name, entry in entries.items():
         _check(path, name, entry)
-    project = Project(path, Config(data))
-    for collection in project.collections:
-        collection.path = os.path.normpath(join(project.root, expanduser(collection.path)))
-        collection.update = ""  # nothing of a checked-in file is run
-    return project
+    return Project(path, Config(data))
+
+
+def _record() -> str:
+    return join(os.environ.get("XDG_CONFIG_HOME") or expanduser("~/.config"), "commonplace", "trusted.json")
+
+
+def _approved() -> dict[str, list[str]]:
+    """Return the folders outside their projects that the user has approved, by configuration."""
+    try:
+        found = json.loads(read_or_none(_record()) or b"{}")
+    except ValueError:
+        return {}  # nothing is approved; another approval writes it anew
+    return found if isinstance(found, dict) else {}
 
 
 def _check(path: str, name: str, entry: Any) -> None:

@@ -10,8 +10,9 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from core.errors import OK, BadInput, BrainError, Internal, from_os
-from core.text import one_line, printable
+from core.errors import OK, BadInput, BrainError, Internal, Refused, from_os
+from core.home import private_process
+from core.text import one_line, printable, printable_value
 
 if TYPE_CHECKING:
     import argparse
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from qmd.project.semantic import Near
 
 _LIMIT = 15
+# Below this cosine `query` shows nothing; docs/commonplace.md has the trial behind the figure.
+LEAST_COSINE = 0.25
 _ERASE = "\r\x1b[2K"
 
 
@@ -30,13 +33,22 @@ def update(argv: Sequence[str] | None = None) -> int:
     """Bring the project's index up to date with its files."""
     parser = _parser("update", "bring a project's search index up to date with its files")
     parser.add_argument("--no-embed", action="store_true", help="words only: meaning waits for another update")
+    parser.add_argument("--trust", action="store_true", help="index also what lies outside the project, now and later")
     parser.add_argument("--verify", action="store_true", help="read every file, whatever its size and time say")
     return _run(parser, argv, _update)
 
 
 def query(argv: Sequence[str] | None = None) -> int:
     """Find by meaning."""
-    return _run(_search_parser("query", "find what means the same; needs an embedding backend"), argv, _query)
+    parser = _search_parser("query", "find what means the same; needs an embedding backend")
+    parser.add_argument(
+        "--min-score",
+        metavar="COSINE",
+        type=_cosine,
+        default=LEAST_COSINE,
+        help=f"leave out what scores below this, -1 to 1 ({LEAST_COSINE})",
+    )
+    return _run(parser, argv, _query)
 
 
 def keyword(argv: Sequence[str] | None = None) -> int:
@@ -78,9 +90,18 @@ def _search_parser(name: str, description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _cosine(text: str) -> float:
+    value = float(text)
+    if not -1 <= value <= 1:
+        raise ValueError(text)
+    return value
+
+
 def _run(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None, command: Callable[[argparse.Namespace], dict[str, Any]]
 ) -> int:
+    if argv is None:  # the process is this command's
+        private_process()
     words = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in words[: words.index("--") if "--" in words else None]
     try:
@@ -120,7 +141,7 @@ def _tell(program: str, failure: BrainError, as_json: bool) -> int:
     if as_json:
         from core import jsonio
 
-        sys.stdout.write(jsonio.dumps(failure.envelope()) + "\n")
+        sys.stdout.write(jsonio.dumps(printable_value(failure.envelope())) + "\n")
     else:
         fix = f"fix: {failure.fix}\n" if failure.fix else ""
         sys.stderr.write(printable(f"{program}: {failure.message}\n{fix}"))
@@ -132,8 +153,8 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     if as_json:
         from core import jsonio
 
-        text = jsonio.dumps({"schema": 1, "ok": True, **answer}) + "\n"
-    elif sys.stdout.isatty():
+        text = jsonio.dumps(printable_value({"schema": 1, "ok": True, **answer})) + "\n"
+    else:
         text = printable(text)
     # Lone surrogates cannot be written; a name of a file may hold some.
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
@@ -152,6 +173,13 @@ def _update(arguments: argparse.Namespace) -> dict[str, Any]:
 
     path = config.locate(arguments.config, os.getcwd())
     project = config.read(path)
+    if arguments.trust:
+        project.approve()
+    for each in project.outside:
+        said = f"{each.name}: {one_line(each.path)} lies outside this project and is left out"
+        sys.stderr.write(printable(f"{said}\nfix: commonplace-search-update --trust\n"))
+    if not project.collections:
+        raise Refused("every collection lies outside this project", "commonplace-search-update --trust")
     database = _database(arguments)
     embedding: dict[str, Any] = {}
 
@@ -181,6 +209,7 @@ def _update(arguments: argparse.Namespace) -> dict[str, Any]:
         "config": path,
         "database": database,
         "collections": collections,
+        "outside": [{"name": each.name, "path": each.path} for each in project.outside],
         "embedding": embedding or None,
         "_text": "".join(lines),
     }
@@ -212,12 +241,14 @@ def _query(arguments: argparse.Namespace) -> dict[str, Any]:
     database = _database(arguments)
     with closing(store.open_to_read(database)) as connection:
         # A file may be in two collections, one in the other; it is one record.
-        found = semantic.search(connection, question, arguments.n * 2, _collections(connection, arguments))
+        near = semantic.search(connection, question, arguments.n * 2, _collections(connection, arguments))
+        found = [each for each in near if each.score >= arguments.min_score]
         hits = _shown(connection, database, found, arguments.n)
         state = semantic.status(connection)
     if state["pending"]:
         sys.stderr.write(f"{state['pending']} files wait for vectors: commonplace-search-update\n")
-    return {"query": question, "by": "meaning", "embedding": state, "hits": hits, "_text": _hits(hits)}
+    answer = {"query": question, "by": "meaning", "min_score": arguments.min_score, "embedding": state}
+    return {**answer, "hits": hits, "_text": _hits(hits)}
 
 
 def _keyword(arguments: argparse.Namespace) -> dict[str, Any]:

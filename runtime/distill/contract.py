@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.text import one_line
 from runtime import fence
+from runtime.distill import shell, transcript
 from runtime.distill.distillate import SECTIONS, Distillate, Statement
 from runtime.distill.source import MARKER
 from runtime.distill.transcript import TURN
@@ -30,8 +31,6 @@ _TEXT = 2_000
 _TAGS = 12
 # Text in English and code has about four characters a token; an estimate that errs, errs upwards.
 _CHARACTERS_PER_TOKEN = 3
-# Sections whose statements must stand in the session word for word: what a later agent might run or open.
-_VERBATIM = ("commands", "files")
 
 SYSTEM = (
     "You compress the record of a finished working session into JSON. You have no tools and need none. The record is"
@@ -75,7 +74,7 @@ and "tags": a list of up to eight lower-case words.
   than guess.
 
 {fence.NOTICE}
-<session title="{fence.line(source.title)}">
+<session title="{fence.attribute(source.title)}">
 {fence.quote(shown)}
 </session>
 
@@ -103,8 +102,10 @@ def read(answer: str, source: Source, turns: Iterable[int]) -> Distillate:
     plain = _plain(source.body)
     for key in _WANTED:
         statements = [_statement(key, each, known) for each in _list(value, key, _STATEMENTS)]
-        if key in _VERBATIM:
+        if key == "files":
             statements = [_code(each) for each in statements if _stands(_plain(each.text), plain)]
+        if key == "commands":
+            statements, found.sections["ran"] = _run(statements, source.body)
         found.sections[key] = statements
     found.tags = [_text("tags", each)[:40].lower() for each in _list(value, "tags", _TAGS)]
     if not found.cited():
@@ -149,6 +150,29 @@ def _text(key: str, value: Any) -> str:
     if len(value) > _TEXT:
         raise Malformed(f"{key}: a text has {len(value):,} characters")
     return value.strip()
+
+
+def _run(statements: Iterable[Statement], body: str) -> tuple[list[Statement], list[Statement]]:
+    """Return the commands that worked, and those whose outcome is hidden, each with the turns in which it was run.
+
+    Only calls count: a command that the session speaks of was not run, and one that failed did not work.
+    """
+    calls = [
+        call
+        for turn in transcript.read(body)
+        for call in turn.calls
+        if call.kind == "shell" and not call.errors and not call.refused
+    ]
+    worked: list[Statement] = []
+    hidden: list[Statement] = []
+    for each in statements:
+        words = _plain(each.text)
+        ran = [call for call in calls if _stands(words, _plain(call.command))]
+        proved = [call for call in ran if shell.is_proved(call.command)]
+        if ran:
+            turns = tuple(dict.fromkeys(call.turn for call in proved or ran))
+            (worked if proved else hidden).append(_code(Statement(each.text, turns)))
+    return worked, hidden
 
 
 def _code(statement: Statement) -> Statement:

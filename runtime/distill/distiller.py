@@ -23,11 +23,15 @@ NAMES = ("extractive", "claude", "openai", "llm:<model>")
 class Unfit(Exception):
     """This document could not be distilled; the text says why, and ends as its dead letter's reason.
 
-    ``tokens`` and ``cost_usd`` are what the attempts have cost all the same.
+    ``tokens`` and ``cost_usd`` are what the attempts have cost all the same. ``answered``: whether the model answered
+    at all; if it did not, another document may fare the same.
     """
 
-    def __init__(self, reason: str, attempts: int = 1, tokens: int = 0, cost_usd: float = 0.0) -> None:
+    def __init__(
+        self, reason: str, attempts: int = 1, tokens: int = 0, cost_usd: float = 0.0, *, answered: bool = True
+    ) -> None:
         super().__init__(reason)
+        self.answered = answered
         self.attempts = attempts
         self.tokens = tokens
         self.cost_usd = cost_usd

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.distill.transcript import Call, Turn
     from runtime.distill.words import Sentence
 
-VERSION = 3
+VERSION = 4
 
 _GOALS = 10
 _DECISIONS = 12
@@ -183,8 +183,26 @@ def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: 
     # What was said of a refusal is told with it.
     taken.update(" ".join(each.words) for each in said if any(each.text in one.text for one in refused))
     candidates = [sentence for sentence in said if len(sentence.words) > 1 and rejects(sentence)]
-    statements = [*_stated(_choose(candidates, _REJECTED, rank, taken), said), *refused]
+    statements = [*_stated(_choose(candidates, _REJECTED, rank, taken), said), *refused, *_turned_down(said)]
     return sorted(statements, key=lambda each: each.turns)[: 2 * _REJECTED]
+
+
+def _turned_down(said: list[Sentence]) -> list[Statement]:
+    """What a person asked about and turned down in a word, as question and answer."""
+    statements = []
+    question: Sentence | None = None
+    for sentence in said:
+        if sentence.role != "user" or not sentence.is_own:
+            continue
+        if sentence.text.endswith("?"):
+            question = sentence
+        elif (
+            question is not None
+            and sentence.turn > question.turn
+            and phrases.TURNS_DOWN.search(straight(sentence.text))
+        ):
+            statements.append(Statement(f"{question.text} — {sentence.text}", (question.turn, sentence.turn)))
+    return statements
 
 
 def _questions(said: list[Sentence], turns: list[Turn], taken: set[str]) -> list[Statement]:

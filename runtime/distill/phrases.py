@@ -59,6 +59,11 @@ REJECTS = _any(
     r"\b(?:i|we)(?:'ve| have)? (?:first |also |already )?(?:tried|attempted)\b.{3,160}\bbut\b",
     r"\b(?:not|isn't|wasn't) (?:worth (?:it|the (?:effort|complexity|risk|trouble))|an option)\b",
 )
+# A person's whole answer that turns down what they had asked about before.
+TURNS_DOWN = _any(
+    r"^(?:(?:convincing|agreed|ok(?:ay)?|fine|right|good|no)[,.!]? )*(?:it's |that's |then it's )?"
+    r"(?:rejected|ruled out|dropped|discarded|scrapped)(?:,? then)?[.!]*$"
+)
 # What a person turns down, or takes back.
 _NOT = r"(?:don't|dont|do not|never)"
 CORRECTS = _any(

@@ -11,15 +11,16 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from os.path import basename, join
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from core import clock
-from core.errors import BadInput, BrainError, LockContention
+from core.counting import counted
+from core.errors import BadInput, BrainError, EngineMissing, LockContention
 from core.files import write_atomic
 from core.locks import FileLock
 from core.tombstones import Tombstones
 from ingest.names import stem
-from runtime import pending_queue
+from runtime import pending_queue, unindexed
 from runtime.distill import source as sources
 from runtime.distill.distiller import OutOfBudget, Unfit
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     Key = tuple[str, str]
 
 _LISTED = 50
+# So many documents in a row without a distillate say that the model, and no document, is at fault.
+_IN_A_ROW = 3
 # As long as a first index of years may take: a model was paid for what waits.
 _LOCK_WAIT_S = 600.0
 
@@ -43,7 +46,8 @@ _LOCK_WAIT_S = 600.0
 class Asked:
     """What is to be distilled: documents (``keys``), the queue, or all that lack a distillate or have a stale one.
 
-    ``since`` is in epoch seconds, ``limit`` 0 for no limit.
+    ``since`` is in epoch seconds; ``limit`` bounds the documents that are tried, 0 for no limit; those that
+    need no distillate, or have nothing to cite, do not count.
     """
 
     keys: list[tuple[str, str]] = field(default_factory=list)
@@ -81,6 +85,7 @@ class Report:
             "gone": self.counts["gone"],
             "synthetic": self.counts["synthetic"],
             "dead": self.counts["dead"],
+            "dead_before": self.counts["dead_before"],
             "statements": self.statements,
             "tokens": self.tokens,
             "cost_usd": round(self.cost_usd, 6),
@@ -101,7 +106,8 @@ def run(
     """Distil what is asked for; returns the envelope of ``brain distill``.
 
     Raises LockContention where another run is at it, BadInput where there is no collection ``distilled``, and what the
-    distiller raises where it cannot work at all: what was not reached then still waits.
+    distiller raises where it cannot work at all: what was not reached then still waits. Raises EngineMissing if every
+    document that was tried failed, or several in a row did.
     """
     started = time.perf_counter()
     sources.file_of(config, sources.DISTILLED, "")
@@ -113,12 +119,13 @@ def run(
             held.enter_context(FileLock(join(home.state, "distill.lock"), 0))
         except LockContention:
             raise LockContention("another run of brain distill is at work", "wait for it to end") from None
+        unindexed.heal(home, config)
         keys = _chosen(home, config, asked)
         step = _Step(home, config, distiller, queue, report)
         for done, key in enumerate(keys):
             if progress is not None:
                 progress(done, len(keys), "distilling")
-            if asked.limit and report.counts["written"] + len(report.would) >= asked.limit:
+            if asked.limit and step.tried + len(report.would) >= asked.limit:
                 break
             try:
                 step.take(key, asked)
@@ -127,6 +134,7 @@ def run(
                 report.tokens += reason.tokens
                 report.cost_usd += reason.cost_usd
                 break
+        step.end()
     return report.envelope(started, distiller.name, len(pending_queue.read(home)))
 
 
@@ -141,6 +149,11 @@ class _Step:
         self._distiller = distiller
         self._queue = queue
         self._report = report
+        self._letters = {(row["collection"], row["path"]): row for row in pending_queue.dead(home)}
+        self._unanswered: list[tuple[Source, Unfit]] = []
+        self._failed_in_a_row = 0
+        self._succeeded = 0
+        self.tried = 0
 
     def take(self, key: Key, asked: Asked) -> None:
         """Distil one document, or say why not. Raises OutOfBudget, BrainError."""
@@ -161,19 +174,25 @@ class _Step:
         try:
             made = self._distiller.distil(source)
         except Unfit as reason:
-            self._bury(source, str(reason), reason.attempts, reason.tokens, reason.cost_usd)
+            self.tried += 1
+            self._fail(source, reason)
             return
         except (BrainError, OutOfBudget):
             raise
         except Exception as error:  # noqa: BLE001  # one document's oddity must not keep all others waiting
-            self._bury(source, f"{type(error).__name__}: {error}", 1, 0, 0.0)
+            self.tried += 1
+            self._bury(source, f"{type(error).__name__}: {error}", 1)
             return
+        self._succeeded += 1
+        self._failed_in_a_row = 0
+        self._bury_unanswered()
         self._report.tokens += made.tokens
         self._report.cost_usd += made.cost_usd
         self._report.centrality = made.centrality
         if not made.found.cited():
             self._report.counts["empty"] += 1
         else:
+            self.tried += 1
             data = sources.compose(source, made.found, self._distiller.name, made.model, made.tokens, made.centrality)
             outcome = self._write(key, source, data)
             if outcome != "written":
@@ -203,9 +222,50 @@ class _Step:
             return "synthetic"
         if asked.since is not None and _ended(source) < asked.since:
             return "early"
+        letter = self._letters.get((source.collection, source.path), {})
+        if not (asked.keys or asked.from_pending) and self._is_made(letter, source):
+            return "dead_before"  # it waits for a change, or to be named
         before = sources.known(self._config, source.path)
-        same = before.get("source_hash") == source.hash and before.get("distiller") == self._distiller.name
-        return "unchanged" if same else ""
+        return "unchanged" if self._is_made(before, source) else ""
+
+    def _is_made(self, before: dict[str, Any], source: Source) -> bool:
+        """Whether a distillate's frontmatter, or a dead letter, is of the same text by the same distiller."""
+        return before.get("source_hash") == source.hash and before.get("distiller") == self._distiller.name
+
+    def _fail(self, source: Source, reason: Unfit) -> None:
+        """Note a failure. Raises EngineMissing after several in a row."""
+        self._report.tokens += reason.tokens
+        self._report.cost_usd += reason.cost_usd
+        self._failed_in_a_row += 1
+        if reason.answered:
+            self._bury_unanswered()
+            self._bury(source, str(reason), reason.attempts)
+        else:
+            self._unanswered.append((source, reason))
+        if self._failed_in_a_row >= _IN_A_ROW:
+            self._give_up(str(reason))
+
+    def end(self) -> None:
+        """End the run. Raises EngineMissing if nothing succeeded and something failed."""
+        if self._failed_in_a_row and not self._succeeded and not self._report.stopped:
+            failed = self._report.failed
+            self._give_up(str(self._unanswered[-1][1]) if self._unanswered else str(failed[-1]["reason"]))
+        if self._succeeded:
+            self._bury_unanswered()
+
+    def _give_up(self, reason: str) -> NoReturn:
+        name = self._distiller.name
+        done = f"; {counted(self._succeeded, 'session')} distilled before" if self._succeeded else ""
+        raise EngineMissing(
+            f"{name} gave no usable answer for {counted(self._failed_in_a_row, 'session')} in a row: {reason}{done}",
+            "check distill: in collections.yml, or --llm extractive; brain queue list --dead shows what was given up",
+        )
+
+    def _bury_unanswered(self) -> None:
+        """The endpoint answers others: what it did not answer was at fault itself."""
+        for source, reason in self._unanswered:
+            self._bury(source, str(reason), reason.attempts)
+        self._unanswered = []
 
     def _write(self, key: Key, source: Source, data: bytes) -> str:
         """On disk first, then into the index, where a failure leaves it to the next index run.
@@ -218,8 +278,10 @@ class _Step:
         file = sources.file_of(self._config, sources.DISTILLED, source.path)
         with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
             if not _is_forgotten(self._home, source) and not sources.changed(self._config, source):
-                write_atomic(file, data)
-                index_file(self._home, self._config, sources.DISTILLED, file)
+                with unindexed.writing(self._home, file) as note:
+                    write_atomic(file, data)
+                    index_file(self._home, self._config, sources.DISTILLED, file)
+                    note.indexed = True
                 return "written"
             there = os.path.exists(sources.file_of(self._config, *key))
         if there and not _is_forgotten(self._home, source):
@@ -229,10 +291,7 @@ class _Step:
 
     def _drop(self, key: Key) -> None:
         """Remove what was distilled from a document that is gone, from disk and from the index."""
-        import apsw
-
-        from qmd.store import open_index, translate
-        from qmd.writer import drop
+        from runtime.indexing import drop_file
 
         _, path = key
         with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
@@ -241,26 +300,19 @@ class _Step:
                 return
             if sources.known(self._config, path).get("source_uri") != f"qmd://{key[0]}/{path}":
                 return
-            os.unlink(sources.file_of(self._config, sources.DISTILLED, path))
-            if not os.path.exists(self._home.index):
-                return
-            connection = open_index(self._home.index, write=True)
-            try:
-                drop(connection, sources.DISTILLED, path)
-            except apsw.Error as error:
-                raise translate(error, self._home.index) from error
-            finally:
-                connection.close()
+            file = sources.file_of(self._config, sources.DISTILLED, path)
+            with unindexed.writing(self._home, file) as note:
+                os.unlink(file)
+                drop_file(self._home, sources.DISTILLED, path)
+                note.indexed = True
 
     def _done(self, key: Key, source: Source | None) -> None:
         still = None if source is None else lambda: not sources.changed(self._config, source)
         self._queue.end(*key, "done", still)
 
-    def _bury(self, source: Source, reason: str, attempts: int, tokens: int, cost_usd: float) -> None:
+    def _bury(self, source: Source, reason: str, attempts: int) -> None:
         from core.text import one_line
 
-        self._report.tokens += tokens
-        self._report.cost_usd += cost_usd
         self._report.counts["dead"] += 1
         told = {"reason": one_line(reason, 300), "attempts": attempts, "distiller": self._distiller.name}
         self._report.failed.append({"uri": source.uri, **told})

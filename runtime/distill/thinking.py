@@ -71,6 +71,7 @@ class Thinking:
         prompt, turns = contract.prompt(source, self._window)
         before = self._budget.tokens, self._budget.cost_usd
         reason = ""
+        answered = False
         for attempt in range(ATTEMPTS):
             if attempt:
                 self._sleep(_WAIT_S * attempt)
@@ -84,12 +85,13 @@ class Thinking:
                 continue
             except contract.Malformed as failure:
                 reason = last = str(failure)
+                answered = True
                 continue
             except OutOfBudget as spent:
                 raise OutOfBudget(str(spent), *self._spent(before)) from None
             tokens, cost = self._spent(before)
             return Made(found, reply.model, tokens, cost)
-        raise Unfit(last, ATTEMPTS, *self._spent(before))
+        raise Unfit(last, ATTEMPTS, *self._spent(before), answered=answered)
 
     def _ask(self, prompt: str) -> Reply:
         seconds = min(self._timeout_s, self._budget.seconds_left())

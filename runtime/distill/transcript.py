@@ -5,24 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from ingest.toolnames import KINDS
+
 TURN = re.compile(r"^## \[(\d+)\] (\w+)( · \d{4}-\d\d-\d\d \d\d:\d\d)?$")
 _CALL = re.compile(r"^- (mcp__[\w.-]+|[A-Za-z][\w.]{1,40})(?: \([^)]*\))?: (.+)$")
 _BARE = re.compile(r"^- (Read|Edit|Write|LS|ExitPlanMode|TodoWrite)$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-
-_SHELL = """bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
-run_terminal_command run_command execute_command powershell terminal exec shell_exec"""
-_CHANGE = """edit multiedit multi_edit write write_file notebookedit apply_patch edit_file replace search_replace
-str_replace str_replace_editor apply_diff create_file create delete_file insert_edit_into_file"""
-_OTHER = """read grep glob ls websearch webfetch task agent skill lsp toolsearch taskcreate taskupdate sendmessage
-todowrite update_plan askuserquestion exitplanmode bashoutput killbash killshell taskoutput taskget read_file
-list_directory grep_search file_search web_search web_fetch"""
-# A list item of somebody's text is no call: only names that are known for tools, and those of MCP, are taken for one.
-_KINDS = {
-    **dict.fromkeys(_OTHER.split(), "other"),
-    **dict.fromkeys(_SHELL.split(), "shell"),
-    **dict.fromkeys(_CHANGE.split(), "change"),
-}
 
 
 @dataclass(slots=True)
@@ -115,7 +103,7 @@ def read(body: str) -> list[Turn]:
         found = None if thinking else _called(turn, line)
         if found is not None:
             name, argument = found
-            call = Call(turn.number, count, name, _KINDS.get(name.lower(), "other"), argument)
+            call = Call(turn.number, count, name, KINDS.get(name.lower(), "other"), argument)
             turn.calls.append(call)
             count += 1
             continue
@@ -137,7 +125,7 @@ def _called(turn: Turn, line: str) -> tuple[str, str] | None:
     if turn.role == "user":
         return None
     match = _CALL.match(line)
-    if match and (match[1].lower() in _KINDS or match[1].startswith("mcp__")):
+    if match and (match[1].lower() in KINDS or match[1].startswith("mcp__")):
         return match[1], match[2]
     bare = _BARE.match(line)
     return (bare[1], "") if bare else None

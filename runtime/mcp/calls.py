@@ -37,9 +37,10 @@ class Calls:
         started = time.perf_counter()
         fields: dict[str, Any] = {}
         code = INTERNAL
+        event, method = _RUN[name]
         try:
             withhold.require(self._home)
-            envelope: dict[str, Any] = redaction.shown_value(_RUN[name](self, given, fields))
+            envelope: dict[str, Any] = redaction.shown_value(method(self, given, fields))
             code = 67 if envelope.get("error") == "no_results" else 0
         except BrainError as error:
             code = error.code
@@ -52,11 +53,11 @@ class Calls:
             from core.errors import from_os
 
             known = from_os(error) or Internal(f"{type(error).__name__}: {error}")
+            known.quotes = True  # the name of a file
             code = known.code
             raise known from error
         finally:
             latency = round((time.perf_counter() - started) * 1000, 1)
-            event = name.removeprefix("brain_")
             telemetry.record(self._home, event, "mcp", latency_ms=latency, exit_code=code, tool=name, **fields)
         return envelope
 
@@ -179,14 +180,15 @@ def _between(value: float, least: int, most: int) -> int:
     return max(least, min(most, int(value)))
 
 
-_RUN: dict[str, Callable[[Calls, dict[str, Any], dict[str, Any]], dict[str, Any]]] = {
-    "brain_ask": Calls._ask,
-    "brain_recent": Calls._recent,
-    "brain_get": Calls._get,
-    "brain_trace": Calls._trace,
-    "brain_why": Calls._why,
-    "brain_inbox": Calls._inbox,
-    "brain_explain": Calls._explain,
-    "search_sessions": Calls._sessions,
-    "semantic_search": Calls._meaning,
+# Tool → the telemetry event of the command that does the same, and what answers.
+_RUN: dict[str, tuple[str, Callable[[Calls, dict[str, Any], dict[str, Any]], dict[str, Any]]]] = {
+    "brain_ask": ("ask", Calls._ask),
+    "brain_recent": ("recent", Calls._recent),
+    "brain_get": ("show", Calls._get),
+    "brain_trace": ("trace", Calls._trace),
+    "brain_why": ("why", Calls._why),
+    "brain_inbox": ("inbox_write", Calls._inbox),
+    "brain_explain": ("explain", Calls._explain),
+    "search_sessions": ("ask", Calls._sessions),
+    "semantic_search": ("ask", Calls._meaning),
 }

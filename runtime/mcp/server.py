@@ -10,8 +10,8 @@ import mcp_types as types
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
-from core.errors import NO_RESULTS, BrainError
-from core.redaction import shown, shown_value
+from core.errors import NO_RESULTS, BadInput, BrainError
+from core.redaction import shown_value
 from core.version import VERSION
 from qmd.mcp import arguments, resources
 from runtime import fence
@@ -97,20 +97,16 @@ class Service:
     async def _call_tool(self, _ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         name = params.name
         if name not in TOOLS:
-            raise MCPError(types.INVALID_PARAMS, f"Tool {name} not found")
+            raise MCPError(types.INVALID_PARAMS, f"Tool {fence.line(name)} not found")
         given = params.arguments or {}
         values, wrong = arguments.check(name, TOOLS[name][2], given)
         wrong = wrong or _unlike_the_command(TOOLS[name][2]["properties"], given)
         if wrong:
-            fix = f"{name} takes: {', '.join(TOOLS[name][2]['properties'])}"
-            return _failed(
-                {"schema": 1, "ok": False, "error": "bad_input", "message": wrong, "fix": fix, "exit_code": 64}
-            )
+            return _failed(BadInput(wrong, f"{name} takes: {', '.join(TOOLS[name][2]['properties'])}"))
         try:
             envelope = await self._run(name, values)
         except BrainError as error:
-            found = shown_value(error.envelope())
-            return _failed(found, error=error.code != NO_RESULTS)
+            return _failed(error)
         return types.CallToolResult(
             content=[types.TextContent(text=words.text(name, envelope, given))],
             structured_content=fence.envelope(envelope),
@@ -145,12 +141,12 @@ class Service:
         try:
             name = resources.decode(uri)
         except resources.BadAddress as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from None
+            raise MCPError(types.INVALID_PARAMS, fence.line(str(error)), fence.envelope({"uri": uri})) from None
         try:
             envelope = await self._run("brain_get", {"hit": f"qmd://{name}", "context": 0, "full": True})
         except BrainError as error:
-            told = shown(f"{error.message}\n{error.fix}".strip())
-            raise MCPError(types.INVALID_PARAMS, told, {"uri": uri}) from None
+            said = fence.failure(error, shown_value(error.envelope()))
+            raise MCPError(types.INVALID_PARAMS, said, fence.envelope({"uri": uri})) from None
         contents = types.TextResourceContents(
             uri=uri, mime_type=resources.MIME_TYPE, text=words.text("brain_get", envelope)
         )
@@ -169,9 +165,10 @@ def _unlike_the_command(known: dict[str, Any], given: dict[str, Any]) -> str:
     )
 
 
-def _failed(envelope: dict[str, Any], *, error: bool = True) -> types.CallToolResult:
-    fix = f"\nfix: {envelope['fix']}" if envelope["fix"] else ""
-    said = f"{envelope['error']} ({envelope['exit_code']}): {fence.inert(str(envelope['message']))}{fence.inert(fix)}"
+def _failed(error: BrainError) -> types.CallToolResult:
+    envelope = shown_value(error.envelope())
     return types.CallToolResult(
-        content=[types.TextContent(text=said)], structured_content=fence.envelope(envelope), is_error=error
+        content=[types.TextContent(text=fence.failure(error, envelope))],
+        structured_content=fence.envelope(envelope),
+        is_error=error.code != NO_RESULTS,
     )

@@ -25,6 +25,13 @@ def _nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
     """Nothing found is no proof that there is nothing: what was left out, and what might hold it, is said."""
     within = [name for name in _RESTRICTIONS if given.get(name)]
     lines = [f"Asked only within {', '.join(within)}: leave that out to ask all of memory."] if within else []
+    about = envelope.get("days")
+    if about:
+        from runtime.empty_days import sentence
+
+        lines.append(sentence(about, within=bool(within)))
+        if not about["documents"]:
+            return "\n".join([*lines, *_state(envelope)])
     where = "there" if within else "in memory"
     if "route" not in envelope:  # no question was put: nothing is there of what was asked for
         lines.append(f"Nothing was found {where}. That is an answer; do not make one up.")

@@ -61,12 +61,12 @@ def holder(home: Home) -> int | None:
 
 def command() -> list[str]:
     """The words that start brain as this process was: the same interpreter, the same code."""
-    return [sys.executable, "-c", _CODE, _ROOT]
+    return [sys.executable, "-P", "-c", _CODE, _ROOT]
 
 
 def words_after(line: Sequence[str]) -> list[str]:
     """What follows ``command()`` in another process's command line, nothing where that begins otherwise."""
-    return list(line[4:]) if list(line[1:3]) == ["-c", _CODE] else []
+    return list(line[5:]) if list(line[1:4]) == ["-P", "-c", _CODE] else []
 
 
 def spawn(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -> subprocess.Popen[bytes]:

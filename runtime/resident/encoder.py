@@ -221,7 +221,7 @@ class Model:
         self._why = ""
         self._section = section
         child = subprocess.Popen(  # noqa: S603  # our own interpreter and code
-            [sys.executable, "-c", _CODE, _ROOT],
+            [sys.executable, "-P", "-c", _CODE, _ROOT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

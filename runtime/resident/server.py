@@ -104,11 +104,7 @@ class Server:
         if os.path.lexists(self._path):
             os.unlink(self._path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        mask = os.umask(0o177)
-        try:
-            listener.bind(self._path)
-        finally:
-            os.umask(mask)
+        listener.bind(self._path)
         os.chmod(self._path, PRIVATE_FILE)
         listener.listen(_AT_ONCE)
         listener.setblocking(False)

@@ -104,6 +104,22 @@ def test_telemetry_has_one_row_with_uris_and_never_the_question(shelf: Shelf, br
     assert Path(shelf.home.usage).stat().st_mode & 0o777 == 0o600
 
 
+def test_every_question_of_a_batch_has_a_row_with_its_own_time(shelf: Shelf, tmp_path: Path, brain: Brain) -> None:
+    file = tmp_path / "questions"
+    file.write_bytes(b"sqlite\nwalruses\n\xff\xfe\n")
+    brain("ask", "--batch", str(file))
+    *asked, batch = [json.loads(line) for line in Path(shelf.home.usage).read_text().splitlines()]
+    assert [(row["event"], row["exit_code"], row["n_hits"]) for row in asked] == [
+        ("ask", 0, 1),
+        ("ask", 67, 0),
+        ("ask", 64, 0),
+    ]
+    assert all(row["latency_ms"] > 0 for row in asked)
+    # The run as a whole is no question: its time is not an answer's.
+    assert (batch["event"], batch["n_queries"], batch["n_answered"]) == ("ask_batch", 3, 1)
+    assert batch["latency_ms"] >= sum(row["latency_ms"] for row in asked)
+
+
 def test_a_hostile_title_cannot_drive_the_terminal(shelf: Shelf, brain: Brain) -> None:
     shelf.put("inbox", "b.md", "pelican \x1b]0;owned\x07 \x9b31m", title="x \u202eevil\x1b[2J")
     done = brain("ask", "pelican")
@@ -242,5 +258,21 @@ def test_what_a_question_was_restricted_to_is_named_first(shelf: Shelf, brain: B
     done = brain("ask", "zzyzx", "--source", "claude", "--since-days", "7", "-c", "inbox")
     first, second, *_ = done.stdout.splitlines()
     assert first == "Asked only within -c inbox --source claude --since-days 7: leave that out to ask all of memory."
-    assert second == "Nothing there matches. Try fewer or other words."
+    assert second.startswith("Nothing is remembered of the time since ")
+    assert second.endswith(" there.")
+    unlimited = brain("ask", "zzyzx", "--source", "claude", "-c", "inbox").stdout.splitlines()
+    assert unlimited[1] == "Nothing there matches. Try fewer or other words."
     assert "Asked only within" not in brain("ask", "sqlite", "-c", "inbox").stdout
+
+
+def test_a_day_of_which_nothing_is_remembered_is_no_matter_of_words(shelf: Shelf, brain: Brain) -> None:
+    shelf.put("brain", "a.md", "a session", date=int(time.time()) - 9 * 86_400)
+    day = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 9 * 86_400))
+    done = brain("ask", "what was I doing yesterday")
+    assert done.returncode == 67
+    assert "Nothing is remembered of " in done.stdout
+    assert f"{day} before" in done.stdout
+    assert "words" not in done.stdout.splitlines()[0]
+    asked = brain("ask", "what did I do about zzyzx today")
+    assert "Memory has 1 document of " in asked.stdout
+    assert "other words" in asked.stdout

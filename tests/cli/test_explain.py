@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,31 @@ import pytest
 
 from core.home import Home
 from core.version import VERSION
+from ops import skills
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 SECTIONS = ["Collections", "Sources", "Telemetry", "Schedule", "Hooks", "Skills", "Doctor", "Disk"]
+
+
+def test_skills_are_listed_once_with_their_patterns_and_the_agents_that_have_them(
+    brain: Brain, home: Home, claude_root: Path
+) -> None:
+    scopes = skills.scopes(["recent="])
+    for agents in (False, True):
+        skills.install(home, skills.folder(os.environ, agents=agents), scopes, agents=agents)
+    skills.install(home, skills.folder(os.environ), skills.scopes(["why=src/**,lib/{a,b}/**"]))
+    listed = brain("explain").stdout.partition("\nSkills\n")[2].partition("\n\n")[0].splitlines()
+    assert listed == [
+        "  brain-ask  for paths that match ~/Projects/**  (Claude Code, other agents)",
+        "  brain-explain  everywhere  (Claude Code, other agents)",
+        "  brain-inbox  everywhere  (Claude Code, other agents)",
+        "  brain-recent  everywhere  (Claude Code, other agents)",
+        "  brain-why  for paths that match src/**,lib/{a,b}/**  (Claude Code)",
+        "  brain-why  for paths that match ~/Projects/**  (other agents)",
+    ]
+    found = json.loads(brain("explain", "--json").stdout)["skills"]["skills"]
+    assert [each["scopes"] for each in found if each["name"] == "brain-ask"] == [["~/Projects/**"]] * 2
 
 
 def test_people_get_every_section_and_no_escape_codes(brain: Brain) -> None:

@@ -135,6 +135,18 @@ def test_the_telemetry_row_names_the_entry_and_not_its_text(brain: Brain, home: 
     assert "secret" not in json.dumps(row)
 
 
+def test_what_writes_a_note_is_an_inbox_write_and_what_only_looks_is_not(brain: Brain, home: Home) -> None:
+    first = note(brain, "prefer flock over pid files")["entry_id"]
+    brain("inbox", "list")
+    brain("inbox", "show", first)
+    brain("inbox", "supersede", first, "prefer lockf over flock")
+    brain("inbox", "Ran the tests and pushed the branch")
+    brain("inbox")
+    found = [(row["event"], row["exit_code"]) for row in rows(home)]
+    written, looked = ("inbox_write", 0), ("inbox", 0)
+    assert found == [written, looked, looked, written, ("inbox_write", 71), ("inbox_write", 64)]
+
+
 def test_a_note_is_found_by_ask_at_once(brain: Brain) -> None:
     note(brain, "the turnstile uses a rotary encoder")
     entry = note(brain, "prefer flock over pid files", "--type", "preference")

@@ -8,6 +8,7 @@ import shlex
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import cli.init
+from core.locks import FileLock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEMO = ROOT / "demo"
@@ -81,7 +83,7 @@ def test_the_demo_says_that_it_is_one_and_how_to_leave_it(brain: Brain) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "the demo set: invented sessions of an invented project, not yours" in done.stdout
     assert "This is the demo set." in done.stdout
-    assert " init` replaces it as soon as this machine has Claude Code sessions" in done.stdout
+    assert " index` or a hook reads anything of yours" in done.stdout
 
 
 def test_what_to_type_next_is_at_the_end(brain: Brain) -> None:
@@ -110,6 +112,51 @@ def test_the_demo_is_left_once_there_are_sessions_and_notes_stay(brain: Brain, c
     assert list((place / "brain").iterdir()) == [place / "brain" / "mine.md"]
     assert brain("ask", "permission hook fail", "--json").returncode == 67
     assert json.loads(brain("ask", "harbour closes", "--json").stdout)["hits"][0]["collection"] == "inbox"
+
+
+def _is_gone(brain: Brain, place: Path) -> None:
+    """Nothing of the demo set is left in the corpus, the index, the archive, the queue and the state."""
+    assert {path.name for path in (place / "brain").rglob("*.md")} == {"mine.md"}
+    assert not list((place / "distilled").glob("*.md"))
+    assert brain("ask", "permission hook fail", "--json").returncode == 67
+    explained = json.loads(brain("explain", "--json").stdout)
+    assert explained["archive"]["objects"] == 1
+    assert brain("index", "--from-archive").returncode == 0
+    assert {path.name for path in (place / "brain").rglob("*.md")} == {"mine.md"}
+    assert brain("doctor", "--json").returncode == 0
+
+
+@pytest.mark.parametrize("way", ["index", "index --new", "index --from", "hook"])
+def test_whatever_reads_a_session_has_the_demo_give_way(
+    brain: Brain, claude_root: Path, tmp_path: Path, place: Path, way: str
+) -> None:
+    init(brain)
+    assert brain("distill", "--llm", "extractive").returncode == 0
+    assert list((place / "distilled").glob("*.md"))
+    folder = tmp_path / "old laptop" if way == "index --from" else claude_root / "projects" / "p"
+    session(folder, "mine", "Why is the northern tile grey?")
+    if way == "hook":
+        given = {"hook_event_name": "Stop", "session_id": "mine", "transcript_path": str(folder / "mine.jsonl")}
+        assert brain("hook", "stop", stdin=json.dumps(given)).returncode == 0
+        # A child that outlives the hook does it.
+        deadline = time.monotonic() + 60
+        while len(list((place / "brain").glob("*.md"))) > 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with FileLock(str(place / "state" / "hooks" / "drain.lock"), 60):
+            pass
+    else:
+        done = brain(*way.split(), *([str(folder)] if way == "index --from" else []))
+        assert "demo: 7 documents removed" in done.stdout
+    _is_gone(brain, place)
+
+
+def test_the_demo_stays_while_nothing_else_was_read(brain: Brain, place: Path) -> None:
+    init(brain)
+    before = markdown(place)
+    for words in (["index"], ["index", "--from", str(DEMO)], ["index", "--rebuild"], ["rebuild"], ["hook", "drain"]):
+        assert brain(*words).returncode == 0
+    assert markdown(place) == before
 
 
 def test_the_demo_can_be_taken_again(brain: Brain, claude_root: Path) -> None:
@@ -212,6 +259,17 @@ def test_no_index_looks_and_indexes_nothing(brain: Brain, claude_root: Path, pla
     assert (report["sessions"], report["index"], report["answer"]) == (1, None, None)
     assert not (place / "index.sqlite").exists()
     assert markdown(place) == {}
+
+
+@pytest.mark.parametrize("words", [[], ["--demo"], ["--from", "~/empty folder"]])
+def test_without_indexing_nothing_speaks_of_a_demo_that_is_there(brain: Brain, words: list[str], place: Path) -> None:
+    Path(os.environ["HOME"], "empty folder").mkdir()
+    done = brain("init", "--no-index", *words)
+    assert "demo set" not in done.stdout
+    assert "0 sessions, not indexed" in done.stdout
+    following = done.stdout.partition("Next:\n")[2].splitlines()[0]
+    assert shlex.split(following)[1:] == ["init", *words]
+    assert json.loads(brain("init", "--no-index", *words, "--json").stdout)["demo"] is False
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from typing import Any
 
 import pytest
@@ -10,13 +11,14 @@ from hypothesis import strategies as st
 
 from cli.help import parser
 from cli.reference import block
-from cli.spec import Command, Option, parse, seconds, whole
+from cli.spec import Command, Option, file_path, parse, seconds, text_path, whole
 from core.errors import BadInput
 
 COMMAND = Command(
     "find",
     "find things",
     words="THING",
+    prose=True,
     options=(
         Option("-n", "--limit", metavar="N", help="how many", convert=whole),
         Option("-c", "--collection", metavar="NAME", many=True, help="where"),
@@ -41,7 +43,7 @@ _WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 ) | st.just("-")
 _VALUE = {
     "--limit": st.integers(1, 10**9 - 1).map(str),
-    "--collection": _WORD,
+    "--collection": _WORD.filter(str.strip),
     "--since-days": st.integers(1, 10**6).map(str),
     "--type": st.sampled_from(["note", "idea"]),
     "--timeout": st.floats(0.01, 1e6).map(str),
@@ -121,6 +123,37 @@ def test_without_two_dashes_all_words_stand_before_them() -> None:
 
 def test_a_single_dash_and_an_empty_word_are_words() -> None:
     assert parse(COMMAND, ["-", "", "a"]).words == ["-", "", "a"]
+
+
+@pytest.mark.parametrize("given", ["", " \t", "\ud800", "x" * 10_001])
+def test_a_value_is_text_that_is_not_empty_unless_its_option_says_otherwise(given: str) -> None:
+    assert _refused("--collection", given).message.startswith("--collection: expected")
+    anything = Command("keep", "keep things", options=(Option("--why", metavar="TEXT", help="why", convert=str),))
+    assert parse(anything, ["--why", given]).why == given
+
+
+@pytest.mark.parametrize("given", ["", " ", "x" * 256, "x/" * 2100, "é" * 128])
+def test_a_path_is_one_that_a_system_may_have(given: str) -> None:
+    with pytest.raises(ValueError, match="path"):
+        file_path(given)
+
+
+def test_a_path_may_have_any_bytes_unless_it_is_recorded() -> None:
+    odd = os.fsdecode(b"/a/caf\xe9")
+    assert file_path(odd) == odd
+    with pytest.raises(ValueError, match="UTF-8"):
+        text_path(odd)
+
+
+def test_a_word_that_names_a_thing_is_not_empty() -> None:
+    command = Command("show", "show a thing", words="HIT")
+    assert "HIT" in _refused("a", " ", command=command).message
+    assert parse(command, ["-"]).words == ["-"]
+
+
+def test_no_argument_has_a_nul_byte() -> None:
+    for argv in (["a\0b"], ["-c", "a\0b"], ["--", "a\0"]):
+        assert "NUL" in _refused(*argv).message
 
 
 def test_two_commands_of_one_table_share_nothing() -> None:

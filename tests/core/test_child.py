@@ -82,6 +82,18 @@ def test_past_its_time_it_and_all_it_started_are_ended(tmp_path: Path, monkeypat
     assert all(_gone(pid) for pid in pids)
 
 
+def test_a_killed_process_that_its_parent_has_not_reaped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    process = psutil.Process(dead.pid)
+    while process.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    child._await_end([process])
+    assert slept == []
+    dead.wait()
+
+
 def test_a_program_that_ended_is_not_waited_for_because_something_holds_its_pipes(tmp_path: Path) -> None:
     code = (
         "import subprocess, sys\n"

@@ -72,6 +72,18 @@ def test_the_last_rows_are_found_however_long_they_are(home: Home) -> None:
     assert [row["number"] for row in telemetry.tail(home, 100)] == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("other", [1, 10, 1000])
+def test_the_newest_row_of_an_event_is_found_however_many_others_came_later(home: Home, other: int) -> None:
+    assert telemetry.last(home, "hook") is None
+    for number in (1, 2):
+        telemetry.record(home, "hook", "hook", number=number)
+    for _ in range(other):
+        telemetry.append(home.usage, {"ts": "2026-05-01T00:00:00Z", "event": "ask", "pad": "é" * 700}, 100_000)
+    row = telemetry.last(home, "hook")
+    assert row is not None
+    assert row["number"] == 2
+
+
 def test_no_ledger_has_no_rows(home: Home) -> None:
     assert telemetry.tail(home, 5) == []
 
@@ -102,7 +114,8 @@ def test_a_field_that_cannot_be_written_is_returned_not_raised(home: Home) -> No
 
 def test_a_ledger_that_has_grown_makes_room_and_loses_nothing(home: Home) -> None:
     for number in range(100):
-        assert telemetry.append(home.usage, {"number": number, "pad": "x" * 500}, 5_000) is None
+        row = {"ts": "2026-05-01T00:00:00Z", "event": "ask", "number": number, "pad": "x" * 500}
+        assert telemetry.append(home.usage, row, 5_000) is None
     files = telemetry.ledgers(home)
     assert len(files) > 5
     there = [Path(path) for path in files if os.path.exists(path)]

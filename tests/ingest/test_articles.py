@@ -17,7 +17,7 @@ from core.document import split
 from ingest import _article_fields
 from ingest import _article_read as reader
 from ingest._article_read import Unreadable
-from ingest._article_worker import Worker
+from ingest._article_worker import Reader
 from ingest.articles import LEADS_OUT, Shelf, files
 from tests.ingest import articles_fixture as made
 
@@ -227,23 +227,25 @@ def test_a_secret_with_underscores_does_not_get_in_by_way_of_markdown(
 
 def test_a_file_that_stalls_its_reader_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with Worker(timeout_s=1.5) as worker:
+    reader = Reader(timeout_s=1.5)
+    with reader.worker:
         with pytest.raises(Unreadable, match="not read within"):
-            worker.read(str(tmp_path / "pipe"), "pipe.txt", "")
-        assert worker.read(put(tmp_path, "a.txt", "fine"), "a.txt", "").body == "fine"
+            reader.read(str(tmp_path / "pipe"), "pipe.txt", "")
+        assert reader.read(put(tmp_path, "a.txt", "fine"), "a.txt", "").body == "fine"
 
 
 def test_a_file_that_ends_its_reader_is_given_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     path = put(tmp_path, "a.txt", "fine")
-    with Worker(timeout_s=60) as worker:
-        assert worker.read(path, "a.txt", "").body == "fine"
-        process = worker._process
+    reader = Reader(timeout_s=60)
+    with reader.worker:
+        assert reader.read(path, "a.txt", "").body == "fine"
+        process = reader.worker.process
         assert process is not None
         threading.Timer(0.3, process.kill).start()
         with pytest.raises(Unreadable, match="the reader ended"):
-            worker.read(str(tmp_path / "pipe"), "pipe.txt", "")
-        assert worker.read(path, "a.txt", "").body == "fine"
+            reader.read(str(tmp_path / "pipe"), "pipe.txt", "")
+        assert reader.read(path, "a.txt", "").body == "fine"
     assert process.returncode == -9
 
 

@@ -10,15 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import grammars
 from core.document import Document, Failure, split
 from core.errors import BadInput
 from core.grammars import LANGUAGES, language_of
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest import code
+from ingest import _code_symbols, code
 from ingest._code_symbols import symbols
 from ingest.ledger import Ledger
 from ingest.run import run
+from tests.hostile_code import HOSTILE
 
 PYTHON = '''import os
 
@@ -86,12 +88,12 @@ def test_a_symbol_is_a_document_with_its_place(home: Home, repository: Path) -> 
         "nodeId": "Function:src/a.py:greet",
         "label": "Function",
         "filePath": "src/a.py",
-        "startLine": 5,
+        "startLine": 3,
         "endLine": 9,
     }
     assert Path(meta["project"]).name == "project"
     assert body.startswith(
-        "# greet\n\nFunction in `src/a.py`, lines 5–9\n\n```python\n# Greets.\n# Twice.\ndef greet(name):\n"
+        "# greet\n\nFunction in `src/a.py`, lines 3–9\n\n```python\n# Greets.\n# Twice.\ndef greet(name):\n"
     )
     assert "return inner()\n```" in body
     _, whole = found["Class:src/a.py:Parser"]
@@ -288,8 +290,49 @@ def test_a_tangle_has_no_symbols_and_is_not_parsed_again_before_it_changes(
     changed = ingest(home, repository)
     assert (changed.skipped, changed.failed_files, changed.documents) == ({"too tangled": 1}, 0, before)
     assert [type(item) for item in code.parse(str(hostile))] == [Failure]
-    monkeypatch.setattr(code, "symbols", lambda *_: pytest.fail("it is read again"))
+    monkeypatch.setattr(_code_symbols.Reader, "symbols", lambda *_: pytest.fail("it is read again"))
     assert ingest(home, repository).written == 0
+
+
+_GO = "package p\n\n// Walk goes.\n// On.\nfunc Walk() {\n}\n\n/* A kind. */\ntype T struct {\n\tx int\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", Path(code.__file__).read_text()),
+        ("python", PYTHON),
+        ("go", _GO),
+        ("typescript", _TS),
+        ("rust", _RUST),
+    ],
+)
+def test_a_symbols_text_begins_and_ends_on_the_lines_it_names(language: str, text: str) -> None:
+    lines = text.split("\n")
+    found = symbols(text.encode(), language)
+    assert found
+    for symbol in found:
+        shown = symbol.text.split("\n")
+        stated = lines[symbol.start - 1 : symbol.end]
+        assert shown[0] == stated[0]
+        assert set(shown) <= set(stated)
+        if symbol.label in ("Function", "Method"):
+            assert shown == stated
+
+
+@pytest.mark.parametrize(("text", "language"), HOSTILE)
+def test_a_file_that_stalls_or_floods_its_grammar_costs_itself_alone(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, language: str
+) -> None:
+    monkeypatch.setattr(grammars, "cpu_s", lambda _: 1)
+    ending = next(ending for ending, name in LANGUAGES.items() if name == language)
+    (tmp_path / f"b{ending}").write_text(text)
+    for name in ("a.py", "c.py"):
+        (tmp_path / name).write_text("def walk(path):\n    return path\n")
+    found = ingest(home, tmp_path)
+    assert (found.skipped, found.ingested, found.documents) == ({"too tangled": 1}, 2, 2)
+    again = ingest(home, tmp_path)
+    assert (again.unchanged, again.written) == (3, 0), "it is not parsed again before it changes"
 
 
 @pytest.mark.parametrize(("language", "opening"), [("cpp", "namespace a{"), ("java", "class A{"), ("rust", "mod a{")])

@@ -12,7 +12,8 @@ import pytest
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest import archive, codex, forgetting, pulse
-from ingest.run import run, waiting
+from ingest.run import run
+from ingest.waiting import waiting
 from tests.ingest.test_codex import NAME, OTHER, SESSION, Rollout, document, ingest, save
 from tests.ingest.transcripts import corpus
 
@@ -223,9 +224,9 @@ def test_that_codex_writes_to_its_database_is_no_news(home: Home, place: Path, m
     for path in place.rglob("*"):
         os.utime(path, ns=(10**18, 10**18))
     run(home, "codex", trust_stat=True)
-    assert pulse.news(home) == set()
+    assert pulse.news(home, None) == set()
     stored(place, (OTHER, None, "x", "x"))
-    assert pulse.news(home) == set()
+    assert pulse.news(home, None) == set()
 
 
 def test_a_database_that_cannot_be_read_takes_no_document_along(home: Home, place: Path) -> None:

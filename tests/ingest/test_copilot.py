@@ -447,10 +447,10 @@ def test_what_stands_for_more_than_itself_is_no_news(
         at = time.time_ns() - age * 10**9
         os.utime(each, ns=(at, at))
     run(home, "copilot", trust_stat=True)
-    assert pulse.news(home) == set()
+    assert pulse.news(home, None) == set()
     with path.open("a") as stream:
         stream.write("\n")
-    assert pulse.news(home) == {str(path)}
+    assert pulse.news(home, None) == {str(path)}
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner,

@@ -20,7 +20,8 @@ from ingest import _history_read, archive, histories, rawfiles, sources
 from ingest.ledger import Ledger
 from ingest.one import one
 from ingest.rehearsal import rehearse
-from ingest.run import run, waiting
+from ingest.run import run
+from ingest.waiting import waiting
 from runtime import forget
 from runtime.export import Selection
 from runtime.indexing import index

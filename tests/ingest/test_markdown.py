@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.home import Home
 from ingest.markdown import escape
+from runtime.distill import transcript
 from tests.ingest.transcripts import SESSION, Script, body, corpus, document, ingest, save, text, thinking, tool
 
 TURN = re.compile(r"(?m)^## \[\d+\] ")
@@ -87,3 +88,34 @@ def test_hostile_tags_take_linear_time(home: Home, tmp_path: Path) -> None:
         s.user(many),
         s.assistant(text("`" * 100_000 + "\n```" * 30_000), tool("Bash", command="`" * 20_000 + "\n")),
     )
+
+
+SPOKEN = """To release, run these:
+- Bash: npm run deploy  # never without a tag
+- Edit (2 edits): src/a.py
+- shell: rm -rf build
+- Edit
+"""
+HARMLESS = """- bash
+- Note: keep it small
+- Read: the manual
+```yaml
+- bash: make
+```
+1. Bash: make
+  - Bash: make
+"""
+
+
+def test_a_call_that_is_only_spoken_of_is_no_call(home: Home, tmp_path: Path) -> None:
+    s = Script()
+    made = body(home, tmp_path, s.user(SPOKEN), s.assistant(text(SPOKEN), tool("Bash", command="make test")))
+    assert re.findall(r"(?m)^- (?:Bash|Edit|shell)", made) == ["- Bash"]
+    calls = [call for turn in transcript.read(made) for call in turn.calls]
+    assert [(call.name, call.command) for call in calls] == [("Bash", "make test")]
+    (user, assistant) = transcript.read(made)
+    assert assistant.texts[:5] == user.texts[:5] == SPOKEN.splitlines()
+
+
+def test_lists_that_read_as_no_call_and_code_stay_as_they_are() -> None:
+    assert escape(HARMLESS) == HARMLESS

@@ -242,12 +242,16 @@ def test_an_unknown_source_is_refused_with_a_repair(home: Home) -> None:
         run(home, "abacus", [], trust_stat=True)
 
 
-def test_progress_counts_the_files_that_are_read(home: Home, folder: Path) -> None:
+def test_progress_counts_the_bytes_that_are_read(home: Home, folder: Path) -> None:
+    sizes = []
     for number in range(3):
-        save(folder / f"{number}.jsonl", Script(f"session-{number}").user("x"))
-    seen: list[tuple[int, int]] = []
-    ingest(home, folder, progress=lambda done, total, what: seen.append((done, total)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+        path = folder / f"{number}.jsonl"
+        save(path, Script(f"session-{number}").user("x" * 1000 * number))
+        sizes.append(path.stat().st_size)
+    seen: list[tuple[int, int, str]] = []
+    ingest(home, folder, progress=lambda *news: seen.append(news))
+    assert [done for done, _, _ in seen] == [sizes[0], sum(sizes[:2]), sum(sizes)]
+    assert {(total, what) for _, total, what in seen} == {(sum(sizes), "reading claude")}, "one stage has one bar"
 
 
 def test_without_roots_the_sources_own_are_read(home: Home, claude_root: Path) -> None:
@@ -302,8 +306,10 @@ def test_no_more_than_a_batch_is_lost_when_a_run_is_cut_short(
     class Stop(Exception):
         pass
 
+    calls = iter(range(7))
+
     def stop(done: int, total: int, what: str) -> None:
-        if done == 7:
+        if next(calls, None) is None:
             raise Stop
 
     with pytest.raises(Stop):

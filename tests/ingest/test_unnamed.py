@@ -15,8 +15,8 @@ from core.home import Home
 from ingest import unnamed
 from ingest.one import one
 from ingest.rehearsal import rehearse
-from ingest.run import waiting
 from ingest.state import State
+from ingest.waiting import waiting
 from runtime import expiry, forget
 from runtime.explain_transcript import fate
 from runtime.export import Selection

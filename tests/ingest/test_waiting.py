@@ -13,7 +13,8 @@ from core import config
 from core.errors import BadInput
 from core.home import Home
 from ingest import state as state_module
-from ingest.run import run, waiting
+from ingest.run import run
+from ingest.waiting import waiting
 from tests.ingest.transcripts import Script, ingest, lines, save
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +46,36 @@ def corpus(home: Home) -> dict[str, bytes]:
         for path in sorted(Path(home.path(name)).rglob("*"))
         if path.is_file() and path.suffix != ".sqlite" and "sqlite-" not in path.name
     }
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    """The head of one entry of a tar."""
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    info.linkname = link
+    return info
+
+
+def forged(path: Path, *members: tuple[tarfile.TarInfo | str, bytes], files: Any = None) -> str:
+    """Write an archive of ``members`` to ``path``; its manifest lists them, or ``files`` instead."""
+    entries = [(member(head) if isinstance(head, str) else head, data) for head, data in members]
+    listed = [[info.name, len(data), hashlib.sha256(data).hexdigest()] for info, data in entries]
+    manifest = {
+        "schema": 1,
+        "kind": "brain-backup",
+        "made_at": "2026-04-28T09:14:03Z",
+        "index": False,
+        "files": listed if files is None else files,
+    }
+    with (
+        path.open("wb") as raw,
+        zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as tar,
+    ):
+        for info, data in [*entries, (member("manifest.json"), json.dumps(manifest).encode())]:
+            info.size = len(data) if info.isreg() else 0
+            tar.addfile(info, io.BytesIO(data))
+    return str(path)
 
 
 def ask(home: Home, asked: list[str]) -> list[Any]:

@@ -75,7 +75,7 @@ def test_a_week_of_use_goes_on(home: Home) -> None:
 
 def test_what_is_not_used_is_torn_down(home: Home) -> None:
     # Indexing and checking are no use of a memory, however often they happen.
-    use(home, [row(0), row(1, "inbox"), *(row(hour, "index") for hour in range(100))])
+    use(home, [row(0), row(1, "inbox_write"), *(row(hour, "index") for hour in range(100))])
     assert judged(home)[0] == "teardown"
 
 

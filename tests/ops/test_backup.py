@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -30,7 +29,7 @@ from runtime import inbox
 from runtime.indexing import index
 from tests.ingest.history import History
 from tests.ingest.test_chrome import configure, days
-from tests.ops.backups import ask, corpus, make, transcript
+from tests.ops.backups import ask, corpus, forged, make, member, transcript
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -171,52 +170,22 @@ def test_a_damaged_backup_is_refused_and_changes_nothing(
     assert not list(copy.rglob("*"))
 
 
-def _forged(path: Path, *members: tuple[tarfile.TarInfo, bytes], files: list[Any] | None = None) -> str:
-    listed = [[info.name, len(data), hashlib.sha256(data).hexdigest()] for info, data in members]
-    manifest = json.dumps(
-        {
-            "schema": 1,
-            "kind": "brain-backup",
-            "made_at": "x",
-            "index": False,
-            "files": listed if files is None else files,
-        }
-    ).encode()
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w") as tar:
-        for info, data in members:
-            info.size = len(data) if info.isreg() else 0
-            tar.addfile(info, io.BytesIO(data))
-        info = tarfile.TarInfo("manifest.json")
-        info.size = len(manifest)
-        tar.addfile(info, io.BytesIO(manifest))
-    path.write_bytes(zstandard.compress(plain.getvalue()))
-    return str(path)
-
-
-def _member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.type = kind
-    info.linkname = link
-    return info
-
-
 @pytest.mark.parametrize(
-    "member",
+    "head",
     [
-        _member("../outside.md"),
-        _member("brain/../../outside.md"),
-        _member("/tmp/outside.md"),
-        _member("brain//x.md"),
-        _member("brain/link.md", tarfile.SYMTYPE, "/etc/passwd"),
-        _member("brain/hard.md", tarfile.LNKTYPE, "state/x"),
-        _member("brain/pipe.md", tarfile.FIFOTYPE),
-        _member("brain/folder", tarfile.DIRTYPE),
+        member("../outside.md"),
+        member("brain/../../outside.md"),
+        member("/tmp/outside.md"),
+        member("brain//x.md"),
+        member("brain/link.md", tarfile.SYMTYPE, "/etc/passwd"),
+        member("brain/hard.md", tarfile.LNKTYPE, "state/x"),
+        member("brain/pipe.md", tarfile.FIFOTYPE),
+        member("brain/folder", tarfile.DIRTYPE),
     ],
-    ids=lambda member: member.name,
+    ids=lambda head: head.name,
 )
-def test_a_forged_backup_writes_nowhere(tmp_path: Path, member: tarfile.TarInfo) -> None:
-    path = _forged(tmp_path / "forged.tar.zst", (member, b"owned"))
+def test_a_forged_backup_writes_nowhere(tmp_path: Path, head: tarfile.TarInfo) -> None:
+    path = forged(tmp_path / "forged.tar.zst", (head, b"owned"))
     copy = tmp_path / "deep" / "copy"
     with pytest.raises(BadInput):
         restore.restore(path, Home(str(copy)))
@@ -225,7 +194,7 @@ def test_a_forged_backup_writes_nowhere(tmp_path: Path, member: tarfile.TarInfo)
 
 def test_a_file_that_the_manifest_does_not_know_or_that_is_missing_is_refused(tmp_path: Path) -> None:
     for files in ([], [["brain/a.md", 1, "x"], ["brain/b.md", 1, "x"]]):
-        path = _forged(tmp_path / "forged.tar.zst", (_member("brain/a.md"), b"a"), files=files)
+        path = forged(tmp_path / "forged.tar.zst", (member("brain/a.md"), b"a"), files=files)
         with pytest.raises(BadInput):
             restore.restore(path, Home(str(tmp_path / "copy")))
 
@@ -298,6 +267,25 @@ def test_folders_of_notes_elsewhere_are_named_and_not_taken(filled: Home, tmp_pa
     report = make(filled)
     assert report["outside"] == [str(notes)]
     assert not any("a.md" in name for name, _, _ in packing.read_manifest(report["path"])["files"])
+
+
+@pytest.mark.parametrize("folder", ["state", "raw", "logs", "backups", "sync.git", ".notes", ".ssh/keys"])
+def test_a_folder_that_no_restore_takes_is_named_as_outside_the_backup(filled: Home, folder: str) -> None:
+    place = Path(filled.path(folder))
+    place.mkdir(parents=True, exist_ok=True)
+    Path(filled.path("collections.yml")).write_text(f"collections: {{brain: {{path: brain}}, x: {{path: {folder}}}}}\n")
+    assert make(filled, verify=False)["outside"] == [str(place)]
+
+
+def test_the_folders_that_took_backups_are_known_after_an_older_one_was_restored(filled: Home, tmp_path: Path) -> None:
+    first = make(filled, to=str(tmp_path / "drawer"), verify=False)["path"]
+    later = make(filled, to=str(tmp_path / "disk"), verify=False)["path"]
+    restore.restore(first, filled, force=True)
+    assert set(backup.known(filled)) == {first, later}
+    assert (backup.last(filled) or (0, ""))[1] == later
+    copy = Home(str(tmp_path / "copy"))
+    restore.restore(later, copy)
+    assert backup.known(copy) == [first]
 
 
 def test_an_inbox_elsewhere_is_part_of_the_memory(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from core import config, wal
 from core.config_yaml import _DOCTOR
 from core.errors import BadInput, EngineMissing
 from core.home import Home
-from ops import backup, forgetting, restore, sync
-from ops.checks import index, machine, recovery, sources
+from ops import backup, forgetting, restore
+from ops.checks import index, recovery, sources
 from ops.finding import Finding, Patient
 from runtime import forget, inbox
 from runtime.export import Selection
@@ -85,18 +84,6 @@ def test_backups_that_may_hold_the_forgotten_are_a_finding(asked: Home) -> None:
     assert [finding.id for finding in findings(asked)] == ["backup-forgetting"]
     backup.make(asked, config.load(asked))
     assert findings(asked) == []
-
-
-def test_nothing_that_backup_or_sync_make_is_open_to_others(asked: Home, tmp_path: Path) -> None:
-    before = os.umask(0o022)
-    try:
-        backup.make(asked, config.load(asked))
-        sync.sync(asked, config.load(asked), os.environ, folder=str(tmp_path / "remote.git"))
-    finally:
-        os.umask(before)
-    Path(asked.path("collections.yml")).chmod(0o600)
-    assert list(machine.permissions(Patient(asked, os.environ, time.time()))) == []
-    assert not [path for path in (tmp_path / "remote.git").rglob("*") if stat.S_IMODE(path.stat().st_mode) & 0o077]
 
 
 @pytest.mark.parametrize("key", sorted(_DOCTOR))

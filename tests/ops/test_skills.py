@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from core.document import split
 from core.errors import BadInput
 from core.home import Home
-from ops import installed, skills
+from ops import installed, program, skills
 
 # https://code.claude.com/docs/en/skills (frontmatter reference)
 CLAUDE_FIELDS = {
@@ -99,6 +100,56 @@ def test_an_edited_skill_is_the_users(home: Home, tmp_path: Path) -> None:
     assert os.listdir(where) == ["brain-ask"]
     assert skills.install(home, where, {}, force=True)[0]["outcome"] == "installed"
     assert mine.read_text() != "mine"
+
+
+@pytest.mark.parametrize("agents", [False, True])
+def test_an_installed_skill_names_a_command_that_runs_without_any_environment(
+    home: Home, tmp_path: Path, agents: bool
+) -> None:
+    skills.install(home, str(tmp_path / "skills"), {}, agents=agents)
+    for path in sorted((tmp_path / "skills").glob("*/SKILL.md")):
+        meta, body = split(path.read_text())
+        rules = re.findall(r"Bash\((.+?):\*\)", meta["allowed-tools"])
+        assert rules
+        for rule in rules:
+            line = ["/bin/sh", "-c", f"{rule} --help"]
+            done = subprocess.run(line, env={}, cwd="/", capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        command = program.shell_line(home)
+        assert all(rule.startswith(f"{command} ") for rule in rules)
+        named = re.findall(
+            r"(?m)(?:^|`)([^`\n]*\bbrain(?:\.py)?) (?:ask|recent|inbox|why|show|trace|explain|doctor|index|embed)\b",
+            body,
+        )
+        assert named
+        assert set(named) == {command}
+
+
+def test_an_installed_skill_names_brain_where_every_process_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(os.path.expanduser("~/.brain"))
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(program, "DEFAULT_PATH", f"/nowhere:{tmp_path / 'bin'}")
+    assert program.agent_command(home) == program.shell_line(home)
+    (tmp_path / "bin" / "brain").symlink_to(program.command()[0])
+    assert program.agent_command(home) == "brain"
+    assert program.agent_command(Home(str(tmp_path / "other"))).startswith("BRAIN_HOME=")
+    (tmp_path / "bin" / "brain").unlink()
+    (tmp_path / "bin" / "brain").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "brain").chmod(0o755)
+    assert program.agent_command(home) == program.shell_line(home), "another program of this name"
+
+
+def test_a_skill_is_outdated_once_its_command_is_another(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = str(tmp_path / "skills")
+    skills.install(home, where, {})
+    monkeypatch.setattr(program, "command", lambda: ["/elsewhere/bin/brain"])
+    assert {each["state"] for each in skills.status(home, where)} == {"outdated"}
+    assert {each["outcome"] for each in skills.install(home, where, {})} == {"installed"}
+    assert "/elsewhere/bin/brain ask" in (tmp_path / "skills/brain-ask/SKILL.md").read_text()
 
 
 def test_what_was_removed_by_hand_is_missed(home: Home, tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from core.config import load
 from core.errors import Internal
 from core.home import Home
 from ingest import code, forgetting
-from ops import backup, sync
+from ops import backup
 from ops.checks import recovery
 from ops.finding import Finding, Patient
+from ops.sync_state import State
 from runtime.indexing import index
 
 _GARBLED = b"no database at all " * 200
@@ -88,7 +89,7 @@ def test_what_is_known_of_other_machines_is_not_taken_for_nothing(home: Home, da
     path = Path(home.state, "sync.json")
     path.write_bytes(data)
     with pytest.raises(Internal, match=r"sync\.json is damaged") as failure:
-        sync.State(home)
+        State(home)
     assert "out of a backup" in failure.value.fix
     assert list(findings(home)) == ["sync-state"]
 

@@ -53,6 +53,20 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     return made
 
 
+@pytest.mark.parametrize(("words", "code"), [((), 1), (("--help",), 0), (("search", "-h"), 0)])
+def test_the_help_is_the_real_ones_and_a_section_of_ours(worlds: Pair, words: tuple[str, ...], code: int) -> None:
+    real, ours = (world.run(*words) for world in (worlds.real, worlds.ours))
+    assert (real.returncode, ours.returncode, ours.stderr) == (code, code, real.stderr)
+    own, _, rest = ours.stdout.partition("\nBeyond qmd 2.8.3:\n")
+    page = own.split("\n") + rest.split("\n")[-3:]
+    # These three lines name a page of the real one's manual.
+    assert [line for line in real.stdout.split("\n") if line not in page] == [
+        "  QMD queries are either a single expand query (no prefix) or a multi-line",
+        "  document where every line is typed with lex:, vec:, or hyde:. This grammar",
+        "  matches the docs in docs/SYNTAX.md and is enforced in the CLI.",
+    ]
+
+
 def _write(folder: Path, files: dict[str, str]) -> None:
     for number, (name, text) in enumerate(files.items()):
         path = folder / name

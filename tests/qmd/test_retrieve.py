@@ -88,6 +88,7 @@ def test_equally_near_names_come_by_path(index: apsw.Connection) -> None:
             (name,),
         )
     assert references.similar_files(index, "plax.md", 1, 5) == ["plam.md", "plan.md", "plaz.md"]
+    assert references.similar_files(index, "notes/plax.md", 1, 2) == ["notes/plam.md", "notes/plan.md"]
 
 
 @pytest.mark.parametrize("form", ["notes/{}", "qmd://notes/{}", "{}"])

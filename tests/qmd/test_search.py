@@ -267,3 +267,34 @@ def test_a_whole_year_lifts_less_than_a_day(tmp_path: Path) -> None:
     day = DateBoost(Span(1772323200, 1772409600, "boost", "", ""))
     lifted = [_ask(connection, "walrus", boost=boost)[0].parts["date"] for boost in (year, day)]
     assert 0 < lifted[0] < lifted[1] / 2
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("FileLock", ["FileLock"]),
+        ("FileLock()", ["FileLock"]),
+        ("FileLock.release", ["FileLock.release"]),
+        ("release", ["release"]),
+        ("acquire", ["FileLock.acquire", "Semaphore.acquire"]),
+        ("filelock", []),
+        ("os.FileLock", []),
+        ("what does FileLock do", []),
+    ],
+)
+@pytest.mark.parametrize("crowd", [0, 80])
+def test_a_name_alone_finds_what_has_it_before_what_uses_it(
+    tmp_path: Path, question: str, first: list[str], crowd: int
+) -> None:
+    called = "FileLock FileLock.release release acquire FileLock.acquire"
+    files: dict[str, str | bytes] = {"alone.md": f"# _alone\n\n{called} {called}\n"}
+    for title in ("FileLock", "FileLock.release", "FileLock.acquire", "Semaphore.acquire", "release"):
+        files[f"{title}.md"] = f"# {title}\n\n{'a lock between processes, held in a file ' * 20}\n"
+    for number in range(crowd):
+        files[f"c{number}.md"] = f"# c{number}\n\n{called} {called}\n"
+    connection, _ = indexed(tmp_path, files)
+    hits = _ask(connection, question, limit=10)
+    assert sorted(hit.title for hit in hits[: len(first)]) == sorted(first)
+    assert [hit.title for hit in hits[len(first) :] if hit.parts.get("name")] == []
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import BadInput
+from core.errors import BadInput, Refused
 from qmd import config_file
 from qmd.settings import Config, find_local, folder, index_name, is_local, locate
 
@@ -98,3 +98,20 @@ def test_what_is_written_is_read_back(tmp_path: Path, name: str, text: str) -> N
 
     config_file.change(str(path), edit)
     assert config_file.load(str(path)) == {"collections": {name: {"path": text, "context": {text: name}}}}
+
+
+@pytest.mark.parametrize("name", [".qmd/index.sqlite", ".qmd/index.sqlite-wal"])
+def test_a_projects_index_is_no_symlink_unless_the_environment_approves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for variable in ("QMD_TRUST_LOCAL_CONFIG", "QMD_TRUST_UPDATE_HOOKS"):
+        monkeypatch.delenv(variable, raising=False)
+    (tmp_path / ".qmd").mkdir()
+    (tmp_path / ".qmd" / "index.yml").write_text("collections: {}\n")
+    monkeypatch.chdir(tmp_path)
+    assert locate().local
+    (tmp_path / name).symlink_to("/nowhere/private.sqlite")
+    with pytest.raises(Refused, match="is a symlink"):
+        locate()
+    monkeypatch.setenv("QMD_TRUST_LOCAL_CONFIG", "1")
+    assert locate().local

@@ -71,6 +71,7 @@ def test_a_truncated_index_is_damaged(index: str, kept: float) -> None:
 
 
 @pytest.mark.parametrize("start", [0.05, 0.3, 0.6])
+@pytest.mark.damages_full_text
 def test_damage_inside_is_told_when_it_is_met(index: str, start: float) -> None:
     size = os.path.getsize(index) // 4096
     with open(index, "r+b") as stream:

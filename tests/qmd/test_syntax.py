@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from core import grammars
 from core.grammars import LANGUAGES
 from qmd import chunking, syntax
+from tests.hostile_code import HOSTILE
 
 TYPESCRIPT = """import { a } from "./é🎉";
 export class Store { get(key: string) { return key; } }
@@ -141,12 +143,25 @@ def test_a_tangle_is_cut_by_the_plain_rule_and_no_query_is_run(
         runs.append(query)
         return cursor(query)
 
+    def found(text: str) -> list[tuple[int, str]]:
+        return syntax.answer({"text": base64.b64encode(text.encode()).decode(), "language": language})
+
     monkeypatch.setattr(tree_sitter, "QueryCursor", counting)
-    assert syntax.breaks(sign * 60_000, language) == []
+    assert found(sign * 60_000) == []
     assert runs == []
     text, starts, _ = SAMPLES[language]
-    assert len(syntax.breaks(f"{text}\n{sign * 9}\n", language)) >= len(starts) - 1
+    assert len(found(f"{text}\n{sign * 9}\n")) >= len(starts) - 1
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize(("text", "language"), HOSTILE)
+def test_a_text_that_stalls_its_grammar_is_cut_by_the_plain_rule(
+    monkeypatch: pytest.MonkeyPatch, text: str, language: str
+) -> None:
+    monkeypatch.setattr(grammars, "cpu_s", lambda _: 1)
+    assert syntax.breaks(text, language) == []
+    sample, starts, _ = SAMPLES[language]
+    assert len(syntax.breaks(sample, language)) >= len(starts) - 1
 
 
 @given(

@@ -54,6 +54,8 @@ UNWORTHY: dict[str, list[str]] = {
     "git-history": [
         "1a2b3c4 Fix the parser\n5d6e7f8 Add tests",
         "commit 1a2b3c4d5e6f\nAuthor: Ana <a@example.org>\nDate:   Fri May 1 10:00:00 2026\n\n    Fix the parser",
+    ],
+    "command-output": [
         "On branch main\nYour branch is up to date with 'origin/main'.\nnothing to commit, working tree clean",
         " src/auth.py | 12 ++++++------\n 1 file changed, 6 insertions(+), 6 deletions(-)",
     ],

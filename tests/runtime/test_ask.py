@@ -243,6 +243,86 @@ def test_a_question_for_a_day_walks_through_it_newest_first(shelf: Shelf, questi
     assert envelope["route"]["mode"] == "time"  # type: ignore[index]
 
 
+_READ = [
+    "what was I reading {}",
+    "which sites was I looking at {}",
+    "which pages did I visit {}",
+    "what did I read {}?",
+    "which websites did I browse {}",
+    "what articles was I reading {}",
+    "pages I visited {}",
+    "my browsing {}",
+    "what did I watch {}",
+    "which tabs did I have open {}",
+    "what links did I open {}",
+]
+
+
+@pytest.mark.parametrize("question", _READ)
+@pytest.mark.parametrize("day", ["on 2026-05-04", "on 4 May 2026", "yesterday"])
+def test_a_question_for_what_was_read_gets_the_days_browsing(shelf: Shelf, question: str, day: str) -> None:
+    at = int(time.mktime((2026, 5, 4, 9, 0, 0, 0, 0, -1))) if day != "yesterday" else clock.now() - DAY
+    shelf.put("chrome-history", "2026-05-04.md", "docs.python.org/3/library/zipfile.html", date=at, ended=at + 3600)
+    shelf.put("chrome-history", "other.md", "what was I reading", date=at - 9 * DAY, ended=at - 9 * DAY)
+    envelope = _ask(shelf, question.format(day))
+    assert [hit["uri"] for hit in _hits(envelope)] == ["qmd://chrome-history/2026-05-04.md"]
+    for number in range(6):
+        shelf.put("brain", f"{number}.md", "a session", date=at + number, ended=at + 7200 + number)
+    envelope = _ask(shelf, question.format(day))
+    assert [hit["uri"] for hit in _hits(envelope)] == ["qmd://chrome-history/2026-05-04.md"]
+    assert "only kb-raw, chrome-history" in envelope["route"]["reason"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("question", _READ)
+def test_a_question_for_what_was_read_gets_the_sessions_where_nothing_was(shelf: Shelf, question: str) -> None:
+    shelf.put("brain", "a.md", "a session", date=clock.now() - DAY, ended=clock.now() - DAY)
+    assert [hit["uri"] for hit in _hits(_ask(shelf, question.format("yesterday")))] == ["qmd://brain/a.md"]
+
+
+@pytest.mark.parametrize(
+    "question", ["the last page", "what did I read about zipfile yesterday", "which page has the zipfile docs"]
+)
+def test_a_topic_among_what_was_read_is_looked_for(shelf: Shelf, question: str) -> None:
+    shelf.put("chrome-history", "a.md", "zipfile page", date=clock.now() - DAY, ended=clock.now() - DAY)
+    assert _ask(shelf, question)["route"]["mode"] == "lex"  # type: ignore[index]
+
+
+def _noon(day: int) -> int:
+    """Noon, local time, of a day in November 2026."""
+    return int(time.mktime((2026, 11, day, 12, 0, 0, 0, 0, -1)))
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "days"),
+    [
+        ("what was I doing on 2026-11-08", {}, ("2026-11-08", "2026-11-08", 0, "2026-11-05", "2026-11-10")),
+        ("what did I do on 2026-11-20", {}, ("2026-11-20", "2026-11-20", 0, "2026-11-10", None)),
+        ("what happened on 2026-11-01", {}, ("2026-11-01", "2026-11-01", 0, None, "2026-11-03")),
+        ("what did I decide about zzyzx on 2026-11-10", {}, ("2026-11-10", "2026-11-10", 1, "2026-11-05", None)),
+        ("zzyzx", {"since": _noon(7), "until": _noon(9)}, ("2026-11-07", "2026-11-09", 0, "2026-11-05", "2026-11-10")),
+        ("zzyzx", {"since": _noon(20)}, ("2026-11-20", None, 0, "2026-11-10", None)),
+        ("zzyzx", {"until": _noon(2)}, (None, "2026-11-02", 0, None, "2026-11-03")),
+        ("what was I doing on 2026-11-04", {"project": "other"}, ("2026-11-04", "2026-11-04", 0, None, None)),
+    ],
+)
+def test_no_answer_says_what_is_remembered_of_the_days_and_of_those_around_them(
+    shelf: Shelf, question: str, given: dict[str, int], days: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.put("brain", "over-two-days.md", date=_noon(3), ended=_noon(5), project="/code/api")
+    shelf.put("brain", "a-day.md", date=_noon(10), ended=_noon(10), project="/code/api")
+    monkeypatch.setattr(clock, "now", lambda: _noon(25))
+    envelope = _ask(shelf, question, **given)
+    assert (envelope["error"], envelope["hits"]) == ("no_results", [])
+    names = ("since", "until", "documents", "before", "after")
+    assert envelope["days"] == dict(zip(names, days, strict=True))
+
+
+def test_an_answer_and_a_question_of_no_days_say_nothing_of_days(shelf: Shelf) -> None:
+    shelf.put("brain", "a.md", "walrus", date=clock.now())
+    assert "days" not in _ask(shelf, "zzyzx")
+    assert "days" not in _ask(shelf, "what did I do today")
+
+
 @pytest.mark.parametrize(
     "question",
     [

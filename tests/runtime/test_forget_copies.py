@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from core import config
@@ -127,8 +128,23 @@ def test_a_file_of_code_that_is_called_what_is_forgotten_leaves_no_name(home: Ho
     index(home, config.load(home), source="code", roots=[str(repository)])
     found = forget.plan(home, config.load(home), Selection(), "acme_corp")
     assert forget.carry_out(home, found).left == []
+    for trust_stat in (True, False):
+        index(home, config.load(home), source="code", roots=[str(repository)], trust_stat=trust_stat)
+        assert ["otter" in text for text in held(home)] == [True]
+        assert leftovers.find(home, leftovers.spellings("acme_corp")) == []
+
+
+def test_a_forgotten_file_of_code_keeps_no_name_that_an_earlier_version_had_written(home: Home, tmp_path: Path) -> None:
+    repository = tmp_path / "project"
+    repository.mkdir()
+    (repository / "acme_corp.py").write_text("# nothing but a remark\n")
     index(home, config.load(home), source="code", roots=[str(repository)])
-    assert ["otter" in text for text in held(home)] == [True]
+    connection = apsw.Connection(str(Path(home.state, "code.sqlite")))
+    connection.execute("update files set path = 'acme_corp.py'")
+    connection.close()
+    assert leftovers.find(home, leftovers.spellings("acme_corp")) == ["state/code.sqlite"]
+    forget.sweep(home, "acme_corp")
+    assert leftovers.find(home, leftovers.spellings("acme_corp")) == []
 
 
 def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted(home: Home, tmp_path: Path) -> None:
@@ -329,7 +345,8 @@ def test_what_runs_left_of_it_goes_and_what_they_counted_stays(home: Home, claud
     after = json.loads(ledger.read_bytes())
     assert (after["seen"], after["failed"]) == (seen, [])
     assert b"vermilion-gate" not in ledger.read_bytes() + pulse.read_bytes()
-    assert ingest_pulse.pending(home)[1] is not None
+    assert pulse.exists()
+    assert ingest_pulse.news(home, None) == set()
 
 
 def test_a_kind_of_record_of_another_file_stays_known(home: Home, claude_root: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.redaction import redact
-from runtime.gate import judge, similar
+from runtime import gate_output
+from runtime.gate import RULES, judge, similar
 from tests.runtime import notes
 
 REFUSED = {
@@ -95,7 +99,7 @@ def test_a_reason_a_preference_a_fact_is_kept(text: str) -> None:
 @given(st.text(max_size=400))
 def test_no_text_breaks_the_gate(text: str) -> None:
     refusal = judge(text)
-    assert refusal is None or refusal.rule in REFUSED
+    assert refusal is None or refusal.rule in RULES
     assert similar(text, text) in (True, False)
 
 
@@ -148,3 +152,57 @@ def test_nearly_the_same_words_that_say_another_thing_are_none(there: str, said:
 def test_the_sets_are_of_thirty_each() -> None:
     refused = sum(map(len, notes.UNWORTHY.values())) + len(notes.SECRETS) + len(notes.SAID_AGAIN)
     assert (len(notes.WORTH), refused) >= (30, 30)
+
+
+_DATA = Path(__file__).parent / "data"
+# Reports of real programs on an invented project, and notes that people write of such a project.
+_PRINTED = [
+    (block.partition("\n")[0], block.partition("\n")[2].removesuffix("\n"))
+    for block in (_DATA / "gate_refused.txt").read_text(encoding="utf-8").split("#### ")[1:]
+]
+_SAID = [
+    block.removesuffix("\n") for block in (_DATA / "gate_kept.txt").read_text(encoding="utf-8").split("####\n")[1:]
+]
+
+
+def test_the_labelled_sets_have_sixty_notes_each() -> None:
+    assert min(len(set(_PRINTED)), len(set(_SAID))) >= 60
+    assert {rule for rule, _ in _PRINTED} == set(RULES) - {"activity-log"}
+
+
+@pytest.mark.parametrize(("rule", "text"), _PRINTED)
+def test_what_a_program_printed_is_refused_with_its_reason(rule: str, text: str) -> None:
+    refusal = judge(text)
+    assert refusal is not None
+    assert refusal.rule == rule
+    assert ", which " in refusal.message
+    assert refusal.fix.startswith("note ")
+
+
+@pytest.mark.parametrize("text", _SAID)
+def test_what_a_person_says_of_files_commands_and_errors_is_kept(text: str) -> None:
+    assert judge(text) is None
+
+
+@pytest.mark.parametrize("text", [text for rule, text in _PRINTED if text.count("\n") > 2 and rule != "git-history"])
+def test_output_with_what_it_taught_is_kept(text: str) -> None:
+    lines = text.split("\n")[:3]
+    said = "The importer needs the tide table first, because the planner reads it; Mo lost a day to this in May."
+    assert (
+        judge("\n".join([said, *lines, "Start it by hand after a reboot and tell Ilse, otherwise nobody sees it."]))
+        is None
+    )
+
+
+@pytest.mark.parametrize("mark", ["x/", "a.", " at ", "src/a.py ", "1:", "(", ".", "-", "abcdef0 "])
+def test_the_gate_takes_no_longer_than_a_long_line_is_long(mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    kind = gate_output.kind
+
+    def measured(lines: list[str], reason: re.Pattern[str]) -> str:
+        seen.extend(map(len, lines))
+        return kind(lines, reason)
+
+    monkeypatch.setattr(gate_output, "kind", measured)
+    judge(mark * (100_000 // len(mark)))
+    assert max(seen, default=0) <= 500

@@ -180,17 +180,6 @@ def test_one_file_is_indexed_at_once(home: Home) -> None:
         index_file(home, load(home), "nope", str(path))
 
 
-def test_the_index_and_all_around_it_are_private(home: Home, sessions: Path) -> None:
-    old = os.umask(0o022)
-    try:
-        _run(home, sessions)
-    finally:
-        os.umask(old)
-    for folder, folders, files in os.walk(home.root):
-        for name in [*folders, *files]:
-            assert os.stat(os.path.join(folder, name)).st_mode & 0o077 == 0, name
-
-
 def test_the_report_names_every_collection_and_when(home: Home, sessions: Path) -> None:
     report = index(home, load(home), roots=[str(sessions)])
     assert set(report["collections"]) == set(load(home).collections)

@@ -343,3 +343,16 @@ def test_what_explains_a_hit_has_its_cosine_and_its_blend(shelf: Shelf) -> None:
     said = "\n".join(lines(found))
     assert f"cosine with the question  {first['explain']['cosine']:.3f}" in said
     assert "blended, which ranks it" in said
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vec", "lex"])
+def test_a_name_alone_finds_what_has_it_however_it_is_asked(shelf: Shelf, mode: str) -> None:
+    word = _WORDS[3]
+    shelf.put("brain", "definition.md", "defined here " * 30, title=word)
+    embed(shelf.home, Model())
+    envelope = ask(shelf, word, Encoder(), mode=mode, explain=True)
+    first, *others = envelope["hits"]
+    assert first["title"] == word
+    assert [hit["title"] for hit in others if word in hit["snippet"]]
+    scores = [hit["score"] for hit in envelope["hits"]]
+    assert scores == sorted(scores, reverse=True)

@@ -182,7 +182,7 @@ def test_a_disk_too_full_to_write_the_index_anew_says_so_and_loses_nothing(
         if full == "before":
             patch.setattr(os, "statvfs", lambda _: Full)
         else:
-            patch.setattr(orphans, "clean", fails)
+            patch.setattr(orphans, "remove", fails)
         with pytest.raises(Internal, match=r"disk is (too )?full") as caught:
             index(home, config.load(home))
     assert caught.value.fix.startswith("free ")

@@ -38,6 +38,7 @@ def test_each_part_that_qmd_checks_has_a_finding(notes: Path, qmd: Qmd) -> None:
         *("device mode", "device probe", "embedding freshness", "embedding fingerprints", "embedding vector sample"),
     ):
         assert _line(done.out, label)
+    assert _line(done.out, "models") == "✓ models: embed local/all-MiniLM-L6-v2; generate none; rerank none"
     assert "⚠ embedding vector sample: no vector table to test; please run qmd embed again" in done.out
 
 

@@ -19,9 +19,9 @@ class Words:
     name = "words:10"
 
     def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
-        return cut(text, self._tokens, Sizes(10, 0, 3), more)
+        return cut(text, self.tokens, Sizes(10, 0, 3), more)
 
-    def _tokens(self, text: str) -> Tokens:
+    def tokens(self, text: str) -> Tokens:
         offsets = []
         end = 0
         for word in text.split():

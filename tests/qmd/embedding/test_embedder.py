@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.errors import EngineTimeout, Internal, Refused
+from core.load import Load
 from qmd import vectors
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
@@ -238,3 +239,28 @@ def test_progress_counts_up_to_all_there_is(tmp_path: Path, monkeypatch: pytest.
     assert told[0][0] == 0
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
     assert told[-1][0] == told[-1][1] > 0
+
+
+def test_progress_counts_the_tokens_of_chunks_batch_by_batch(tmp_path: Path) -> None:
+    texts: dict[str, str | bytes] = {
+        "a.md": "word " * 40,
+        "b.md": "x " * 400,
+        "c.md": "a much longer word " * 30,
+    }
+    connection, _ = indexed(tmp_path, texts)
+    provider = Fake()
+    told: list[tuple[int, int, str]] = []
+    embed(connection, provider, progress=lambda *news: told.append(news))
+    tokens = sum(len(text.split()) for text in provider.seen)
+    assert told[-1] == (tokens, tokens, "embedding")
+    assert len(told) >= len(provider.calls)
+
+
+def test_a_run_on_a_busy_machine_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Load, "others", lambda _: 0.62)
+    monkeypatch.setattr(embedder, "_LOOK_S", 0.0)
+    connection, _ = indexed(tmp_path, numbered(10))
+    told: list[str] = []
+    report = embed(connection, Fake(), progress=lambda _, __, what: told.append(what))
+    assert "embedding: others take 62% of the machine" in told
+    assert report.others == 0.62

@@ -75,6 +75,21 @@ def test_a_bind_to_one_address_answers_to_that_address() -> None:
     assert guard.refusal([], ["evil.example"]) != ""
 
 
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8181", "127.0.0.1.evil.example", "a.b"])
+def test_a_name_of_somebody_elses_reads_nothing_from_this_machine_without_a_token(host: str) -> None:
+    for bound in ("0.0.0.0", "::", "*"):
+        guard = Guard(bound, {})
+        assert "Host not allowed" in guard.stranger("127.0.0.1", "127.0.0.1", "", [host])
+        assert "Host not allowed" in guard.stranger("192.168.1.5", "192.168.1.5", "", ["localhost", host])
+        assert Guard(bound, {"QMD_HTTP_TOKEN": "t"}).stranger("127.0.0.1", "127.0.0.1", "Bearer t", [host]) == ""
+        assert Guard(bound, {"QMD_ALLOWED_HOSTS": host}).stranger("127.0.0.1", "127.0.0.1", "", [host]) == ""
+
+
+@pytest.mark.parametrize("host", ["localhost:8181", "127.0.0.1", "[::1]:8181", "192.168.1.5:8181", "[fe80::1]", ""])
+def test_a_name_of_this_machine_and_an_address_read_without_a_token(host: str) -> None:
+    assert Guard("0.0.0.0", {}).stranger("127.0.0.1", "127.0.0.1", "", [host]) == ""
+
+
 def test_a_bind_to_every_interface_checks_hosts_only_against_a_list() -> None:
     assert Guard("0.0.0.0", {}).refusal([], ["container:8181"]) == ""
     listed = Guard("0.0.0.0", {"QMD_ALLOWED_HOSTS": "container"})
@@ -83,10 +98,22 @@ def test_a_bind_to_every_interface_checks_hosts_only_against_a_list() -> None:
     assert Guard("0.0.0.0", {}).refusal(["http://evil.example"], []) != ""
 
 
-def test_a_star_switches_every_check_off() -> None:
+def test_a_star_switches_every_check_off_but_the_token() -> None:
     guard = Guard("0.0.0.0", {"QMD_ALLOWED_ORIGINS": "*"})
     assert guard.refusal(["http://evil.example"], ["evil.example"]) == ""
     assert guard.stranger("192.168.1.9", "192.168.1.5", "") == ""
+    assert Guard("0.0.0.0", {"QMD_ALLOWED_ORIGINS": "*"}, "secret").stranger("127.0.0.1", "127.0.0.1", "") != ""
+
+
+@pytest.mark.parametrize(
+    ("setting", "token"), [("", "of the home"), ("chosen", "chosen"), ("OFF", ""), (" ", "of the home")]
+)
+def test_the_token_is_the_homes_unless_the_environment_names_another_or_none(setting: str, token: str) -> None:
+    guard = Guard("localhost", {"QMD_HTTP_TOKEN": setting}, "of the home")
+    assert guard.asks_token is bool(token)
+    assert guard.stranger("127.0.0.1", "127.0.0.1", f"Bearer {token}") == ""
+    assert bool(guard.stranger("127.0.0.1", "127.0.0.1", "")) is bool(token)
+    assert guard.stranger("192.168.1.9", "192.168.1.5", "Bearer off") != ""
 
 
 def test_another_machine_needs_a_token_and_this_one_does_not() -> None:

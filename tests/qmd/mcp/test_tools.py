@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client, MCPError
 
@@ -24,7 +25,7 @@ CONTEXT = "<!-- Context: Everything about the harbour\n\nNotes of the harbour ma
 
 def ask(world: World, tool: str, **arguments: Any) -> Any:
     """The result of a tool, by the SDK's client against a server in this process."""
-    service = Service(Library(world.settings))
+    service = Service(Library(world.settings, aliases=tool.startswith("qmd_")))
 
     async def conversation(client: Client) -> Any:
         return await client.call_tool(tool, arguments)
@@ -44,21 +45,31 @@ def files(result: Any) -> list[str]:
     return [hit["file"] for hit in result.structured_content["results"]]
 
 
-def test_the_tools_are_qmds_and_its_forks_all_read_only(world: World) -> None:
-    async def conversation(client: Client) -> Any:
-        return (await client.list_tools()).tools
+OWN = ["query", "get", "multi_get", "status"]
+FORKS = ["qmd_search", "qmd_vector_search", "qmd_deep_search", "qmd_get", "qmd_multi_get", "qmd_status"]
 
-    listed = talk(Service(Library(world.settings)).server, conversation)
-    assert [tool.name for tool in listed[:4]] == ["query", "get", "multi_get", "status"]
-    assert {tool.name for tool in listed[4:]} == {
-        "qmd_search",
-        "qmd_vector_search",
-        "qmd_deep_search",
-        "qmd_get",
-        "qmd_multi_get",
-        "qmd_status",
-    }
-    for tool in listed:
+
+async def list_tools(client: Client) -> Any:
+    return await client.list_tools()
+
+
+def test_the_tools_are_qmds_and_the_forks_are_not_known(world: World) -> None:
+    library = Library(world.settings)
+    assert [tool.name for tool in talk(Service(library).server, list_tools).tools] == OWN
+    for name in FORKS:
+        with pytest.raises(tools.UnknownTool, match=f"Tool {name} not found"):
+            anyio.run(tools.call, library, name, {"query": "quay"})
+
+
+def test_the_forks_names_are_served_once_the_configuration_asks(world: World) -> None:
+    service = Service(Library(world.settings))
+    assert [tool.name for tool in talk(service.server, list_tools).tools] == OWN
+    world.configure("mcp_aliases: true\n" + CONFIG)
+    assert [tool.name for tool in talk(service.server, list_tools).tools] == OWN + FORKS
+
+
+def test_the_tools_only_read(world: World) -> None:
+    for tool in talk(Service(Library(world.settings, aliases=True)).server, list_tools).tools:
         assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, False)
         assert tool.title
         assert tool.description
@@ -68,7 +79,7 @@ def test_the_schemas_have_qmds_arguments_and_defaults(world: World) -> None:
     async def conversation(client: Client) -> Any:
         return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
 
-    schemas = talk(Service(Library(world.settings)).server, conversation)
+    schemas = talk(Service(Library(world.settings, aliases=True)).server, conversation)
     shape = {
         name: {key: (rule["type"], rule.get("default")) for key, rule in schemas[name]["properties"].items()}
         for name in ("query", "get", "multi_get", "status")
@@ -243,6 +254,12 @@ def test_a_document_that_is_not_there_names_some_like_it(world: World) -> None:
     assert result.is_error
     assert text(result).startswith("Document not found: tidse.md\n\nDid you mean one of these?\n  - tides.md")
     assert text(ask(world, "get", file="zzzzzzzzzzzzzzzzzz")) == "Document not found: zzzzzzzzzzzzzzzzzz"
+
+
+@pytest.mark.parametrize("file", ["plans/qua.md", "qmd://plans/qua.md", "plans/quay.mdx"])
+def test_a_document_that_is_not_there_names_some_like_it_with_their_collection(world: World, file: str) -> None:
+    said = text(ask(world, "get", file=file))
+    assert said.startswith(f"Document not found: {file}\n\nDid you mean one of these?\n  - plans/quay.md\n")
 
 
 def test_several_documents_come_with_what_was_skipped_and_what_was_not_found(world: World) -> None:

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import httpx2
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from qmd import collections, settings
 from qmd.store import open_index
@@ -164,12 +166,20 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def talk(server: Any, conversation: Callable[[Client], Awaitable[_Answer]], mode: str = "auto") -> _Answer:
-    """What ``conversation`` returns, held with the SDK's own client; bounded in time."""
+def talk(
+    server: Any, conversation: Callable[[Client], Awaitable[_Answer]], mode: str = "auto", token: str = ""
+) -> _Answer:
+    """What ``conversation`` returns, held with the SDK's own client; bounded in time. ``token`` is for a URL."""
 
     async def hold() -> _Answer | MCPError:
-        with anyio.fail_after(LIMIT_S):
-            async with Client(server, mode=mode, cache=None) as client:
+        async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(anyio.fail_after(LIMIT_S))
+            known = server
+            if token:
+                headers = {"Authorization": f"Bearer {token}"}
+                http_client = await stack.enter_async_context(httpx2.AsyncClient(headers=headers))
+                known = streamable_http_client(server, http_client=http_client)
+            async with Client(known, mode=mode, cache=None) as client:
                 try:
                     return await conversation(client)
                 except MCPError as error:

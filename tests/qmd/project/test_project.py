@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qmd.project import config, main, records
+from tests.unseen import HOSTILE, unseen
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 CONFIG = """collections:
@@ -49,6 +50,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (root / name).write_text(text)
     (root / "semantic-search.yml").write_text(CONFIG)
     monkeypatch.chdir(root)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("COMMONPLACE_EMBEDDING", "none")  # most of what is promised needs no model
     return root
 
@@ -194,8 +196,10 @@ def test_meaning_finds_what_the_words_do_not(indexed: Run, monkeypatch: pytest.M
     assert hits[0]["chunk"] == "kb/notes/storage.md#chunk-0001"
     assert 0 < hits[0]["score"] <= 1
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
-    assert len({hit["id"] for hit in hits}) == len(hits) == 4
-    tasks = json.loads(indexed("query", "which database do we use", "--collection", "tasks", "--json").out)["hits"]
+    every = _hits(indexed("query", "which database do we use", "--min-score", "-1", "--json"))
+    assert len({hit["id"] for hit in every}) == len(every) == 4
+    assert [hit["id"] for hit in hits] == [hit["id"] for hit in every if hit["score"] >= found["min_score"]]
+    tasks = _hits(indexed("query", "which database do we use", "--collection", "tasks", "--min-score", "-1", "--json"))
     assert [hit["id"] for hit in tasks] == ["kb/tasks/one.md#file"]
 
     before = json.loads(indexed("status", "--json").out)["embedding"]
@@ -205,7 +209,7 @@ def test_meaning_finds_what_the_words_do_not(indexed: Run, monkeypatch: pytest.M
     (project / "kb/notes/storage.md").unlink()
     (project / "kb/notes/fresh.md").write_text("# Fresh\n\nPostgres holds the tables.\n")
     indexed("update", "--no-embed")
-    waiting = indexed("query", "which database do we use", "-n", "1")
+    waiting = indexed("query", "which database do we use", "-n", "1", "--min-score", "-1")
     assert len(waiting.out.splitlines()) == 2
     assert "storage.md" not in waiting.out
     assert "1 files wait for vectors" in waiting.err
@@ -213,6 +217,23 @@ def test_meaning_finds_what_the_words_do_not(indexed: Run, monkeypatch: pytest.M
     assert _hits(indexed("query", "which database do we use", "--json"))[0]["id"] == "kb/notes/fresh.md#file"
     monkeypatch.setenv("COMMONPLACE_EMBEDDING", "openai")
     assert indexed("query", "x").code == 64
+
+
+def test_a_question_about_something_else_finds_nothing(indexed: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COMMONPLACE_EMBEDDING")
+    indexed("update")
+    for question in ("how tall is the giraffe in the zoo", "recette de la tarte aux pommes"):
+        done = indexed("query", question)
+        assert (done.code, done.out) == (0, "")
+        assert "No results found." in done.err
+        assert _hits(indexed("query", question, "--json")) == []
+        assert len(_hits(indexed("query", question, "--min-score=-1", "--json"))) == 4
+    assert _hits(indexed("query", "which database do we use", "--min-score", "1", "--json")) == []
+
+
+@pytest.mark.parametrize("least", ["nan", "1.1", "-1.1", "inf", "much"])
+def test_a_least_score_is_a_cosine(indexed: Run, least: str) -> None:
+    assert indexed("query", "x", f"--min-score={least}").code == 64
 
 
 def test_without_a_backend_meaning_is_not_passed_off_as_words(indexed: Run) -> None:
@@ -275,10 +296,61 @@ def test_files_outside_the_project_have_absolute_names(run: Run, project: Path, 
     (tmp_path / "far").mkdir()
     (tmp_path / "far/a.md").write_text("# Far\n\nwalrus\n")
     (project / "semantic-search.yml").write_text("collections: {far: {path: ../far}}\n")
-    run("update")
+    assert run("update", "--trust").code == 0
     (hit,) = _hits(run("keyword", "walrus", "--json"))
     assert hit["id"] == f"{tmp_path}/far/a.md#file"
     assert run("get", str(hit["id"])).code == 0
+
+
+@pytest.mark.parametrize("path", ["../far", "{far}", "~/far", "link", "kb/../../far"])
+def test_a_checkout_does_not_choose_what_of_the_users_files_is_indexed(
+    run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    far = tmp_path / "far"
+    far.mkdir()
+    (far / "a.md").write_text("# Far\n\nthe private walrus\n")
+    (project / "link").symlink_to(far)
+    entry = "collections: {notes: {path: kb/notes}, far: {path: '" + path.format(far=far) + "'}}\n"
+    (project / "semantic-search.yml").write_text(entry)
+    done = run("update")
+    assert done.code == 0
+    assert "lies outside this project and is left out\nfix: commonplace-search-update --trust\n" in done.err
+    assert b"private walrus" not in (project / ".search" / "search.db").read_bytes()
+    assert json.loads(run("update", "--json").out)["outside"][0]["name"] == "far"
+    assert run("update", "--trust").code == 0
+    assert len(_hits(run("keyword", "private", "--json"))) == 1
+    assert run("update").err == ""
+    # What was approved is this folder, and no other that the configuration names later.
+    (tmp_path / "other").mkdir()
+    (project / "semantic-search.yml").write_text("collections: {far: {path: ../other}, notes: {path: kb/notes}}\n")
+    assert "lies outside" in run("update").err
+    assert _hits(run("keyword", "private", "--json")) == []
+
+
+def test_a_project_of_nothing_of_its_own_is_refused(run: Run, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (project / "semantic-search.yml").write_text("collections: {far: {path: ../far}}\n")
+    assert run("update").code == 71
+    assert not (project / ".search").exists()
+
+
+@pytest.mark.parametrize("name", [".search", ".search/search.db", ".search/search.db-wal", ".search/search.db.lock"])
+@pytest.mark.parametrize("words", [["update"], ["keyword", "sqlite"], ["get", "kb/notes/storage.md"], ["status"]])
+def test_an_index_that_a_checkout_leads_elsewhere_is_not_followed(
+    run: Run, project: Path, tmp_path: Path, name: str, words: list[str]
+) -> None:
+    assert run("update").code == 0
+    (project / ".search").rename(tmp_path / "elsewhere")
+    target = tmp_path / "elsewhere" if name == ".search" else tmp_path / "elsewhere" / "search.db"
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / name).symlink_to(target)
+    before = (tmp_path / "elsewhere" / "search.db").read_bytes()
+    done = run(*words)
+    assert done.code == 71
+    assert "is a symlink" in done.err
+    assert (tmp_path / "elsewhere" / "search.db").read_bytes() == before
+    assert run(*words, "--database", str(tmp_path / "elsewhere" / "search.db")).code == 0, "the user may name it"
 
 
 @pytest.mark.parametrize(
@@ -323,16 +395,19 @@ def test_bad_input_is_64(indexed: Run, words: list[str]) -> None:
 
 
 def test_hostile_text_breaks_no_line(run: Run, project: Path) -> None:
-    (project / "kb/notes/a\nb \x1b[31m.md").write_text("# T\x1b[2J\n\nwalrus \x1b]0;x\x07 \u202e\n")
+    (project / "kb/notes/a\nb \x1b[31m.md").write_text(f"# T\x1b[2J{HOSTILE}\n\nwalrus \x1b]0;x\x07 {HOSTILE}\n")
     run("update")
     (project / "kb/notes/long.md").unlink()
     run("update")
     shown = run("keyword", "walrus")
     assert len(shown.out.splitlines()) == 2
-    assert not {"\x1b", "\x07", "\u202e"} & set(shown.out)
+    assert unseen(shown.out) == []
     (hit,) = _hits(run("keyword", "walrus", "--json"))
     assert hit["id"] == "kb/notes/a\nb \x1b[31m.md#file"
-    assert run("get", str(hit["id"])).code == 0
+    assert unseen(str(hit["title"]) + str(hit["snippet"])) == []
+    got = run("get", str(hit["id"]))
+    assert (got.code, unseen(got.out)) == (0, [])
+    assert unseen(run("get", "kb/notes/a\u202e\x1b.md", "--json").out) == []
 
 
 def test_readers_and_a_writer_at_once(indexed: Run, project: Path) -> None:
@@ -373,3 +448,16 @@ def test_the_nearest_configuration_is_found(tmp_path: Path) -> None:
     (tmp_path / "semantic-search.yml").touch()
     assert config.find("semantic-search.yml", str(tmp_path / "a/b")) == str(tmp_path / "semantic-search.yml")
     assert config.find("no-such-file.yml", str(tmp_path / "a/b")) is None
+
+
+def test_what_a_project_command_makes_is_private_whatever_the_umask(project: Path) -> None:
+    code = "import sys; from qmd.project import main; sys.exit(main.update())"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    before = os.umask(0)
+    try:
+        subprocess.run([sys.executable, "-c", code, "--no-embed"], cwd=project, env=environ, check=True)
+    finally:
+        os.umask(before)
+    made = list((project / ".search").rglob("*"))
+    assert "search.db" in {path.name for path in made}
+    assert [path.name for path in made if path.is_file() and path.stat().st_mode & 0o077] == []

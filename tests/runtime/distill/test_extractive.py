@@ -35,6 +35,33 @@ def test_what_was_turned_down_is_a_rejection_with_its_reason() -> None:
     assert line("rejected", "BroadcastChannel lock but Safari").turns == (4,)
 
 
+@pytest.mark.parametrize(
+    "answer", ["Rejected then.", "Convincing. Rejected then.", "ok, dropped", "Fine, it's ruled out."]
+)
+def test_what_a_person_asks_about_and_turns_down_in_a_word_is_a_rejection(answer: str) -> None:
+    talk = [
+        ("user", "Should the queue move to Redis? Look at it."),
+        ("assistant", "It would cost much."),
+        ("user", answer),
+    ]
+    (found,) = distil(body(talk)).sections["rejected"]
+    assert found.text.startswith("Should the queue move to Redis? — ")
+    assert found.turns == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        [("user", "Move the queue to Redis."), ("assistant", "Done."), ("user", "Rejected then.")],
+        [("user", "Should it move? Rejected then."), ("assistant", "Yes.")],
+        [("user", "Should it move?"), ("assistant", "Rejected then.")],
+        [("user", "Should it move?"), ("assistant", "No."), ("user", "the request was dropped by then, look")],
+    ],
+)
+def test_a_word_that_answers_no_question_turns_nothing_down(talk: list[tuple[str, str]]) -> None:
+    assert distil(body(talk)).sections["rejected"] == []
+
+
 def test_a_call_that_a_person_refused_is_a_rejection() -> None:
     assert line("rejected", "Refused by the user: Bash: git push --force").turns == (4,)
 

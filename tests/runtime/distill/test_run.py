@@ -56,7 +56,7 @@ def test_the_frontmatter_is_the_sources_and_says_what_it_was_made_from(shelf: Sh
     assert (meta["session_id"], meta["source"], meta["project"]) == ("one", "claude", "/home/me/api")
     assert meta["date"] == "2026-05-01T10:00:00Z"
     assert "date: 2026-05-01T10:00:00Z" in file.read_text(), "as in the source: no quotes"
-    assert (meta["distiller"], meta["source_uri"]) == ("extractive/3", "qmd://brain/one.md")
+    assert (meta["distiller"], meta["source_uri"]) == ("extractive/4", "qmd://brain/one.md")
     hashes = shelf.sql("SELECT hash FROM documents WHERE collection = 'brain' AND path = 'one.md'")
     assert hashes == [(meta["source_hash"],)]
     assert (os.stat(file).st_mode & 0o777) == 0o600
@@ -89,6 +89,14 @@ def test_limit_and_since_leave_the_rest_waiting(shelf: Shelf) -> None:
     assert run(shelf.home, shelf.config, Extractive(), Asked(from_pending=True, limit=1))["waiting"] == 1
     late = run(shelf.home, shelf.config, Extractive(), Asked(from_pending=True, since=1_777_629_601))
     assert (late["distilled"], late["waiting"]) == (0, 1)
+
+
+def test_what_needs_no_distillate_does_not_count_against_the_limit(shelf: Shelf) -> None:
+    shelf.put("brain", "0.md", "nothing here")
+    report = run(shelf.home, shelf.config, Extractive(), Asked(limit=1))
+    assert (report["empty"], report["distilled"], distilled(shelf.home)) == (1, 1, ["one.md"])
+    again = run(shelf.home, shelf.config, Extractive(), Asked(limit=1))
+    assert (again["empty"], again["unchanged"], again["distilled"]) == (1, 1, 1)
 
 
 def test_what_is_gone_waits_no_longer(shelf: Shelf) -> None:
@@ -126,7 +134,7 @@ def test_what_fails_becomes_a_dead_letter_and_keeps_no_other_waiting(shelf: Shel
 class Killed:
     """Ends the process, as far as a run can tell, at the second document."""
 
-    name = "extractive/3"
+    name = "extractive/4"
 
     def distil(self, source: Source) -> Made:
         if source.path == "two.md":

@@ -473,3 +473,61 @@ def test_a_distiller_that_is_none_is_bad_input(home: Home, name: str) -> None:
 def test_the_default_needs_nothing(home: Home) -> None:
     found: Distiller = choose("extractive", {}, {}, Budget(home, {}))
     assert found.distil(SOURCE).found.cited()
+
+
+# -- a run
+
+
+@pytest.fixture
+def sessions(home: Home) -> Shelf:
+    """A brain of seven sessions, ``0.md`` to ``6.md``."""
+    shelf = Shelf(home)
+    for number in range(7):
+        shelf.put("brain", f"{number}.md", body(REFRESH).partition("\n\n")[2], source="claude")
+    return shelf
+
+
+_HTML, _PROSE = says(b"<html>"), says(chat("Sure! Here it is."))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 0])
+@pytest.mark.parametrize(("says_always", "reason"), [(_HTML, "something else than JSON"), (_PROSE, "is no JSON")])
+def test_an_endpoint_that_answers_no_json_ends_the_run(
+    sessions: Shelf, server: Endpoint, limit: int, says_always: Any, reason: str
+) -> None:
+    server.always = says_always
+    with pytest.raises(EngineMissing, match=reason) as failure:
+        run(sessions.home, sessions.config, openai(sessions.home, server), Asked(limit=limit))
+    assert (failure.value.code, "\n" in failure.value.message) == (65, False)
+    assert len(server.requests) == 3 * (limit or 3)
+
+
+def test_what_no_endpoint_answered_is_no_dead_letter(sessions: Shelf, server: Endpoint) -> None:
+    server.always = _HTML
+    with pytest.raises(EngineMissing):
+        run(sessions.home, sessions.config, openai(sessions.home, server), Asked(limit=2))
+    assert pending_queue.dead(sessions.home) == []
+
+
+@pytest.mark.parametrize("wrong", [_HTML, _PROSE])
+def test_a_session_that_fails_among_others_is_a_dead_letter_of_which_the_next_run_makes_nothing(
+    sessions: Shelf, server: Endpoint, wrong: Any
+) -> None:
+    server.behaviours = [says(chat()), wrong, wrong, wrong]
+    server.always = says(chat())
+    report = run(sessions.home, sessions.config, openai(sessions.home, server), Asked(limit=3))
+    assert (report["distilled"], report["dead"]) == (2, 1)
+    assert [letter["path"] for letter in pending_queue.dead(sessions.home)] == ["1.md"]
+    again = run(sessions.home, sessions.config, openai(sessions.home, server), Asked())
+    assert (again["distilled"], again["unchanged"], again["dead"], again["dead_before"]) == (4, 2, 0, 1)
+    named = run(sessions.home, sessions.config, openai(sessions.home, server), Asked(keys=[("brain", "1.md")]))
+    assert named["distilled"] == 1
+
+
+def test_three_failures_in_a_row_end_a_run_that_began_well(sessions: Shelf, server: Endpoint) -> None:
+    server.behaviours = [says(chat())]
+    server.always = _HTML
+    with pytest.raises(EngineMissing, match="1 session distilled before"):
+        run(sessions.home, sessions.config, openai(sessions.home, server), Asked())
+    assert len(server.requests) == 1 + 9
+    assert os.listdir(sessions.home.path("distilled")) == ["0.md"]
