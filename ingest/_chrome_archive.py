@@ -15,8 +15,8 @@ import apsw
 
 from core.home import Home, make_private
 from core.tombstones import Tombstones
-from ingest._chrome_damage import named, refuse_emptied
-from ingest.zones import day_number
+from ingest._chrome_damage import damaged, named, refuse_emptied
+from ingest.zones import day_number, iso_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,8 +51,6 @@ create table if not exists days(day int primary key, digest text not null defaul
 create table if not exists held(source blob not null, at int not null, url text not null,
   primary key(source, at, url)) without rowid;
 """
-
-_TABLES = ("meta", "zones", "visits", "days", "held")
 
 # The title is the one that was written first after the visit: later ones are of what the page has become since.
 _BETTER_TITLE = """(excluded.title != '' and (visits.title = '' or excluded.title_at < visits.title_at
@@ -93,8 +91,30 @@ class Row(NamedTuple):
 
 
 def place(home: Home) -> str:
-    """The path of the archive."""
+    """Return the path of the archive."""
     return home.path(_FOLDER, FILE)
+
+
+def days_with(home: Home, test: Callable[[bytes], bool]) -> set[str]:
+    """Return the days (``YYYY-MM-DD``) of which a visit, shown or not, passes ``test``.
+
+    Raises Internal if the archive is damaged, else apsw.Error.
+    """
+    path = place(home)
+    refuse_emptied(home, path)
+    if not os.path.exists(path):
+        return set()
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        rows = connection.execute("select day, url, title, term, label, led_term from visits")
+        found = {day for day, *texts in rows if test("\n".join(texts).encode("utf-8", "surrogatepass"))}
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise damaged(path, error) from error
+    finally:
+        connection.close()
+    return {iso_day(day) for day in found}
 
 
 class Archive:
@@ -229,10 +249,9 @@ class Archive:
     def rows(self, day: int) -> list[Row]:
         """The visits that a day shows, in order of time."""
         found = self._connection.execute(
-            # An earlier version took durations as they were.
-            "select at, url, domain, title, term, label, reload, iif(dwell > ?, 0, dwell), led_at, led_term from visits"
+            "select at, url, domain, title, term, label, reload, dwell, led_at, led_term from visits"
             " where day = ? and shown order by at, url",
-            (LONGEST_DWELL_US, day),
+            (day,),
         )
         return list(map(Row._make, found))
 
@@ -254,31 +273,6 @@ class Archive:
             "select count(*), count(distinct day), min(at) / 1000000, max(at) / 1000000 from visits"
         ).fetchone()
         return dict(zip(("visits", "days", "first", "last"), row, strict=True))
-
-    def take_in(self, former: str) -> None:
-        """Have all that the archive at the path ``former`` holds, brought to the disk; days are then made anew.
-
-        Of what both have this one's stands. Done again it adds nothing.
-        """
-        execute = self._connection.execute
-        execute("pragma synchronous=full").fetchall()
-        execute("attach ? as former", (former,)).fetchall()
-        try:
-            there = {str(name) for (name,) in execute("select name from former.sqlite_schema where type = 'table'")}
-            with self._connection:
-                for table in sorted(there.intersection(_TABLES)):
-                    execute(f"insert or ignore into main.{table} select * from former.{table}").fetchall()
-                if "meta" in there:
-                    # What went through another policy is judged again.
-                    execute(
-                        "update main.meta set value = '' where key = 'policy'"
-                        " and value is not (select value from former.meta where key = 'policy')"
-                    ).fetchall()
-                self.soil_all()
-        finally:
-            execute("detach former").fetchall()
-            execute("pragma synchronous=normal").fetchall()
-        self.remove_days(self._forgotten)
 
     @named
     def remove_days(self, days: Iterable[int]) -> int:

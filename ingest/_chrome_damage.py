@@ -46,20 +46,8 @@ def way_out(path: str) -> str:
     if not os.path.exists(path):
         aside = f"rm -f {quote(path)}-wal {quote(path)}-shm"
     return (
-        f"{aside}; then take it out of a backup: tar --zstd -xf FILE -C {quote(home)} {os.path.relpath(path, home)};"
-        " where none has it: brain index --source chrome takes what browsers still have, and days that show more stay"
-    )
-
-
-def way_back(home: Home, path: str) -> str:
-    """How what the archive at ``path`` lacks is had again: a former one in ``state/`` is taken in by the next run."""
-    from shlex import quote
-
-    name = os.path.relpath(path, home.root)
-    former = quote(join(home.state, os.path.basename(path)))
-    return (
-        f"take the former one out of a backup: (umask 077; tar --zstd -xOf FILE {name} > {former}); then brain index"
-        " --source chrome puts both together"
+        f"{aside}; then take it out of a backup, if there is one: tar --zstd -xf FILE -C {quote(home)}"
+        f" {os.path.relpath(path, home)}; then add what browsers still have: brain index --source chrome --rebuild"
     )
 
 

@@ -22,7 +22,6 @@ from ingest import chrome
 from ingest._chrome_archive import Archive, place
 from ingest._chrome_changed import digest_of
 from ingest._chrome_damage import damaged, refuse_emptied
-from ingest._chrome_moving import opened, places
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.run import LOCK_WAIT_S
 from ingest.sqlite_copy import Unsettled, apart, copied
@@ -87,7 +86,7 @@ class Run:
         with FileLock(join(home.state, f"ingest-{chrome.NAME}.lock"), wait_s=LOCK_WAIT_S):
             state = State(home)
             try:
-                archive = opened(home)
+                archive = Archive(home)
                 try:
                     if self._from_archive:
                         self._read_back(archive)
@@ -109,8 +108,7 @@ class Run:
         from ingest.shadow import in_memory
         from ingest.state import known
 
-        held = places(self._home)
-        path = held[0] if held else place(self._home)
+        path = place(self._home)
         refuse_emptied(self._home, path)
         try:
             archive = Archive(self._home, in_memory(path))

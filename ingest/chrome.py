@@ -120,9 +120,9 @@ def run(
 
 def is_archived(home: Home) -> bool:
     """Whether there are visits that days can be made of without a browser."""
-    from ingest._chrome_moving import places
+    from ingest._chrome_archive import place
 
-    return bool(places(home))
+    return os.path.exists(place(home))
 
 
 def _section(home: Home) -> dict[str, Any]:

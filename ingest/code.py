@@ -160,7 +160,6 @@ def run(
     rules = Rules(home)
     reader = Reader()
     with reader.worker, state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
-        _replace_paths(connection)
         for root in dict.fromkeys(chosen):
             reason = _excluded(rules, root)
             if reason:
@@ -401,18 +400,6 @@ def _document(
 def path_key(path: str) -> str:
     """Return the digest by which ``state/code.sqlite`` knows a path: a file's name may be forgotten, or be a secret."""
     return _KEY + hashlib.sha256(os.fsencode(path)).hexdigest()
-
-
-def _replace_paths(connection: apsw.Connection) -> None:
-    """Replace the paths that an earlier version wrote by their digests."""
-    with connection:
-        for table in ("documents", "files"):
-            written: list[Any] = connection.execute(
-                f"select distinct path from {table} where path not like ?", (f"{_KEY}%",)
-            ).fetchall()
-            connection.executemany(
-                f"update {table} set path = ? where path = ?", [(path_key(path), path) for (path,) in written]
-            )
 
 
 def same(node: str, body: str) -> str:

@@ -169,9 +169,9 @@ def erase(home: Home, source: str, held: Held) -> None:
 
 def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:
     """(source, unit) of whatever version of an archived file, or visit, passes ``test``. Reads the whole archive."""
-    from ingest import _chrome_moving, archive, chrome, sharing
+    from ingest import _chrome_archive, archive, chrome, sharing
 
-    found = {(chrome.NAME, day) for day in _chrome_moving.days_with(home, test)}
+    found = {(chrome.NAME, day) for day in _chrome_archive.days_with(home, test)}
     folder = home.path(archive.FOLDER)
     for source in archive.sources(home):
         whole: set[str] = set()
@@ -372,12 +372,12 @@ def beyond(home: Home) -> list[str]:
 
 def forget_days(home: Home, days: Iterable[str]) -> None:
     """Take days (``YYYY-MM-DD``) of browsing out of the visits that are kept. Raises Internal and apsw.Error."""
-    from ingest import _chrome_moving
+    from ingest import _chrome_archive
     from ingest.zones import day_number
 
-    if not _chrome_moving.places(home):
+    if not os.path.exists(_chrome_archive.place(home)):
         return
-    visits = _chrome_moving.opened(home)
+    visits = _chrome_archive.Archive(home)
     try:
         visits.remove_days([day_number(day) for day in days])
     finally:
@@ -415,12 +415,6 @@ def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) ->
                         connection.execute("delete from tips where name = ?", (name,))
                     if "files" in tables:
                         connection.execute("delete from files where repository = ?", (name,))
-            if "files" in tables:
-                # Paths of an earlier version. Their files are read again, and known by digests (``ingest.code``).
-                connection.execute(
-                    "delete from files as f where path not like 'sha256:%' and not exists"
-                    " (select 1 from documents d where d.repository = f.repository and d.path = f.path)"
-                )
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 

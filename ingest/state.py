@@ -117,8 +117,6 @@ class State:
         execute = self._connection.execute
         execute("begin immediate")
         try:
-            if self._connection.pragma("user_version") == 1:
-                execute("alter table units add column truncated int not null default 0")
             execute(f"{_SCHEMA}pragma user_version={_VERSION};")
         except BaseException:
             execute("rollback")

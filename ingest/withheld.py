@@ -28,7 +28,7 @@ _LOCK_WAIT_S = 10.0
 
 class Withheld:
     """Folders that held a marker, and (source, unit) → (why, by what: the digest of the folder with the marker, or
-    ``exclusions.Rules``' word for its rules; "" where an earlier version noted neither).
+    ``exclusions.Rules``' word for its rules).
 
     Read when it is first asked; what is noted lasts once it is saved. A file that is damaged raises EngineMissing: what
     it knew is not to be read for want of it.

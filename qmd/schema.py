@@ -72,9 +72,6 @@ INSERT OR IGNORE INTO store_config VALUES('fts_cjk_normalized_version', '1');
 PRAGMA user_version = 1;
 """
 
-# The key of ``brain_state`` that says that titles hide what their texts do (``qmd.retitle``).
-RETITLED = "titles"
-
 # The chunks of a cut have the rowids from the cut's id times SPAN on.
 SPAN = 1 << 20
 

@@ -14,7 +14,6 @@ import apsw
 
 from core import clock
 from core.jsonio import dumps
-from qmd.schema import RETITLED
 from qmd.store import COUNT, Transaction, give_back
 from qmd.walk import Entry, walk
 
@@ -87,10 +86,6 @@ def update(
     A collection whose folder is missing keeps its documents. Raises what ``qmd.store.translate`` explains.
     """
     trusted_ns = 0 if trust_stat else since_ns
-    if not connection.execute("SELECT 1 FROM brain_state WHERE key = ?", (RETITLED,)).get:
-        from qmd.retitle import retitle
-
-        retitle(connection)
     result = {folder.name: _update_one(connection, folder, trusted_ns, keep, progress) for folder in collections}
     foreign = _is_foreign(connection)
     if foreign:

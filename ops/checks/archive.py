@@ -129,14 +129,14 @@ def _mend(patient: Patient, source: str) -> str:
 
 def visits(patient: Patient) -> Iterator[Finding]:
     """The archive of visits is whole, and every day that has a document is made of it."""
-    from ingest import _chrome_archive, _chrome_damage, _chrome_moving
+    from ingest import _chrome_archive, _chrome_damage
 
     path = _chrome_archive.place(patient.home)
     out = _chrome_damage.way_out(path)
-    if not _chrome_moving.places(patient.home):
+    if not os.path.exists(path):
         if days := len(_chrome_damage.days_there(patient.home)):
             yield Finding("visits-lost", "warning", f"{path} is gone, of which {counted(days, 'day')} were made", out)
-    elif os.path.exists(path):
+    else:
         try:
             lost = sorted(_chrome_damage.examine(patient.home, path))
         except BrainError as error:
@@ -144,8 +144,7 @@ def visits(patient: Patient) -> Iterator[Finding]:
             return
         if lost:
             said = f"{counted(len(lost), 'day')} of browsing stand as they were made of visits that are lost: {lost[0]}"
-            back = _chrome_damage.way_back(patient.home, path)
-            yield Finding("visits-lost", "notice", said + ", …" * (len(lost) > 1), back)
+            yield Finding("visits-lost", "notice", said + ", …" * (len(lost) > 1), out)
 
 
 CHECKS = (whole, all_named, visits)

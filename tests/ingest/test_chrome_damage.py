@@ -14,8 +14,8 @@ import brain
 from core.config import load
 from core.errors import Internal
 from core.home import Home
-from ingest import _chrome_archive, _chrome_moving, chrome, forgetting
-from ingest._chrome_damage import examine, way_back
+from ingest import _chrome_archive, chrome, forgetting
+from ingest._chrome_damage import examine, way_out
 from ops import backup
 from tests.ingest.history import MORNING, History
 from tests.ingest.test_chrome import DAY, configure, days, ingest
@@ -60,7 +60,7 @@ def test_a_damaged_archive_is_named_with_a_backup_for_a_way_out(
     before, data = days(home), path.read_bytes()
     asked: tuple[Callable[[], Any], ...] = (
         lambda: ingest(home, browser),
-        lambda: _chrome_moving.days_with(home, lambda _: True),
+        lambda: _chrome_archive.days_with(home, lambda _: True),
         lambda: forgetting.forget_days(home, ["2026-04-28"]),
         lambda: backup.make(home, load(home)),
     )
@@ -89,15 +89,18 @@ def test_a_day_that_shows_more_than_browsers_still_have_stays_where_the_archive_
         assert len(now) == len(before) + 1
 
 
-def test_a_former_archive_is_put_together_with_the_one_that_took_its_place(home: Home, browser: str) -> None:
+def test_an_archive_out_of_a_backup_takes_what_the_browser_still_has(home: Home, browser: str) -> None:
     path = Path(_chrome_archive.place(home))
     backed_up = backup.make(home, load(home))["path"]
     path.unlink()
     ingest(home, browser)
     assert examine(home, str(path)) == {"2026-04-28"}
-    way = way_back(home, str(path)).partition("backup: ")[2].partition("; then brain index")[0]
-    subprocess.run(["/bin/sh", "-c", way.replace("FILE", backed_up)], check=True)
-    ingest(home, browser)
+    aside, unpack = (
+        way_out(str(path)).partition("; then add")[0].split("; then take it out of a backup, if there is one: ")
+    )
+    way = f"{aside}; {unpack}"
+    subprocess.run(["/bin/sh", "-c", way.replace("FILE", backed_up)], check=False, stderr=subprocess.DEVNULL)
+    ingest(home, browser, rebuild=True)
     assert not examine(home, str(path))
     assert all(each in days(home)["2026-04-28"] for each in ("https://a.test/", "https://b.test/other"))
 

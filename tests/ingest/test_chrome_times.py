@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import apsw
 import pytest
 
 from core.document import split
@@ -35,16 +34,6 @@ def test_a_visit_of_the_future_makes_no_day_and_an_endless_one_no_duration(home:
     assert "Long · long.test · 22 h 13 min\n" in text
     assert "Shown · shown.test\n" in text
     assert split(days(home)["2026-04-28"])[0]["dwell_s"] == 80_000
-
-
-def test_a_duration_that_an_earlier_version_took_is_shown_no_more(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
-    history.visit("https://endless.test/", "Endless")
-    ingest(home, history.save())
-    with apsw.Connection(home.path("raw", "chrome.sqlite")) as connection:
-        connection.execute("update visits set dwell = 1000000000000000")
-    ingest(home, history.save(), rebuild=True)
-    assert "Endless · endless.test\n" in body(home)
 
 
 def test_a_clock_that_was_set_back_clears_nothing(

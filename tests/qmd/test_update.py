@@ -283,23 +283,6 @@ def test_tables_of_another_version_are_made_anew_and_refilled(tmp_path: Path) ->
     _integrity(connection)
 
 
-def test_a_title_that_an_older_version_took_out_of_a_private_span_is_made_anew(tmp_path: Path) -> None:
-    text = "<private>\n\n# My diagnosis\n\n</private>\n\n# Walrus\n"
-    connection, folder = indexed(tmp_path, {"a.md": text, "b.md": "# Penguin\n"})
-    connection.execute("UPDATE documents SET title = 'My diagnosis' WHERE path = 'a.md'")
-    connection.execute("UPDATE documents SET title = 'named by another' WHERE path = 'b.md'")
-    connection.execute("DELETE FROM brain_state WHERE key = 'titles'")
-    run(connection, folder)
-    titles = "SELECT title FROM documents ORDER BY path"
-    assert connection.execute(titles).fetchall() == [("Walrus",), ("named by another",)]
-    found = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'title: diagnosis'"
-    assert connection.execute(found).fetchall() == []
-    _integrity(connection)
-    connection.execute("UPDATE documents SET title = 'My diagnosis' WHERE path = 'a.md'")
-    run(connection, folder)
-    assert connection.execute(titles).fetchall()[0] == ("My diagnosis",), "documents are looked through once"
-
-
 def test_a_rebuild_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus"})
     reader = open_index(str(tmp_path / "index.sqlite"))
