@@ -13,9 +13,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from core.redaction.pem import without_keys
 from core.redaction.private import TAG, without_private
 from core.redaction.structures import PAIRS, cleaned
-from core.redaction.tokens import without_keys, without_tokens
+from core.redaction.tokens import without_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

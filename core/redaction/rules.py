@@ -21,9 +21,10 @@ from core.redaction.looks import (
 )
 from core.redaction.names import named
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
+from core.redaction.pem import without_keys
 from core.redaction.private import without_private
 from core.redaction.screen import COLOUR, ESCAPE, OVER_LINES, RULES, compiled, suspected, suspects
-from core.redaction.tokens import without_keys, without_tokens
+from core.redaction.tokens import without_tokens
 from core.redaction.values import (
     is_about,
     is_basic,

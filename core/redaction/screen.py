@@ -200,7 +200,7 @@ _OWN: dict[str, tuple[str, ...]] = {
         *(each for pattern in WITHIN.values() for each in alternatives(pattern)),
         *(f"(?-i:[_-]{each})" for pattern in DISTINCT.values() for each in alternatives(pattern)),
     ),
-    "key": ("-----(?:BEGIN|END)[A-Z0-9 ]*(?:PRIVATE KEY|OpenVPN Static)", "Private-Lines: "),
+    "key": ("----[ -](?:BEGIN|END)[A-Z0-9 ]*(?:PRIVATE KEY|OpenVPN Static)", "Private-Lines: "),
     "private": (r"(?:<|&lt;)[\s\\/nrt]*private(?:\\|\s|>|&gt;)",),
     "url": (r":\\*/\\*/[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",),
     "header": (

@@ -1,4 +1,4 @@
-"""What says itself what it is: tokens of known providers, and private keys."""
+"""What says itself what it is: tokens of known providers."""
 
 from __future__ import annotations
 
@@ -29,20 +29,6 @@ _BESIDE_AWS = (
     r"(?P<head>\[redacted:aws\](?:\\[nrt\"']|[\s,;:|\"'\\]){1,20})"
     r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 )
-_PEM_BEGIN = r"-----BEGIN[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-{0,5}"
-_PEM_END = r"-----END[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-{0,5}"
-_PEM_MOST = 20_000
-_SPACE = r"(?:\\+[nrt]?|[\s\"'`+|>,;→]|(?<![A-Za-z0-9])\d{1,6}(?=[→:|\t]))"
-# The body of a key whose end is cut off: lines of base64, the headers of old formats, whatever separates lines.
-_PEM_BODY = (
-    rf"{_SPACE}*(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{{0,100}}{_SPACE}+)*"
-    rf"(?:[A-Za-z0-9+/=]{{16,}}{_SPACE}*)*[A-Za-z0-9+/=]{{0,80}}"
-)
-# A line of a key whose beginning is cut off. Nothing is given back: `+` is base64's and a diff's.
-_PEM_BACK = rf"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/=]{{4,}}+)(?:{_SPACE}|[.…])++"
-_PEM_WIDTH = 24
-_PEM_LINE = r"[A-Za-z0-9+/=]{16,}"
-_PUTTY = rf"(Private-Lines: \d{{1,3}}{_SPACE}{{1,8}})[A-Za-z0-9+/=]{{16,}}(?:{_SPACE}{{1,8}}[A-Za-z0-9+/=]{{16,}})*"
 _ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
 _BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
@@ -151,48 +137,3 @@ def _begins(kind: str, data: bytes, start: int, before: bytes) -> bool:
 @cache
 def _distinct(kind: str) -> re.Pattern[bytes]:
     return re.compile(DISTINCT[kind].encode())
-
-
-def without_keys(text: str, counts: dict[str, int]) -> str:
-    """``text`` without private keys, also those that were cut off at either end."""
-    pieces: list[str] = []
-    at = 0
-    text, putty = made(_PUTTY).subn(r"\g<1>[redacted:private-key]", text)
-    if putty:
-        counts["private-key"] = counts.get("private-key", 0) + putty
-    while (begin := made(_PEM_BEGIN).search(text, at)) is not None:
-        end = made(_PEM_END).search(text, begin.end(), begin.end() + _PEM_MOST)
-        again = made(_PEM_BEGIN).search(text, begin.end(), begin.end() + _PEM_MOST)
-        if end is not None and (again is None or again.start() > end.start()):
-            stop = end.end()
-        else:
-            body = made(_PEM_BODY).match(text, begin.end(), begin.end() + _PEM_MOST)
-            stop = begin.end() if body is None else body.end()
-        if made(_PEM_LINE).search(text, begin.end(), stop) is None:
-            pieces.append(text[at : begin.end()])  # spoken of, not shown
-            at = begin.end()
-            continue
-        pieces += (text[at : begin.start()], "[redacted:private-key]")
-        counts["private-key"] = counts.get("private-key", 0) + 1
-        at = stop
-    before = at
-    while (end := made(_PEM_END).search(text, before)) is not None:
-        back = _tail(text[max(before, end.start() - _PEM_MOST) : end.start()])
-        if back:
-            pieces += (text[at : end.start() - back], "[redacted:private-key]")
-            counts["private-key"] = counts.get("private-key", 0) + 1
-            at = end.end()
-        before = end.end()
-    return "".join((*pieces, text[at:]))
-
-
-def _tail(text: str) -> int:
-    """The length of what could be the last lines of a key, where ``text`` ends with such."""
-    begin, at = -1, 0
-    for line in made(_PEM_BACK).finditer(text):
-        if line.start() != at:
-            begin = -1
-        if begin < 0 and len(line[1]) >= _PEM_WIDTH:
-            begin = line.start()
-        at = line.end()
-    return len(text) - begin if begin >= 0 and at == len(text) else 0
