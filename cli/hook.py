@@ -32,6 +32,9 @@ COMMAND = Command(
     ),
 )
 
+# The events that the installed hooks answer to; telemetry names no other, since any text may come on stdin.
+EVENTS = frozenset(("PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit"))
+
 
 def run(args: Args, context: Context) -> int:
     """Do it, and end with 0: a memory that fails must not fail the work that it remembers."""
@@ -39,9 +42,9 @@ def run(args: Args, context: Context) -> int:
     try:
         _run(args, context)
     except BrainError as error:
-        context.fields.update(error=error.error, reason=error.message[:300])
+        context.fields.update(error=error.error, reason=_reason(error.message))
     except Exception as error:  # noqa: BLE001  # whatever it was, it is a fact for the telemetry and nobody else's
-        context.fields.update(error=type(error).__name__, reason=str(error)[:300])
+        context.fields.update(error=type(error).__name__, reason=_reason(str(error)))
     return OK
 
 
@@ -59,7 +62,7 @@ def _run(args: Args, context: Context) -> None:
         return
     given = hooks.payload(sys.stdin.buffer.read(hooks.INPUT_LIMIT + 1))
     event = given.get("hook_event_name")
-    context.fields["hook_event"] = event[:40] if isinstance(event, str) else ""
+    context.fields["hook_event"] = event if isinstance(event, str) and event in EVENTS else "other"
     if verb == "stop":
         done = hooks.stop(context.home, given, context.environ)
         context.fields.update(done)
@@ -77,3 +80,10 @@ def _run(args: Args, context: Context) -> None:
 
         output = {"hookEventName": "SessionStart" if verb == "session-start" else "UserPromptSubmit"}
         write(json.dumps({"hookSpecificOutput": {**output, "additionalContext": spoken.text}}) + "\n")
+
+
+def _reason(message: str) -> str:
+    """Return what telemetry says of a failure, which may name a file that the payload names."""
+    from core.redaction import shown
+
+    return shown(message)[:300]

@@ -50,8 +50,10 @@ def clean_record(raw: bytes, value: Any, counts: dict[str, int]) -> Any:
     """
     if not (_suspects or _loaded())(raw):
         return value
-    from core.redaction.leaves import clean_leaves
+    from core.redaction.leaves import clean_leaves, hidden_fields
 
+    # Bytes that hold a secret the value lacks must not be kept in the value's stead: count that secret, too.
+    clean_leaves(hidden_fields(raw), counts)
     return clean_leaves(value, counts)
 
 
@@ -64,11 +66,9 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
         return raw
     import json
 
-    from core.redaction.leaves import clean_leaves
-
     before = sum(counts.values())
     try:
-        value = clean_leaves(json.loads(raw), counts)
+        value = clean_record(raw, json.loads(raw), counts)
     except (ValueError, RecursionError):
         # Bytes that are no UTF-8 stay what they were: zsh's histories are full of them.
         text = raw.decode("utf-8", "surrogateescape")

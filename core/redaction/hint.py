@@ -112,6 +112,17 @@ FOREIGN = ("арол", "密码", "密碼", "パスワード", "비밀번호", "a
 _LABELS = ("*:", "* :", "__:", "__ :", "]:", ":*", ":__", "*=", "* =", "__=", "__ =")
 _VERBS = ("is", "was", "to", "has been", "as")
 _WITH = (" with ", " as ", " using ", " are ")
+# Signs between a name and its value as HTML and East Asian keyboards write them.
+_WRITTEN = {
+    written: sign
+    for sign, forms in {
+        '"': "&amp;quot; &quot; &#34; &#034; &#x22;",
+        "'": "&apos; &#39; &#039; &#x27;",
+        ":": "&colon; &#58; &#x3a; &#x3A; \uff1a \ufe55 \u2236",
+        "=": "&equals; &#61; &#x3d; &#x3D; \uff1d",
+    }.items()
+    for written in forms.split()
+}
 # What parts the columns of a table's head, which is so long at most.
 COLUMNS = ("|", "\u2502", "\u2503", "\u2551", "  ", "\t")
 _LETTERS = 'abcdefghijklmnopqrstuvwxyz_0123456789 ".-()'
@@ -128,6 +139,15 @@ _KNOWN_MOST, _KNOWN_LENGTH = 512, 4096
 _known: dict[str, bool] = {}
 
 
+def plain_signs(text: str) -> str:
+    """Return ``text`` with quotes, colons and equals signs in ASCII that are written in another way."""
+    if "&" in text or not text.isascii():
+        for written, sign in _WRITTEN.items():
+            if written in text:
+                text = text.replace(written, sign)
+    return text
+
+
 def may_hold(text: str) -> bool:
     """Whether ``text`` may hold something that ``core.redaction.redact`` would replace."""
     found = _known.get(text)
@@ -135,10 +155,10 @@ def may_hold(text: str) -> bool:
         if len(_known) >= _KNOWN_MOST:
             _known.clear()
         # A backslash may be markdown's escape, or say that a command goes on in the next line.
-        plain = ""
-        if "\\" in text:
-            plain = text.replace("\\\r\n", " ").replace("\\\n", " ").replace("\\", "")
-        found = _may_hold(text) or (bool(plain) and _may_hold(plain))
+        plain = plain_signs(text)
+        if "\\" in plain:
+            plain = plain.replace("\\\r\n", " ").replace("\\\n", " ").replace("\\", "")
+        found = _may_hold(text) or (plain != text and _may_hold(plain))
         if len(text) <= _KNOWN_LENGTH:
             _known[text] = found
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from core.redaction import clean
 from core.redaction.private import TAG, across
 from core.redaction.rules import assigned
@@ -58,6 +60,25 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
     if type(value) is list:
         return [clean_leaves(item, counts, name) for item in _closed(value, name)]
     return value
+
+
+def hidden_fields(raw: bytes) -> list[dict[str, Any]]:
+    """Return each field of a JSON text that a later one with the same key hides; none if ``raw`` is no JSON."""
+    hidden: list[dict[str, Any]] = []
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            last = {key: place for place, (key, _) in enumerate(pairs)}
+            hidden.extend({key: value} for place, (key, value) in enumerate(pairs) if last[key] != place)
+        return found
+
+    text = raw.decode("utf-8", "replace").removeprefix("\ufeff").strip("\0 \t\r\n")
+    try:
+        json.JSONDecoder(strict=False, object_pairs_hook=mapping).raw_decode(text)
+    except (ValueError, RecursionError):
+        return []
+    return hidden
 
 
 def _named(pairs: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import re
 from core.counting import add
 from core.redaction import MARK
 from core.redaction.commands import CALLS, CURL, LOGIN, PROGRAMS, SAID, TOLD, before, made
+from core.redaction.hint import plain_signs
 from core.redaction.looks import (
     HEX,
     WORDED,
@@ -41,7 +42,7 @@ from core.redaction.values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # Who logs in stands right before what they log in with.
 _USER = re.compile(
@@ -107,8 +108,10 @@ def _once(text: str, counts: dict[str, int]) -> str:
 def _uncoloured(text: str, counts: dict[str, int]) -> str:
     if "\\\n" in text or "\\\r\n" in text:
         text = "\n".join(_joined(run, counts) if "\n" in run else run for run in _runs(text))
+    if plain_signs(text) != text:
+        text = _seen_through(text, plain_signs, counts)
     if "\\" in text and compiled(ESCAPE).search(text.encode("utf-8", "surrogatepass")) is not None:
-        text = "\n".join(_unescaped(line, counts) if "\\" in line else line for line in text.split("\n"))
+        text = _seen_through(text, _unescaped, counts)
     return _plain(text, counts)
 
 
@@ -140,20 +143,27 @@ def _joined(run: str, counts: dict[str, int]) -> str:
     return "".join(piece + end for piece, end in zip(pieces, (*breaks, ""), strict=True))
 
 
-def _unescaped(line: str, counts: dict[str, int]) -> str:
-    """``line`` without markdown's escapes and secrets, where they hid one; else as it is.
+def _unescaped(line: str) -> str:
+    """Return ``line`` without markdown's escapes."""
+    if "\\" not in line or compiled(ESCAPE).search(line.encode("utf-8", "surrogatepass")) is None:
+        return line
+    return _PUNCTUATED.sub("", line)
 
-    What does not depend on them is left for the rules as they are, and the backslashes with it.
+
+def _seen_through(text: str, plain: Callable[[str], str], counts: dict[str, int]) -> str:
+    """Return ``text`` with each line in its ``plain`` form, without secrets, where the line hides one otherwise.
+
+    What is found in the line as it is, is left for the rules, and the line's escapes with it.
     """
-    search = compiled(ESCAPE).search
-    if search(line.encode("utf-8", "surrogatepass")) is None:
-        return line
-    found: dict[str, int] = {}
-    cleaned = _plain(_PUNCTUATED.sub("", line), found)
-    if not found or cleaned == _PUNCTUATED.sub("", _plain(line, {})):
-        return line
-    add(counts, found)
-    return cleaned
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if (bare := plain(line)) != line:
+            found: dict[str, int] = {}
+            cleaned = _plain(bare, found)
+            if found and cleaned != plain(_plain(line, {})):
+                add(counts, found)
+                lines[place] = cleaned
+    return "\n".join(lines)
 
 
 def _plain(text: str, counts: dict[str, int]) -> str:

@@ -11,6 +11,7 @@ import re
 from functools import cache
 
 from core.redaction.foreign import ESCAPED, holds_foreign
+from core.redaction.hint import plain_signs
 from core.redaction.providers import BEGINNINGS, DISTINCT, PROVIDERS, WITHIN
 
 TYPE_CHECKING = False
@@ -351,7 +352,7 @@ _NEEDED = {"private": b"private", "url": b"@", "curl": b"curl"}
 # What a markdown escape looks like in a word: `API\_KEY`, `ghp\_…`. Looked at without its backslash.
 ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.
-_ESCAPED = r"\\u00[2-7]"
+_ESCAPED = r"\\u(?:00[2-7]|[fF][fF]1[aAdD]|[fF][eE]55|2236)"
 
 # The rules whose finds go on over lines' ends.
 OVER_LINES = ("private", "key", "pair")
@@ -365,6 +366,8 @@ _MUCH = 1 << 20
 _GOES_ON = r"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*"
 # What colours a terminal's text, which may part a name from its value.
 COLOUR = r"\x1b\[[0-9;]*[mK]"
+# Signs that HTML and East Asian keyboards write in another way (`core.redaction.hint.plain_signs`).
+_SIGN = r"&(?:amp;)?(?:quot|apos|colon|equals|#[0x][0-9a-zA-Z]+|#[0-9]+);|\xef\xbc[\x9a\x9d]|\xef\xb9\x95|\xe2\x88\xb6"
 _COLOUR = rf"(?:{COLOUR}|\\u001[bB]\[[0-9;]*[mK])"
 
 _match: Callable[[bytes], list[int] | None] | None = None
@@ -375,12 +378,13 @@ def suspects(data: bytes) -> bool:
     global _match
     if _match is None:
         anything = "|".join((_parts(_OWN), ESCAPE, _ESCAPED, *ESCAPED))
-        _match = _set(anything, rf"{_GOES_ON}|{_COLOUR}")
+        _match = _set(anything, rf"{_GOES_ON}|{_COLOUR}|{_SIGN}")
     found = _match(data)
     if found == [1]:
         # The rules take a command that goes on in the next line for one, and a text in colours for one without.
         plain = re.sub(_GOES_ON.encode(), b" ", data)
-        found = _match(re.sub(_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain)
+        plain = re.sub(_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain
+        found = _match(plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
     if found and found != [1]:
         return True
     return not data.isascii() and holds_foreign(data)

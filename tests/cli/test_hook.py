@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from cli import hook
 from core import wal
 from core.home import Home
+from ops.hooks import HOOKS
 from qmd.segments import TABLES
 from qmd.store import open_index
 from qmd.writer import put
@@ -247,6 +249,22 @@ def test_a_failure_is_in_the_telemetry(brain: Brain, home: Home) -> None:
     (row,) = rows(home)
     assert (row["error"], row["exit_code"]) == ("bad_input", 0)
     assert "JSON" in row["reason"]
+
+
+@pytest.mark.parametrize("verb", ["stop", "session-start", "prompt"])
+def test_a_payload_leaves_no_secret_in_the_telemetry(brain: Brain, indexed: Home, tmp_path: Path, verb: str) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    path = tmp_path / f"{token}.jsonl"
+    brain("hook", verb, stdin=payload(path, token, token, prompt=token, cwd=f"/{token}", source=token))
+    path.mkdir()
+    brain("hook", verb, stdin=payload(path, token, token))
+    held = b"".join(each.read_bytes() for each in Path(indexed.logs).rglob("*") if each.is_file())
+    assert b'"hook_event":"other"' in held
+    assert token.encode() not in held
+
+
+def test_the_telemetry_names_the_events_of_every_hook() -> None:
+    assert {event for entries in HOOKS.values() for event in entries} == hook.EVENTS
 
 
 @pytest.mark.parametrize("name", ["BRAIN_HOOKS", "BRAIN_IN_HOOK", "BRAIN_DISTILLING"])

@@ -6,6 +6,8 @@ import io
 import json
 from pathlib import Path
 
+import zstandard
+
 from core.home import Home
 from ingest import records, run
 
@@ -73,3 +75,17 @@ def test_nesting_without_end_is_a_failure_not_a_crash() -> None:
     items = list(records.Records(io.BytesIO(deep), "x"))
     held = json.dumps([item[1] if isinstance(item, tuple) else item.reason for item in items])
     assert TOKEN not in held
+
+
+def test_the_archive_holds_no_secret_that_a_later_field_of_the_same_name_hides(home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "claude" / "projects" / "code"
+    folder.mkdir(parents=True)
+    line = json.dumps(_line("hello")).replace('"content": "hello"', f'"content": "{TOKEN}", "content": "hello"')
+    (folder / "s.jsonl").write_text(line + "\n", encoding="utf-8")
+    ledger = run.run(home, "claude", [str(tmp_path / "claude")], trust_stat=False)
+
+    assert ledger.as_dict()["redacted"] == {"github": 1}
+    packed = list(Path(home.root, "raw").rglob("*.zst"))
+    held = b"".join(zstandard.ZstdDecompressor().decompress(path.read_bytes()) for path in packed)
+    assert b"hello" in held
+    assert TOKEN.encode() not in held

@@ -444,3 +444,26 @@ def test_a_line_that_goes_on_in_the_next_is_looked_at_with_it() -> None:
     text = f"curl https://app.example.org/me \\\n  -b 'sessionid={cookie}'\npassword =\n  'Tangerine42!'\n"
     for before in range(900, 1100):
         assert redact("x" * before + "\n" + text)[1] == {"cookie": 1, "password": 1}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{{"a":1,"password":"{}","password":"changeme"}}',
+        '{{"message":{{"content":"{}","content":"hi"}}}}',
+        '{{"message":{{"content":[{{"text":"use {}"}}],"content":"hi"}}}}',
+        '{{"input":{{"env":{{"x":"{}"}}}},"input":{{"env":{{}}}}}}',
+        '{{"a":"{}","a":"b","a":"c"}}',
+    ],
+)
+def test_a_secret_that_a_later_field_of_the_same_name_hides_is_replaced_and_counted(raw: str) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    text = raw.format(token).encode()
+    value = json.loads(text)
+    counts: dict[str, int] = {}
+
+    assert clean_record(text, value, counts) == value
+    assert sum(counts.values()) == 1
+    assert token.encode() not in redaction.clean_document(text, {})
+    harmless = raw.format("words").encode()
+    assert redaction.clean_document(harmless, {}) == harmless

@@ -201,3 +201,49 @@ def test_the_last_lines_of_a_key_are_no_longer_there_also_where_dots_follow(betw
     lines = "\n".join(("MIIEvQIBADANBgkq+hkiG9w0BAQEFAASCBKcwggSjAgEA" + "x+/" * 6, "Zq81mPw0RtYxLk29Vb7Nq+a/q" * 2))
     text = f"tail:\n{lines}{between}-----END " + "PRIVATE KEY-----\nafter"
     assert redact(text) == ("tail:\n[redacted:private-key]\nafter", {"private-key": 1})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{&quot;password&quot;: &quot;{}&quot;}}",
+        "{{&quot;password&quot;:&quot;{}&quot;,&quot;user&quot;:&quot;mira&quot;}}",
+        "&lt;div data-x=&quot;{{&amp;quot;password&amp;quot;:&amp;quot;{}&amp;quot;}}&quot;&gt;",
+        "{{&#34;password&#34;: &#34;{}&#34;}}",
+        "{{&#39;password&#39;: &#39;{}&#39;}}",
+        "DB_PASSWORD&#x3D;{}",
+        "password：{}",
+        "password： {}",
+        "Password：`{}`",
+        "DB_PASSWORD＝{}",
+        "password﹕{}",
+        "api_key：{}",
+    ],
+)
+def test_signs_that_are_written_in_another_way_hide_no_value(text: str) -> None:
+    secret = "Sup3rDuper9xKq7Lm2Pz"
+    for given in (text.format(secret), f"before\n{text.format(secret)}\nafter &quot;x&quot; 中：y"):
+        cleaned, counts = redact(given)
+        assert secret not in cleaned
+        assert sum(counts.values()) == 1
+        assert redact(cleaned) == (cleaned, {})
+        assert cleaned.endswith("&quot;x&quot; 中：y") or cleaned == redact(text.format(secret))[0]
+        assert may_hold(given)
+        for ascii_only in (True, False):
+            assert screen.suspects(json.dumps({"content": given}, ensure_ascii=ascii_only).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "&quot;password&quot;: &quot;string&quot;",
+        "the &quot;token&quot; is &quot;optional&quot;",
+        "密码：请输入",
+        "注意：first 12 words",
+        "password：&lt;your password&gt;",
+        "max_tokens：4096",
+        "a &#39;quoted&#39; word &amp; a colon：here",
+    ],
+)
+def test_signs_that_are_written_in_another_way_stay_where_they_hide_nothing(text: str) -> None:
+    assert redact(text) == (text, {})
