@@ -17,6 +17,7 @@ from ingest.events import TEAMMATE
 from ingest.markup import cut_blocks
 from ingest.reading import BROKEN, Reading, whole
 from ingest.sessions import Session
+from ingest.units import path_name
 from ingest.values import blocks, mapping, moment, string, vocabulary
 
 NAME = "amp"
@@ -56,7 +57,7 @@ def _take(value: Any, reading: Reading) -> None:
     messages = thread.get("messages")
     if type(messages) is not list or not ("created" in thread or string(thread.get("id")).startswith("T-")):
         return
-    unit = one_line(string(thread.get("id")), 4000) or one_line(basename(reading.path).removesuffix(".json"))
+    unit = one_line(string(thread.get("id")), 4000) or path_name(basename(reading.path).removesuffix(".json"))
     for field in sorted(thread.keys() - _THREAD):
         reading.count(f"thread: field {one_line(field, 60)}", 0, thread[field])
     session = Session(unit, NAME)

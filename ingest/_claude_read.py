@@ -7,12 +7,12 @@ from os.path import basename
 from typing import Any
 
 from core.document import Failure
-from core.text import clean, one_line
+from core.text import one_line
 from ingest import _claude_vocabulary as vocabulary
 from ingest import records
 from ingest._claude_events import Part, Unknown
 from ingest.reading import BROKEN, Reading, lines
-from ingest.units import unit_key
+from ingest.units import path_name, unit_key
 
 FOREIGN = "not a Claude Code transcript"
 COMPACTION = "compaction agent"
@@ -65,7 +65,7 @@ def agent_of(path: str) -> str:
     name = basename(path)
     if not name.startswith("agent-") or len(name) < len("agent-x.jsonl"):
         return ""
-    return one_line(os.fsencode(name[6:]).decode("utf-8", "replace").rpartition(".")[0])
+    return path_name(name[6:].rpartition(".")[0])
 
 
 def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
@@ -152,7 +152,7 @@ def pieces(path: str, data: bytes) -> list[tuple[str, bytes]] | None:
 def _nameless(reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: Unknown) -> Part:
     """The part of records that name no session (fragments, very old exports): the first of them is its identity."""
     mark = _fingerprint(early[0][1])
-    stem = clean(os.fsencode(basename(reading.path)).decode("utf-8", "replace")).rpartition(".")[0]
+    stem = path_name(basename(reading.path).rpartition(".")[0])
     part = _part(reading, unit_key(mark, file_agent) if file_agent else unit_key(one_line(f"{stem}-{mark}")))
     for line, record in early:
         _add(part, record, line, reading, fresh)

@@ -9,7 +9,6 @@ completed items of a turn stand where the events stood.
 
 from __future__ import annotations
 
-import os
 from os.path import basename
 from typing import Any
 
@@ -28,6 +27,7 @@ from ingest.agentcalls import command_text
 from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
+from ingest.units import path_name
 from ingest.values import mapping, moment, string
 
 NAME = "codex"
@@ -120,7 +120,7 @@ class _Rollout(Said):
             return
         self._all_said()
         session = self._session
-        session.unit = session.unit or one_line(f"{_stem(self._reading.path)}")
+        session.unit = session.unit or _stem(self._reading.path)
         self._reading.parts[session.unit] = session
         (at, name), later = names.of(self._reading.path, session.unit)
         if name and at >= self._named_at:
@@ -440,8 +440,7 @@ def _is_opening(record: dict[str, Any]) -> bool:
 
 
 def _stem(path: str) -> str:
-    name = os.fsencode(basename(path)).decode("utf-8", "replace")
-    return name.removesuffix(".zst").removesuffix(".jsonl")
+    return path_name(basename(path).removesuffix(".zst").removesuffix(".jsonl"))
 
 
 def _named(path: str) -> str:

@@ -10,7 +10,6 @@ timestamp, sessionId, exitCode, usage}`` (github/copilot-cli issue 4107).
 from __future__ import annotations
 
 import json
-import os
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from ingest.events import PROMPT, TEXT
 from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
+from ingest.units import path_name
 from ingest.values import mapping, moment, string
 
 if TYPE_CHECKING:
@@ -295,8 +295,8 @@ class _Events:
         if not self._recognised:
             return
         session, path = self._session, self._reading.path
-        name = os.fsencode(basename(path)).decode("utf-8", "replace").removesuffix(".jsonl")
-        session.unit = session.unit or one_line(basename(dirname(path)) if name == "events" else name)
+        name = basename(path).removesuffix(".jsonl")
+        session.unit = session.unit or path_name(basename(dirname(path)) if name == "events" else name)
         later: list[Callable[[], None]] = []
         about: dict[str, Any] = {}
         editors: dict[str, Any] = {}

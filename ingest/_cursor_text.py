@@ -16,6 +16,7 @@ from ingest._cursor_human import is_list, typed
 from ingest.agentcalls import answers, command_text
 from ingest.markup import between
 from ingest.rows import Json, decoded
+from ingest.units import path_name
 from ingest.values import blocks, mapping, moment, string
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _outcome(session: Session, block: dict[str, Any], name: str, at: str, wrong:
 
 def workspace_name(path: str) -> str:
     """The workspace's name: the folder that its database lies in."""
-    return one_line(basename(dirname(path)), 100) or "workspace"
+    return path_name(basename(dirname(path)))[:100] or "workspace"
 
 
 def cell(value: Any, reading: Reading, where: str) -> Any:

@@ -16,6 +16,7 @@ from ingest._cursor_human import typed
 from ingest._cursor_text import message, sent, summary
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
+from ingest.units import path_name
 from ingest.values import mapping, string
 
 NAME = "cursor"
@@ -32,22 +33,22 @@ def read(path: str) -> Reading:
 
 
 def _session(path: str) -> Session:
-    session = Session(one_line(_stem(path)), NAME)
+    session = Session(_stem(path), NAME)
     session.extra["surface"] = "agent"
     folders = path.split(os.sep)
     if "agent-transcripts" in folders:
         place = folders.index("agent-transcripts")
         # The folder's name is the project's path with dashes for slashes: what it was, only a path that it was made of
         # can tell (``_done``).
-        session.extra["project_slug"] = one_line(folders[place - 1], 300)
+        session.extra["project_slug"] = path_name(folders[place - 1])[:300]
         session.sign = signs.of_slug(folders[place - 1])
     if basename(dirname(path)) == "subagents":
-        session.parent = one_line(basename(dirname(dirname(path))), 500)
+        session.parent = path_name(basename(dirname(dirname(path))))[:500]
     return session
 
 
 def _stem(path: str) -> str:
-    return os.fsencode(basename(path)).decode("utf-8", "replace").rpartition(".")[0]
+    return path_name(basename(path).rpartition(".")[0])
 
 
 def _records(source: records.Records, reading: Reading) -> None:

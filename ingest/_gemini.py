@@ -22,6 +22,7 @@ from ingest import agentcalls, rawfiles, records
 from ingest.histories import is_history
 from ingest.reading import BROKEN, Reading, lines, whole
 from ingest.sessions import Session
+from ingest.units import path_name
 from ingest.values import exit_code, mapping, moment, string, vocabulary
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class State:
         metadata, path = self._metadata, self._place
         if not any(mark in metadata for mark in _MARKS) and not (metadata and self._messages):
             return None
-        unit = one_line(string(metadata.get("sessionId")), 4000) or one_line(basename(path))
+        unit = one_line(string(metadata.get("sessionId")), 4000) or path_name(basename(path))
         if unit == _SERVER and self._began:
             unit = f"{unit}:{one_line(self._began, 100)}"
         session = Session(unit, NAME)
@@ -223,7 +224,7 @@ class State:
         session.cwd = project.beside(path, digest, later)
         session.sign = project.sign(path, digest)
         if metadata.get("kind") == "subagent":
-            session.parent = one_line(basename(dirname(path)), 500)
+            session.parent = path_name(basename(dirname(path)))[:500]
             if session.parent == "chats":
                 session.parent = ""
         for name, message in self._messages.items():

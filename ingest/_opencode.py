@@ -26,6 +26,7 @@ from ingest.lineage import generations
 from ingest.reading import Reading, lines, whole
 from ingest.rows import Json, decoded
 from ingest.sessions import Session
+from ingest.units import path_name
 from ingest.values import mapping, moment, string, vocabulary
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _export(value: Any, reading: Reading) -> None:
     info, messages = mapping(mapping(value).get("info")), mapping(value).get("messages")
     if type(messages) is not list or not ("directory" in info or "projectID" in info or "time" in info):
         return
-    talk = Talk(reading, info, basename(reading.path))
+    talk = Talk(reading, info, path_name(basename(reading.path)))
     for entry in messages:
         inner = mapping(entry)
         talk.message(mapping(inner.get("info")) or inner, inner.get("parts"))
@@ -102,7 +103,7 @@ def _from_tree(path: str) -> Reading:
             # The size by which the next run knows the session again is that of all its files; the archive has it so.
             reading.size, reading.mtime_ns = tree.look(path)
         reading.consumed, reading.digest = 0, databases.NOTHING
-        talk = Talk(reading, info, stem)
+        talk = Talk(reading, info, path_name(stem))
         made = list(_made_of(root, string(info.get("id")) or stem, stem, reading))
         found: list[tuple[str, str, dict[str, Any], list[Any]]] = []
         for file, parts in made:

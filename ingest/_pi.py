@@ -6,7 +6,6 @@ said, with a line where the person went back. Layouts: the vendors' session-mana
 
 from __future__ import annotations
 
-import os
 import re
 from os.path import basename
 from typing import Any
@@ -18,6 +17,7 @@ from ingest import _pi_human as human
 from ingest.events import TEAMMATE
 from ingest.reading import BROKEN, Reading, lines
 from ingest.sessions import Session
+from ingest.units import path_name
 from ingest.values import blocks, mapping, moment, plain, string, vocabulary
 
 NAME = "pi"
@@ -139,7 +139,7 @@ class Tree:
         """Hand the session over, where there is one."""
         session = self._session
         if self._recognised:
-            session.unit = session.unit or one_line(_stem(self._reading.path))
+            session.unit = session.unit or _stem(self._reading.path)
             self._reading.parts[session.unit] = session
 
     def _add(self, record: dict[str, Any]) -> None:
@@ -313,7 +313,7 @@ def _is_ours(kind: str, record: dict[str, Any]) -> bool:
 
 
 def _stem(path: str) -> str:
-    return os.fsencode(basename(path)).decode("utf-8", "replace").partition(".jsonl")[0]
+    return path_name(basename(path).partition(".jsonl")[0])
 
 
 def _named(path: str) -> str:

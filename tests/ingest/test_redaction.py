@@ -6,6 +6,7 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 import zstandard
 
 from core.home import Home
@@ -89,3 +90,45 @@ def test_the_archive_holds_no_secret_that_a_later_field_of_the_same_name_hides(h
     held = b"".join(zstandard.ZstdDecompressor().decompress(path.read_bytes()) for path in packed)
     assert b"hello" in held
     assert TOKEN.encode() not in held
+
+
+_SAID = {"role": "user", "content": "hello there"}
+# Source → a session whose records name none, and where its file is.
+_NAMELESS = {
+    "claude": ("projects/code/{}.jsonl", {"type": "user", "timestamp": "2026-04-28T09:14:03.000Z", "message": _SAID}),
+    "codex": (
+        "rollout-{}.jsonl",
+        {
+            "timestamp": "2026-04-28T09:14:04.000Z",
+            "type": "event_msg",
+            "payload": {"type": "user_message", "message": "hello there"},
+        },
+    ),
+    "pi": (
+        "agent/{}.jsonl",
+        {"type": "message", "id": "a", "timestamp": "2026-04-28T09:14:03.000Z", "message": _SAID},
+    ),
+    "gemini": (
+        "chats/session-{}.json",
+        {
+            "sessionId": "",
+            "projectHash": "a",
+            "startTime": "2026-04-28T09:14:03.000Z",
+            "messages": [{"id": "1", "type": "user", "content": "hello there"}],
+        },
+    ),
+    "amp": ("threads/{}.json", {"created": 1, "messages": [{**_SAID, "content": [{"type": "text", "text": "hello"}]}]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", _NAMELESS)
+def test_a_file_that_is_named_by_a_token_makes_a_document_that_is_not(home: Home, tmp_path: Path, source: str) -> None:
+    name, record = _NAMELESS[source]
+    path = tmp_path / "data" / name.format(TOKEN)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    run.run(home, source, [str(tmp_path / "data")], trust_stat=False)
+
+    (document,) = Path(home.path("brain")).glob("*.md")
+    assert TOKEN not in document.name
+    assert TOKEN not in document.read_text(encoding="utf-8")
