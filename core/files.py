@@ -109,15 +109,6 @@ def read_or_none(path: str) -> bytes | None:
         return None
 
 
-def is_full(folder: str) -> bool:
-    """Whether the file system of a folder has no room left: SQLite says only that a write or a mapping failed."""
-    try:
-        room = os.statvfs(folder or ".")
-    except OSError:
-        return False
-    return room.f_bavail * room.f_frsize < 1 << 20
-
-
 def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
     """Remove what killed writers left in ``folder``; returns how many files went.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from os.path import abspath, dirname, expanduser, isfile, join
 
-from core.errors import BadInput
+from core.errors import BadInput, DiskFull, from_os
 
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
@@ -128,6 +128,9 @@ def make_private(folder: str) -> None:
         if not os.path.isdir(folder):
             raise BadInput(f"not a folder: {folder}", f"move it away: mv {folder} {folder}.old") from None
     except OSError as error:
+        failure = from_os(error)
+        if isinstance(failure, DiskFull):
+            raise failure from None
         raise BadInput(
             f"cannot create {folder}: {error.strerror}", "choose a writable place: export BRAIN_HOME=…"
         ) from None

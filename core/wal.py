@@ -11,6 +11,8 @@ import os
 
 import apsw
 
+from core.sqlite import connect
+
 # About 1,000 pages, which are read in two milliseconds.
 _LONG = 4_000_000
 # How long a checkpoint waits for readers, while it keeps writers out.
@@ -51,7 +53,7 @@ def checkpoint(path: str) -> bool:
 
     Raises what SQLite says.
     """
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         # The first keeps nobody waiting and does nearly all of it; the second has only the rest to hold a writer for.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 
 from core.home import Home, make_private
+from core.sqlite import connect
 from core.tombstones import Tombstones
 from ingest._chrome_damage import damaged, named, refuse_emptied
 from ingest.zones import day_number, iso_day
@@ -104,7 +105,7 @@ def days_with(home: Home, test: Callable[[bytes], bool]) -> set[str]:
     refuse_emptied(home, path)
     if not os.path.exists(path):
         return set()
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")
@@ -134,7 +135,7 @@ class Archive:
             return
         make_private(home.path(_FOLDER))
         refuse_emptied(home, self.path)
-        self._connection = apsw.Connection(place(home))
+        self._connection = connect(place(home))
         try:
             self._connection.set_busy_timeout(_BUSY_MS)
             # What is removed must be gone from the file, not only from the table.

@@ -9,6 +9,7 @@ from os.path import join
 import apsw
 
 from core.errors import Internal
+from core.sqlite import connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def examine(home: Home, path: str) -> set[str]:
     from ingest.zones import iso_day
 
     refuse_emptied(home, path)
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")

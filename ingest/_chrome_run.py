@@ -14,8 +14,9 @@ from os.path import abspath, join
 
 import apsw
 
-from core.files import NO_ROOM, is_full
+from core.files import NO_ROOM
 from core.locks import FileLock
+from core.sqlite import is_full
 from core.version import DOCUMENT
 from ingest import _chrome_settings as settings
 from ingest import chrome

@@ -23,6 +23,7 @@ import zstandard
 
 from core.errors import BrainError, DiskFull, Internal, LockContention
 from core.home import Home
+from core.sqlite import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -284,7 +285,7 @@ def named(path: str) -> Iterator[None]:
 
 
 def _failure(error: apsw.Error, path: str) -> BrainError:
-    from core.files import is_full
+    from core.sqlite import is_full
 
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return LockContention("another process is writing to the archive", "wait a moment, then run the command again")
@@ -306,7 +307,7 @@ def _failure(error: apsw.Error, path: str) -> BrainError:
 def open_catalogue(path: str) -> apsw.Connection:
     """The catalogue, made where it is missing. Raises apsw.Error."""
     refuse_emptied(path)
-    connection = apsw.Connection(path)
+    connection = connect(path)
     connection.set_busy_timeout(10_000)
     # A commit to a write-ahead log is one sync, to a rollback journal four, and a hook waits for each.
     connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=full").fetchall()

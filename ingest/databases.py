@@ -83,8 +83,9 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     import apsw
 
     from core.document import Failure
-    from core.files import NO_ROOM, is_full
+    from core.files import NO_ROOM
     from core.home import resolve
+    from core.sqlite import is_full
     from ingest.damaged_text import bear
     from ingest.rawfiles import keeping
     from ingest.reading import unreadable
@@ -125,8 +126,8 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
 def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: Shelf) -> Iterator[Reading]:
     import apsw
 
-    from core.files import is_full
     from core.home import resolve
+    from core.sqlite import is_full
 
     whole: set[str] = set()
     try:

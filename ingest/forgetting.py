@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from core.sqlite import connect
 from ingest import remade, unnamed
 from ingest.histories import is_history
 from ingest.keeping import FORGOTTEN
@@ -227,7 +228,7 @@ def _from_state(home: Home, source: str, held: Held) -> None:
     path = join(home.state, FILE)
     if not os.path.exists(path):
         return
-    connection = apsw.Connection(path)
+    connection = connect(path)
     try:
         connection.set_busy_timeout(30_000)
         connection.execute("pragma secure_delete=on").fetchall()
@@ -256,7 +257,7 @@ def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
     """
     if not os.path.exists(join(home.state, FILE)):
         return 0
-    connection = apsw.Connection(join(home.state, FILE))
+    connection = connect(join(home.state, FILE))
     try:
         connection.set_busy_timeout(30_000)
         connection.execute("pragma secure_delete=on").fetchall()
@@ -429,7 +430,7 @@ def _own(home: Home, source: str) -> Iterator[apsw.Connection | None]:
         remade.set_aside(path)
         yield None
         return
-    connection = apsw.Connection(path)
+    connection = connect(path)
     try:
         connection.set_busy_timeout(30_000)
         connection.execute("pragma secure_delete=on").fetchall()
@@ -456,7 +457,7 @@ def read_again(home: Home, names: Iterable[str]) -> None:
     """Have all files of these sources read by the next run: others' units may lie in the file of what was forgotten."""
     if not os.path.exists(join(home.state, FILE)):
         return
-    connection = apsw.Connection(join(home.state, FILE))
+    connection = connect(join(home.state, FILE))
     try:
         connection.set_busy_timeout(30_000)
         connection.executemany("update files set size = -1 where source = ?", [(name,) for name in names])

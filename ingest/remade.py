@@ -7,6 +7,8 @@ from os.path import join
 
 import apsw
 
+from core.sqlite import connect
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from core.home import Home
@@ -37,7 +39,7 @@ def fault(path: str) -> str:
     """What is wrong with the database at ``path``, all of which is read; "" where it is sound, or there is none."""
     if not os.path.exists(path):
         return ""
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")
@@ -60,7 +62,7 @@ def knows_nothing(home: Home, source: str, collection: str) -> bool:
     path = join(home.state, f"{source}.sqlite")
     if not os.path.exists(path):
         return True
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")

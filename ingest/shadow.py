@@ -18,6 +18,7 @@ import apsw
 from core.files import read_or_none
 from core.home import make_private
 from core.locks import FileLock
+from core.sqlite import connect
 from ingest.corpus import Corpus
 from ingest.remade import DAMAGE, set_aside
 from ingest.run import LOCK_WAIT_S
@@ -144,7 +145,7 @@ def database(path: str, schema: str, shadow: Shadow | None) -> apsw.Connection:
 
 
 def _prepared(path: str, schema: str) -> apsw.Connection:
-    connection = apsw.Connection(path)
+    connection = connect(path)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
@@ -171,7 +172,7 @@ def in_memory(path: str) -> apsw.Connection:
 def to_read(path: str) -> apsw.Connection:
     """The database at ``path``, which is not written to. Raises apsw.Error."""
     # To write is asked for so that SQLite removes the files beside the database that reading it makes.
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_timeout(_BUSY_MS)
     connection.execute("pragma query_only=on").fetchall()
     return connection

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from core.home import make_private
+from core.sqlite import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +152,7 @@ def _is_settled(part: Part, began_ns: int) -> bool:
 
 def _open(path: str) -> apsw.Connection:
     """Let SQLite finish what the journals say, then close the door to writing. Raises apsw.Error and Unsettled."""
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)

@@ -13,6 +13,7 @@ import apsw
 
 from core import wal
 from core.home import Home, make_private
+from core.sqlite import connect
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest import unnamed
 from ingest.remade import DAMAGE, set_aside
@@ -97,13 +98,13 @@ class State:
     def __init__(self, home: Home) -> None:
         make_private(home.state)
         path = join(home.state, FILE)
-        self._connection = apsw.Connection(path)
+        self._connection = connect(path)
         try:
             self._prepare()
         except DAMAGE:
             self._connection.close()
             set_aside(path)
-            self._connection = apsw.Connection(path)
+            self._connection = connect(path)
             self._prepare()
 
     def _prepare(self) -> None:
@@ -314,7 +315,7 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
     if not os.path.exists(path):
         return {}
     # To write is asked for so that SQLite removes the files beside the database that reading it makes.
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")
@@ -329,7 +330,7 @@ def holds(home: Home, source: str, path: str) -> bool:
     """Whether a source has records of the file at ``path`` in a document; raises apsw.Error like ``known``."""
     if not os.path.exists(join(home.state, FILE)):
         return False
-    connection = apsw.Connection(join(home.state, FILE), flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(join(home.state, FILE), apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")
@@ -345,7 +346,7 @@ def known_units(home: Home, source: str) -> dict[str, UnitRow]:
     path = join(home.state, FILE)
     if not os.path.exists(path):
         return {}
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.execute("pragma query_only=on")

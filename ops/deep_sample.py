@@ -12,6 +12,7 @@ import apsw
 
 from core.files import read_or_none
 from core.home import Home
+from core.sqlite import connect
 from ingest import archive, sources
 from ingest import state as known
 
@@ -65,8 +66,8 @@ def _shelve(home: Home, scratch: Home, source: str, paths: set[str]) -> None:
     for entry in os.scandir(raw):
         if not entry.name.startswith(archive.CATALOGUE):
             os.symlink(entry.path, join(shelf, entry.name))
-    real = apsw.Connection(join(raw, archive.CATALOGUE), flags=apsw.SQLITE_OPEN_READWRITE)
-    copy = apsw.Connection(join(shelf, archive.CATALOGUE))
+    real = connect(join(raw, archive.CATALOGUE), apsw.SQLITE_OPEN_READWRITE)
+    copy = connect(join(shelf, archive.CATALOGUE))
     try:
         with copy.backup("main", real, "main") as backup:
             backup.step()

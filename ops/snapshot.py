@@ -22,6 +22,7 @@ from core.config import load
 from core.errors import BrainError, Internal, LockContention
 from core.files import read_or_none
 from core.home import CORPUS, FILES, PRIVATE_FILE, RECORDS, Home, is_collection_folder, make_private
+from core.sqlite import connect
 from core.tombstones import FILE as TOMBSTONES
 
 if TYPE_CHECKING:
@@ -154,10 +155,10 @@ def database(path: str, target: str) -> None:
     """Copy one database through SQLite's backup interface (https://sqlite.org/backup.html): one state of it, whole."""
     make_private(dirname(target))
     os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
-    source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    source = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         source.set_busy_timeout(_BUSY_MS)
-        copy = apsw.Connection(target)
+        copy = connect(target)
         try:
             with copy.backup("main", source, "main") as backup:
                 backup.step(-1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from core import clock
+from core.sqlite import connect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ def put(connection: apsw.Connection, answers: Mapping[str, str]) -> bool:
     now = time.time()
     stamp = f"{clock.iso(now)[:-1]}.{int(now * 1000) % 1000:03d}Z"
     try:
-        writer = apsw.Connection(connection.db_filename("main"), flags=apsw.SQLITE_OPEN_READWRITE)
+        writer = connect(connection.db_filename("main"), apsw.SQLITE_OPEN_READWRITE)
     except apsw.Error:
         return False  # another user's, or a backup
     try:

@@ -7,6 +7,7 @@ import time
 
 import apsw
 
+from core import sqlite
 from core.errors import DiskFull, EngineMissing, EngineTimeout, Internal, LockContention
 from core.version import INDEX
 
@@ -32,6 +33,11 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
         raise EngineMissing(f"there is no index yet at {path}", _FIX)
     if os.path.exists(path) and not os.path.isfile(path):
         raise EngineMissing(f"{path} is not a file", "move it away, then: brain index")
+    if not write and sqlite.is_full(os.path.dirname(path)):
+        try:
+            return _open_unwritable(path, 0)
+        except LockContention:
+            pass  # another process has the index open, so the blocks of the -shm file are allocated
     try:
         connection = _connect(path, write)
     except apsw.Error as error:
@@ -63,7 +69,7 @@ def _connect(path: str, write: bool) -> apsw.Connection:
         # -shm the mode of the database.
         if not os.path.exists(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        return sqlite.connect(path)
     return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
 
 
@@ -161,10 +167,8 @@ def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | L
 
 def disk_full(error: apsw.Error, path: str) -> DiskFull | None:
     """What is to be said where SQLite's failure with the database at ``path`` is the disk's, which has no room left."""
-    from core.files import is_full
-
     if isinstance(error, apsw.FullError) or (
-        isinstance(error, apsw.IOError | apsw.CantOpenError) and is_full(os.path.dirname(path))
+        isinstance(error, apsw.IOError | apsw.CantOpenError) and sqlite.is_full(os.path.dirname(path))
     ):
         return DiskFull("the disk is full", "free some space, then run the command again")
     return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import Internal
+from core.sqlite import connect
 from ingest import sources, unnamed
 from ingest.state import FILE
 from runtime.hits import uri
@@ -88,7 +89,7 @@ def _rows(home: Home, path: str, reference: str) -> list[tuple[str, str, str, st
     place = join(home.state, FILE)
     if not os.path.exists(place):
         return []
-    connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READWRITE)  # a WAL's reader has to be able to join it
+    connection = connect(place, apsw.SQLITE_OPEN_READWRITE)  # a WAL's reader has to be able to join it
     try:
         connection.execute("PRAGMA query_only=1; PRAGMA busy_timeout=2000").fetchall()
         if not connection.pragma("user_version"):

@@ -13,6 +13,7 @@ from core import clock, wal
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import open_regular, sweep_temporaries
 from core.locks import FileLock
+from core.sqlite import connect
 from ingest import sources
 from ingest.keeping import Policy
 from ingest.state import FILE as SOURCES_FILE
@@ -384,7 +385,7 @@ def _clear_unreadable(path: str) -> None:
     The write-ahead log goes first: it must never meet a newer database.
     """
     try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     except apsw.CantOpenError:
         return
     try:

@@ -11,6 +11,7 @@ import apsw
 
 from core import redaction
 from core.counting import counted
+from core.sqlite import connect
 from core.text import one_line
 from ingest.state import FILE
 from runtime import hits
@@ -115,7 +116,7 @@ def _raw_files(home: Home, row: hits.Row) -> list[tuple[str, str]]:
     place = join(home.state, FILE)
     if not os.path.exists(place):
         return []
-    connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READWRITE)  # a WAL's reader has to be able to join it
+    connection = connect(place, apsw.SQLITE_OPEN_READWRITE)  # a WAL's reader has to be able to join it
     try:
         connection.execute("PRAGMA query_only=1; PRAGMA busy_timeout=2000").fetchall()
         key = (str(row.fields.get("source") or ""), basename(row.path))

@@ -234,13 +234,13 @@ def test_a_full_disk_is_said_to_be_full_by_every_run_and_nothing_is_to_be_moved_
 
     monkeypatch.setattr("ingest.state.State._prepare", fails)
     monkeypatch.setattr("ingest.rehearsal.known", fails)
-    monkeypatch.setattr("core.files.is_full", lambda _: True)
+    monkeypatch.setattr("core.sqlite.is_full", lambda _: True)
     assert main(["index", "--from", str(folder), *form]) == 99
     told = "".join(capsys.readouterr())
     assert "the disk is full" in told
     assert "damaged" not in told
     assert "mv " not in told
-    monkeypatch.setattr("core.files.is_full", lambda _: False)
+    monkeypatch.setattr("core.sqlite.is_full", lambda _: False)
     assert main(["index", "--from", str(folder), *form]) == 99
     assert "disk is full" not in "".join(capsys.readouterr())
 

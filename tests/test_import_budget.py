@@ -32,6 +32,7 @@ OURS = {
     "core.jsonio",
     "core.redaction",
     "core.redaction.hint",
+    "core.sqlite",
     "core.telemetry",
     "core.text",
     "core.version",
@@ -62,7 +63,9 @@ OURS = {
     "runtime.request",
 }
 # What a question imports where a resident process answers it.
-WARM = ({name for name in OURS if name.partition(".")[0] in ("brain", "cli", "core")} - {"core.jsonb"}) | {
+WARM = (
+    {name for name in OURS if name.partition(".")[0] in ("brain", "cli", "core")} - {"core.jsonb", "core.sqlite"}
+) | {
     "_socket",
     "runtime",
     "runtime.query",

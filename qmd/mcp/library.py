@@ -18,6 +18,7 @@ import apsw
 
 from core.errors import BrainError, EngineMissing
 from core.home import make_private
+from core.sqlite import connect
 from qmd import collections, legacy, models, settings, store, trust
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def _open(path: str) -> apsw.Connection:
         return store.open_index(path)
     except EngineMissing:
         # An index that the real qmd wrote and ours has not yet updated has all that these tools read.
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.set_busy_timeout(2000)
             connection.execute("PRAGMA query_only=1").fetchall()
