@@ -36,10 +36,13 @@ def write(
     files: Iterable[SourceFile],
     started_ns: int,
     suffixes: Sequence[str] = (".jsonl",),
+    *,
+    with_empty: bool = True,
 ) -> None:
     """Leave the pulse of a run that began at ``started_ns`` (epoch nanoseconds). Raises OSError.
 
-    ``suffixes``: how the names of the source's files end, by which a new one is known.
+    ``suffixes``: how the names of the source's files end, by which a new one is known. ``with_empty``: name folders
+    without a transcript, too; False if a folder's name may be a forgotten one.
     """
     from core.files import write_atomic
 
@@ -55,6 +58,8 @@ def write(
         while folder not in within:
             within[folder] = None
             folder = dirname(folder) if top else folder
+    if with_empty:
+        _add_empty(within)
     folders: dict[str, int] = {}
     for folder in list(within)[:_FOLDERS]:
         mtime = _mtime(folder)
@@ -69,6 +74,22 @@ def write(
         "suffixes": list(suffixes),
     }
     write_atomic(join(home.state, "pulse", source), jsonb.pack(pulse))
+
+
+def _add_empty(within: dict[str, None]) -> None:
+    """Add folders that hold no transcript yet: the first one changes the mtime of its own folder alone."""
+    queue = list(within)
+    for folder in queue:
+        if len(within) >= _FOLDERS:
+            return
+        try:
+            with os.scandir(folder) as entries:
+                below = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+        added = [path for path in below if path not in within and _storable(path)]
+        within.update(dict.fromkeys(added))
+        queue += added
 
 
 def _seen(file: SourceFile, started_ns: int) -> tuple[int, int]:

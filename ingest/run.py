@@ -124,7 +124,8 @@ def run(
                 for file in files
                 if not (is_restless(file.path) or is_history(source_name, file.path) or file.path in unsaid)
             ]
-            pulse.write(home, source_name, own_places, calm, started_ns, getattr(source, "SUFFIXES", (".jsonl",)))
+            suffixes = getattr(source, "SUFFIXES", (".jsonl",))
+            pulse.write(home, source_name, own_places, calm, started_ns, suffixes, with_empty=not unsaid)
     return ledger
 
 

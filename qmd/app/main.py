@@ -70,6 +70,9 @@ def main(argv: Sequence[str] | None = None, settings: Settings | None = None) ->
         out.error(error.message)
     except apsw.Error as error:
         out.error(session.explain(error).message if session else str(error))
+    except UnicodeEncodeError as error:
+        bad = error.object.encode("utf-8", "backslashreplace").decode()
+        out.error(f"Not valid UTF-8: {bad[:200]}")
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except BrokenPipeError:

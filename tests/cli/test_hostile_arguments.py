@@ -104,6 +104,29 @@ def test_a_hostile_argument_ends_with_a_documented_code_and_a_fix(ended: Ended, 
     assert wrong == {}
 
 
+_NOT_UTF8 = VALUES["not utf-8"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["get", _NOT_UTF8],
+        ["multi-get", _NOT_UTF8],
+        ["ls", _NOT_UTF8],
+        ["search", _NOT_UTF8],
+        ["search", "sqlite", "-c", _NOT_UTF8],
+        ["query", _NOT_UTF8],
+        ["collection", "show", _NOT_UTF8],
+        ["context", "add", _NOT_UTF8, "text"],
+        ["--index", _NOT_UTF8, "status"],
+    ],
+    ids=lambda words: " ".join(words[:2]).encode("ascii", "replace").decode(),
+)
+def test_no_command_of_qmd_fails_on_bytes_that_are_no_utf8(ended: Ended, words: list[str]) -> None:
+    code, _, err = ended("qmd", *words)
+    assert code in (0, 1), err
+
+
 @pytest.mark.parametrize("words", [["inbox", "supersede", "", "text"], ["index", "--from", " "], ["show", "a\0"]])
 def test_a_hostile_argument_is_one_json_object(ended: Ended, words: list[str]) -> None:
     code, out, err = ended(*words, "--json")

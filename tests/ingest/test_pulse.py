@@ -155,6 +155,19 @@ def test_the_first_session_of_a_day_is_news(home: Home, user: Path, day: str) ->
     assert pulse.news(home, None) == {str(sessions / day / "rollout-2.jsonl")}
 
 
+@pytest.mark.parametrize("emptied", [True, False], ids=["its sessions were deleted", "it never had one"])
+def test_the_first_session_of_an_empty_folder_is_news(home: Home, project: Path, emptied: bool) -> None:
+    folder = project if emptied else project.parent / "-empty/deeper"
+    folder.mkdir(parents=True, exist_ok=True)
+    if emptied:
+        (project / f"{SESSION}.jsonl").unlink()
+    _age(project.parent)
+    run(home, "claude", trust_stat=True)
+    assert pulse.news(home, None) == set()
+    save(folder / f"{OTHER}.jsonl", Script(OTHER).user("x"))
+    assert pulse.news(home, None) == {str(folder / f"{OTHER}.jsonl")}
+
+
 @pytest.mark.parametrize("copied", ["2026/01/02/rollout-2.jsonl", "2026/01/03/rollout-2.jsonl"])
 def test_a_copy_that_keeps_its_old_mtime_is_news(home: Home, user: Path, copied: str) -> None:
     sessions = user / ".codex/sessions"
