@@ -192,8 +192,8 @@ def _index(path: str, world: _World) -> tuple[apsw.Connection, Space]:
 
     connection = apsw.Connection(path)
     connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-64000").fetchall()
+    schema.ensure(connection)
     with Transaction(connection):
-        schema.clear(connection)
         space = vectors.ensure(connection, "bench", "synthetic", _DIMENSIONS, "1", "1")
     for first, block in world.blocks():
         rows = _rounded(block)

@@ -237,6 +237,8 @@ def _lines(report: dict[str, Any], printable: Callable[[str], str]) -> Iterator[
             yield f"{name}: {change['added']} added, {change['updated']} updated, {change['removed']} removed"
         for failure in change["failures"][:_SHOWN]:
             yield f"  failed: {printable(failure['path'])}: {failure['reason']}"
+    if report.get("unread"):
+        yield f"not read from the old index: {', '.join(report['unread'])}; brain embed computes vectors again"
     if report.get("demo_left"):
         yield f"demo: {counted(report['demo_left'], 'document')} removed, now that there are documents of yours"
     if report["queued"]:

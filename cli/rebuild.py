@@ -12,9 +12,10 @@ COMMAND = Command(
     "rebuild",
     "make the index anew from the markdown alone",
     description=(
-        "Make the lexical index anew from the documents on disk, reading no source; vectors are keyed by content and\n"
-        "stay. Readers see the old index or the new one. Questions drawn from the corpus are asked before and after,\n"
-        "and it says how many were answered alike: all, where the index was whole and up to date."
+        "Make the index again from the documents on disk, reading no source, in a new file that replaces the old one:\n"
+        "a damaged index is healed. Vectors that can be read are carried over. Readers see the old index or the new\n"
+        "one. Questions drawn from the corpus are asked before and after, and the command says how many were answered\n"
+        "alike: all, if the old index was whole and up to date."
     ),
     examples=("brain rebuild", "brain rebuild --json"),
 )
@@ -35,5 +36,7 @@ def run(args: Args, context: Context) -> int:
     if report["questions"]:
         write(f"{report['alike']} of {report['questions']} questions answered as before\n")
     elif report["before"]:
-        write(f"before it there was nothing to ask: {report['before']}\n")
+        write(f"the old index could not be asked: {report['before']}\n")
+    if report["unread"]:
+        write(f"not read from the old index: {', '.join(report['unread'])}; brain embed computes vectors again\n")
     return OK

@@ -5,9 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
-from core.errors import BrainError
 from ops import questions
 from qmd.store import open_index
 
@@ -33,7 +30,7 @@ def rebuild(home: Home, config: Config, progress: Callable[[int, int, str], None
     try:
         asked = questions.draw(home)
         expected = questions.answers(home, config, asked)
-    except (BrainError, apsw.Error) as error:  # a damaged index is what one rebuilds
+    except Exception as error:  # noqa: BLE001  # a rebuild does not need the old index: it may fail in any way
         asked, before = [], str(error)
     report = index(home, config, rebuild=True, markdown_only=True, progress=progress)
     alike = questions.same(expected, questions.answers(home, config, asked)) if asked else 0
@@ -45,6 +42,7 @@ def rebuild(home: Home, config: Config, progress: Callable[[int, int, str], None
         "questions": len(asked),
         "alike": alike,
         "before": before,
+        "unread": report.get("unread", []),
         "took_ms": round((time.perf_counter() - started) * 1000, 1),
     }
 

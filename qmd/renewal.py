@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-_TABLE = """
+TABLE = """
 CREATE TABLE IF NOT EXISTS brain_renewals (
   model INTEGER PRIMARY KEY,
   dimensions INTEGER NOT NULL,
@@ -83,7 +83,7 @@ def begin(
     collections: Sequence[str] = (),
 ) -> Renewal:
     """Begin to make a space's vectors anew, inside the caller's transaction; what was begun before is given up."""
-    connection.execute(_TABLE)
+    connection.execute(TABLE)
     drop(connection, space)
     vectors.load(connection)
     table = vectors.free_table(connection, space.provider, space.model)

@@ -113,6 +113,8 @@ CREATE TABLE IF NOT EXISTS brain_files (
 );
 """
 _OUR_TABLES = ("brain_state", "brain_contents", "brain_terms", "brain_passages", "brain_facts", "brain_files")
+# The tables that a rebuild makes from the files; others hold what it carries over.
+MADE = ("documents", "content", "documents_fts", "store_collections", *_OUR_TABLES)
 
 
 def ensure(connection: apsw.Connection) -> None:
@@ -141,15 +143,6 @@ def ensure(connection: apsw.Connection) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
-
-
-def clear(connection: apsw.Connection) -> None:
-    """Empty the lexical half, inside the caller's transaction; vectors, which are keyed by content, stay."""
-    for table in ("documents", "content", "documents_fts", *_OUR_TABLES):
-        connection.execute(f"DROP TABLE IF EXISTS {table}")
-    connection.execute(_QMD)
-    connection.execute(_OURS)
-    connection.execute("INSERT INTO brain_state VALUES('index_version', ?)", (INDEX,))
 
 
 def empty_full_text(connection: apsw.Connection) -> None:

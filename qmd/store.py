@@ -13,6 +13,16 @@ from core.version import INDEX
 
 _FIX = "brain index"
 _REBUILD = "brain index --rebuild"
+# How SQLite and Python fail with damaged bytes. A text that is no UTF-8 is a ValueError.
+DAMAGE = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.ConstraintError,
+    apsw.MismatchError,
+    apsw.TooBigError,
+    ValueError,
+)
 # VM steps between two looks at the clock: about a millisecond of a scan.
 STEPS = 20_000
 
@@ -31,8 +41,7 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
     """
     if not write and not os.path.exists(path):
         raise EngineMissing(f"there is no index yet at {path}", _FIX)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise EngineMissing(f"{path} is not a file", "move it away, then: brain index")
+    require_file(path)
     if not write and sqlite.is_full(os.path.dirname(path)):
         try:
             return _open_unwritable(path, 0)
@@ -61,6 +70,12 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
         connection.close()
         raise
     return connection
+
+
+def require_file(path: str) -> None:
+    """Raise EngineMissing where something else than a file lies in the place of an index."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise EngineMissing(f"{path} is not a file", "move it away, then: brain index")
 
 
 def _connect(path: str, write: bool) -> apsw.Connection:

@@ -394,7 +394,7 @@ def drop_cut(connection: apsw.Connection, cut: int) -> None:
 
     found: Any = connection.execute("SELECT model, done FROM brain_embedded WHERE cut = ?", (cut,)).fetchall()
     done = dict(found)
-    rows = [(space, done[space.id]) for space in _every(connection) if space.id in done] if done else []
+    rows = [(space, done[space.id]) for space in every(connection) if space.id in done] if done else []
     try:
         if rows:
             load(connection)
@@ -408,7 +408,7 @@ def drop_cut(connection: apsw.Connection, cut: int) -> None:
     connection.execute("DELETE FROM brain_cuts WHERE id = ?", (cut,))
 
 
-def _every(connection: apsw.Connection) -> list[Space]:
+def every(connection: apsw.Connection) -> list[Space]:
     """Every space, and what is being made in the place of one."""
     from qmd import renewal
 

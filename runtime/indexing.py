@@ -13,7 +13,6 @@ from core import clock, wal
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import open_regular, sweep_temporaries
 from core.locks import FileLock
-from core.sqlite import connect
 from ingest import sources
 from ingest.keeping import Policy
 from ingest.state import FILE as SOURCES_FILE
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from ingest.ledger import Ledger
+    from qmd.rebuilding import Rebuild
     from qmd.update import Changes
     from qmd.writer import Batch
     from runtime.pending_queue import PendingQueue
@@ -65,7 +65,8 @@ def index(
     """Normalise what is new in the sources, then bring every collection's lexical index up to date.
 
     ``roots`` replaces the source's own folders; ``trust_stat`` takes an unchanged stat for an unchanged file;
-    ``rebuild`` makes documents and index anew, in one transaction, so that a reader sees the old or the new one.
+    ``rebuild`` makes documents and index again, the index in a new file that replaces the old one in one transaction
+    (``qmd.rebuilding``): a reader sees the old or the new one, and damage of the old one does not matter.
     ``from_archive`` makes the corpus anew from what the archive holds, whether or not the originals are there;
     ``check_archive`` reads what the archive has, to store anew what is damaged there (``ingest.run.run``);
     ``markdown_only`` reads no source at all, so that the index comes from the corpus as it lies on disk.
@@ -81,26 +82,20 @@ def index(
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
-        if rebuild:
-            _clear_unreadable(home.index)  # first: no document can be taken out of an index that cannot be read
-        if os.path.exists(join(home.state, "forgetting.json")):
-            from runtime.forget import resume
-
-            resume(home)
+        if not rebuild:
+            _resume_forgetting(home)
         rescanned = _rescan(home, config)
-        connection = _open(home, None if wait_s is None else int(wait_s * 1000))
-        try:
+        busy_ms = _BUSY_MS if wait_s is None else int(wait_s * 1000)
+        opened = _Opened(home, config, busy_ms, rebuild=rebuild)
+        with opened as connection:
             older = not withhold.is_current(connection)
+            register(connection, config.collections.values())
             if source == COMMITS and not roots:
                 from ingest._git_places import Worked
 
+                if rebuild:  # the sessions say which folders there are
+                    update(connection, [config.collections[_DISTILLED]])
                 roots = Worked(projects(connection))
-            if rebuild:
-                from qmd import schema
-
-                connection.execute("BEGIN IMMEDIATE")
-                schema.clear(connection)
-            register(connection, config.collections.values())
             reading = {
                 "roots": roots,
                 "trust_stat": trust_stat,
@@ -125,8 +120,6 @@ def index(
             freshness.mark(connection, config)
             if not older:
                 withhold.mark(connection)
-            if rebuild:
-                connection.execute("COMMIT")
             if older:
                 # What an older policy let pass is in no document any more, but in pages and segments that are free.
                 from qmd.erase import erase, require_room
@@ -135,12 +128,10 @@ def index(
                 erase(connection, ())
                 withhold.mark(connection)
             connection.execute("PRAGMA optimize")
-        except apsw.Error as error:
-            raise translate(error, home.index) from error
-        finally:
-            connection.close()
         _heal(home, config)
     envelope = _envelope(ledgers, changes, queued, started)
+    if opened.unread:
+        envelope["unread"] = opened.unread
     if demo_left:
         envelope["demo_left"] = demo_left
     if rescanned:
@@ -150,6 +141,68 @@ def index(
 
         envelope["unnamed"] = len(strays.objects(home))
     return envelope
+
+
+class _Opened:
+    """``with _Opened(…) as connection:`` is the index that a run writes to.
+
+    With ``rebuild`` it is a new one, which replaces the old one at the end; ``unread`` then names tables of the old
+    index that could not be carried over. Raises BrainError.
+    """
+
+    __slots__ = ("_busy_ms", "_config", "_connection", "_home", "_new", "unread")
+
+    def __init__(self, home: Home, config: Config, busy_ms: int, *, rebuild: bool) -> None:
+        self._home = home
+        self._config = config
+        self._busy_ms = busy_ms
+        self._connection: apsw.Connection
+        self._new: Rebuild | None = None
+        self.unread: list[str] = []
+        if rebuild:
+            from qmd.rebuilding import Rebuild
+
+            self._new = Rebuild(home.index, busy_ms)
+
+    def __enter__(self) -> apsw.Connection:
+        if self._new is not None:
+            return self._new.__enter__().connection
+        self._connection = _open(self._home, self._busy_ms)
+        return self._connection
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        try:
+            if self._new is None:
+                self._connection.close()
+            else:
+                try:
+                    if error is None:
+                        self._new.finish()
+                finally:
+                    self._new.__exit__()
+                if error is None:
+                    self._catch_up(self._new)
+        except apsw.Error as failure:
+            raise translate(failure, self._home.index) from failure
+        if isinstance(error, apsw.Error):
+            raise translate(error, self._home.index) from error
+
+    def _catch_up(self, new: Rebuild) -> None:
+        """Bring in what was written to the old index meanwhile; all of it lies on disk."""
+        self.unread += new.unread
+        _resume_forgetting(self._home)
+        connection = _open(self._home, self._busy_ms)
+        try:
+            update(connection, self._config.collections.values())
+        finally:
+            connection.close()
+
+
+def _resume_forgetting(home: Home) -> None:
+    if os.path.exists(join(home.state, "forgetting.json")):
+        from runtime.forget import resume
+
+        resume(home)
 
 
 def _heal(home: Home, config: Config) -> None:
@@ -377,29 +430,6 @@ def _holds_any(folder: str) -> bool:
         return bool(os.listdir(folder))
     except OSError:
         return False
-
-
-def _clear_unreadable(path: str) -> None:
-    """Remove an index that SQLite cannot read whole.
-
-    The write-ahead log goes first: it must never meet a newer database.
-    """
-    try:
-        connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
-    except apsw.CantOpenError:
-        return
-    try:
-        connection.set_busy_timeout(_BUSY_MS)
-        # Damage is a row that is not "ok", or, where not even that can be told, an exception.
-        whole = connection.execute("PRAGMA quick_check(1)").get == "ok"
-    except (apsw.NotADBError, apsw.CorruptError):
-        whole = False
-    finally:
-        connection.close()
-    if not whole:
-        for name in (f"{path}-wal", f"{path}-shm", path):
-            if os.path.exists(name):
-                os.unlink(name)
 
 
 def _ingest(

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qmd import coarse, erase, knn, schema, vectors
+from qmd import coarse, erase, knn, vectors
 from qmd.answers import Filters
+from qmd.rebuilding import Rebuild
 from qmd.schema import SPAN
 from qmd.store import Transaction, open_index
 from qmd.update import update
@@ -216,8 +217,8 @@ def test_after_a_rebuild_of_the_lexical_half_the_signs_are_whole_again(
     brain: tuple[apsw.Connection, Folder, Space],
 ) -> None:
     connection, folder, space = brain
-    with Transaction(connection):
-        schema.clear(connection)
-        update(connection, [folder])
+    with Rebuild(connection.filename, 5000) as new:
+        update(new.connection, [folder])
+        new.finish()
     assert coarse.keep(connection, space, least=1)
     assert agree(connection, space)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qmd import schema
+from qmd.rebuilding import Rebuild
 from qmd.store import open_index
 from qmd.update import is_clean, register, update
 from qmd.walk import walk as qmd_walk
@@ -286,13 +286,20 @@ def test_tables_of_another_version_are_made_anew_and_refilled(tmp_path: Path) ->
 def test_a_rebuild_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus"})
     reader = open_index(str(tmp_path / "index.sqlite"))
-    connection.execute("BEGIN IMMEDIATE")
-    schema.clear(connection)
-    update(connection, [folder])
-    assert _passages(reader, "walrus") == 1
-    connection.execute("ROLLBACK")
-    assert _passages(connection, "walrus") == 1
+    (tmp_path / "notes" / "a.md").write_text("ocelot")
+    with Rebuild(str(tmp_path / "index.sqlite"), 5000) as abandoned:
+        update(abandoned.connection, [folder])
+    with Rebuild(str(tmp_path / "index.sqlite"), 5000) as new:
+        update(new.connection, [folder])
+        assert (_passages(reader, "walrus"), _passages(reader, "ocelot")) == (1, 0)
+        with reader:
+            assert _passages(reader, "walrus") == 1
+            new.finish()
+            assert (_passages(reader, "walrus"), _passages(reader, "ocelot")) == (1, 0)
+    for each in (reader, connection):
+        assert (_passages(each, "walrus"), _passages(each, "ocelot")) == (0, 1)
     _integrity(connection)
+    assert sorted(path.name for path in tmp_path.glob("*.tmp*")) == []
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

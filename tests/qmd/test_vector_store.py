@@ -43,11 +43,12 @@ def state(connection: apsw.Connection, key: str) -> Any:
 
 
 def rebuilt(connection: apsw.Connection, folder: Folder) -> None:
-    from qmd import schema
+    from qmd.rebuilding import Rebuild
 
-    with Transaction(connection):
-        schema.clear(connection)
-        update(connection, [folder])
+    with Rebuild(connection.filename, 5000) as new:
+        update(new.connection, [folder])
+        new.finish()
+        assert new.unread == []
 
 
 def test_an_index_without_vectors_has_none_of_their_tables(tmp_path: Path) -> None:
