@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from core.document import Failure
 from core.redaction import clean, clean_record
+from core.redaction.carried import Carried
 
 # One API request is at most 32 MB; more than this in one line is damage, and decoding it takes three times its size.
 MAX_LINE = 48 * 1024 * 1024
@@ -57,6 +58,7 @@ class Records:
     """
 
     __slots__ = (
+        "_carried",
         "_hash",
         "_limit",
         "_path",
@@ -77,6 +79,7 @@ class Records:
         self, stream: BinaryIO, path: str, limit: int = MAX_LINE, sink: Sink | None = None, redact: bool = True
     ) -> None:
         self._sink = sink
+        self._carried = Carried()
         self._redact = redact
         self._stream = stream
         self._path = path
@@ -171,7 +174,7 @@ class Records:
     def _cleaned(self, raw: bytes, record: Any) -> Any:
         """The record without secrets; the sink gets the bytes that hold just that."""
         before = sum(self.redacted.values())
-        record = clean_record(raw, record, self.redacted)
+        record = clean_record(raw, record, self.redacted, self._carried)
         if self._sink is not None and type(record) is dict:
             if self._redact and sum(self.redacted.values()) != before:
                 raw = json.dumps(record, separators=(",", ":")).encode()

@@ -8,6 +8,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from core.redaction.carried import Carried
 from core.version import REDACTION
 from ingest import sharing
 from ingest.archive import (
@@ -137,9 +138,10 @@ def _redacted(folder: str, source: str, entry: Entry, counts: dict[str, int]) ->
     """
     first = _content(folder, entry.segments[0]) if entry.segments else b""
     if _is_record(first[: first.find(b"\n") + 1] or first):
+        carried = Carried()
         for number, segment in enumerate(entry.segments):
             data = _content(folder, segment) if number else first
-            yield b"".join(_line(line, counts) for line in io.BytesIO(data))
+            yield b"".join(_line(line, counts, carried) for line in io.BytesIO(data))
     elif first:
         data = first + b"".join(_content(folder, segment) for segment in entry.segments[1:])
         yield sharing.redacted(source, entry.path, data, counts)
@@ -159,12 +161,12 @@ def _is_record(line: bytes) -> bool:
         return False
 
 
-def _line(line: bytes, counts: dict[str, int]) -> bytes:
+def _line(line: bytes, counts: dict[str, int], carried: Carried) -> bytes:
     from core.redaction import clean, clean_record
 
     before = sum(counts.values())
     try:
-        record = clean_record(line, json.loads(line, strict=False), counts)
+        record = clean_record(line, json.loads(line, strict=False), counts, carried)
     except (ValueError, RecursionError):
         text = line.decode("utf-8", "surrogateescape")
         return clean(text, counts).encode("utf-8", "surrogateescape")

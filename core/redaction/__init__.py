@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from core.redaction.carried import Carried
+
 MARK = "[redacted:"
 
 # The automaton, loaded at the first call: an import in each would be a tenth of what most records take.
@@ -43,18 +45,21 @@ def clean(text: str, counts: dict[str, int]) -> str:
     return replace(text, counts)
 
 
-def clean_record(raw: bytes, value: Any, counts: dict[str, int]) -> Any:
+def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carried | None = None) -> Any:
     """A JSON value, decoded from ``raw``, with its strings cleaned; the value itself where there is nothing to clean.
 
     ``raw`` is what the value was decoded from, UTF-8: most of it is told harmless without looking at the value.
+    ``carried``: what the records before it have begun, where they are of one file.
     """
-    if not (_suspects or _loaded())(raw):
+    if carried is not None:
+        carried.next_record()
+    if not (_suspects or _loaded())(raw) and (carried is None or not carried.is_open):
         return value
     from core.redaction.leaves import clean_leaves, hidden_fields
 
     # Bytes that hold a secret the value lacks must not be kept in the value's stead: count that secret, too.
     clean_leaves(hidden_fields(raw), counts)
-    return clean_leaves(value, counts)
+    return clean_leaves(value, counts, "", carried)
 
 
 def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:

@@ -53,7 +53,7 @@ _TOKENS = _grouped(
     nsec1 ak_ ak- infura.io/ alchemy .office.com/webhook/ .office365.com/webhook/ $2a$ $2b$ $2x$ $2y$ $apr1$ $1$ $5$ $6$
     $argon2 GR1348941 glwt- JQQJ9 A3- sgamp_ dtn_ tfp_ os_v2_ xau_ mdb_sa_ CCDB1_ AstraCS: ico- API- ATTA AQVN
     y0_ y1_ y2_ y3_ FLWSECK ck_ cs_ EZAK EZTK p8e- sha256~ APA91b access_token$ xprv yprv zprv eyJwYXls
-    qyapi.weixin maker.ifttt django-insecure-
+    qyapi.weixin maker.ifttt django-insecure- MII MHcCAQ MIG MIH MC4CAQ MEcCAQ b3BlbnNzaC1rZXk
     """.split(),
     [],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from core.redaction import clean
+from core.redaction.carried import Carried
 from core.redaction.private import TAG, across
 from core.redaction.rules import assigned
 from core.redaction.stores import is_session
@@ -24,18 +25,21 @@ _JWK_PARTS = frozenset(("d", "p", "q", "dp", "dq", "qi", "k"))
 _VALUES = frozenset(("value", "Value", "default", "ParameterValue"))
 
 
-def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
+def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Carried | None = None) -> Any:
     """``value`` with clean strings, keys among them; shared where nothing changed, never changed in place.
+
+    ``carried``: what the texts before it have begun.
 
     Raises RecursionError where it nests deeper than Python's stack, as its decoder would have.
     """
+    carried = carried or Carried()
     if type(value) is str:
         if name:
             kind = assigned(name, value)
             if kind:
                 counts[kind] = counts.get(kind, 0) + 1
                 return f"[redacted:{kind}]"
-        return clean(value, counts)
+        return carried.clean(value, name, counts)
     if type(value) is dict:
         found: dict[str, Any] = {}
         named = _named(value)
@@ -54,11 +58,11 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "") -> Any:
             while plain != key and plain in found:
                 plain += "'"
             found[plain] = clean_leaves(
-                item, counts, named if named and (key in _VALUES or (typed and key == "text")) else key
+                item, counts, named if named and (key in _VALUES or (typed and key == "text")) else key, carried
             )
         return found
     if type(value) is list:
-        return [clean_leaves(item, counts, name) for item in _closed(value, name)]
+        return [clean_leaves(item, counts, name, carried) for item in _closed(value, name)]
     return value
 
 

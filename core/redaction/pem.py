@@ -6,12 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from core.redaction.commands import made
+from core.redaction.screen import KEY_BEGINNINGS
+from core.redaction.tokens import is_drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NAMED = r"[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)[- ]{0,5}"
 _BEGIN, _END = rf"----[- ]BEGIN{_NAMED}", rf"----[- ]END{_NAMED}"
+# The same, and a key's first bytes, from which a body is known without its mark.
+_BEGIN_OR_BODY = rf"{_BEGIN}|(?<![A-Za-z0-9/=])(?=(?:{KEY_BEGINNINGS})[A-Za-z0-9+/]{{24}})"
+_OTHER = "-----BEGIN "
 # A key of 16,384 bits has 12,700 characters, in 200 lines.
 _MOST = 20_000
 _MOST_LINES = 200
@@ -59,7 +64,7 @@ def without_keys(text: str, counts: dict[str, int]) -> str:
 def _places(text: str) -> Iterable[tuple[int, int]]:
     """Yield (start, end) of each private key in ``text``."""
     at = 0
-    while (begin := made(_BEGIN).search(text, at)) is not None:
+    while (begin := made(_BEGIN_OR_BODY).search(text, at)) is not None:
         yield from _headless(text, at, begin.start())
         at = begin.end()
         again = made(_BEGIN).search(text, at, at + _MOST)
@@ -70,6 +75,7 @@ def _places(text: str) -> Iterable[tuple[int, int]]:
         if made(_LINE).search(text, at, stop) is not None:
             yield begin.start(), stop
             at = stop
+        at = max(at, begin.start() + 1)
     yield from _headless(text, at, len(text))
 
 
@@ -80,6 +86,63 @@ def _headless(text: str, low: int, high: int) -> Iterable[tuple[int, int]]:
         if start < end.start():
             yield start, end.end()
         low = end.end()
+
+
+def unended(text: str) -> int | None:
+    """Return the width of the lines of a key in ``text`` that has no end.
+
+    0 if the text ends with the key's mark; -1 if the last key has an end; None if the text has no mark.
+    """
+    begins, ends = list(made(_BEGIN_OR_BODY).finditer(text)), list(made(_END).finditer(text))
+    if ends and (not begins or ends[-1].start() > begins[-1].start()):
+        return -1
+    if not begins:
+        return None
+    at = begins[-1].end()
+    word = made(rf"{_WORD}{{40,}}").search(text, at)
+    if word is None:
+        return 0 if is_loose(text[at:]) else None
+    return len(word[0])
+
+
+def without_body(text: str, width: int, counts: dict[str, int]) -> tuple[str, int]:
+    """Return ``text`` without lines of a key that has begun in another text, and how wide they are, 0 without any.
+
+    Args:
+        text: what comes later, of a file or a list.
+        width: characters in the key's lines; 0 if only the key's mark is known.
+        counts: kind → number of replacements, added to.
+    """
+    if _OTHER in text and made(_BEGIN).search(text) is None:
+        return text, 0  # a certificate, say
+    size = _WORD + f"{{{width}}}" if width else rf"(?:{_WORD}{{64}}|{_WORD}{{70}}|{_WORD}{{76}})"
+    line = made(rf"(?:(?<!{_WORD})|(?<=\\[nrt]))\+?(?P<line>{size})(?!{_WORD})")
+    spans: list[tuple[int, int]] = []
+    for match in line.finditer(text):
+        start, end = match.span("line")
+        if not is_drawn(match["line"]):
+            continue
+        width = width or end - start
+        if spans and start - spans[-1][1] <= _SURROUNDING and text.count("\n", spans[-1][1], start) < 3:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    if not spans:
+        return text, 0
+    # The text may begin and end within a line.
+    head = made(rf"{_LOOSE}*+{_WORD}{{1,{width}}}{_LOOSE}++").fullmatch(text, 0, spans[0][0])
+    if head is not None:
+        spans[0] = (len(text) - len(text.lstrip()), spans[0][1])
+    tail = made(rf"{_LOOSE}++{_WORD}{{1,{width}}}(?={_LOOSE}*+\Z)").match(text, spans[-1][1])
+    if tail is not None:
+        spans[-1] = (spans[-1][0], tail.end())
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces += (text[at:start], "[redacted:private-key]")
+        counts["private-key"] = counts.get("private-key", 0) + 1
+        at = end
+    return "".join((*pieces, text[at:])), width
 
 
 class _Frame:

@@ -98,12 +98,18 @@ def _loose(pattern: str) -> str:
     return re.sub(r"\{(\d+)(?:,\d*)?\}", lambda match: f"{{{min(int(match[1]), 16)},}}", pattern)
 
 
+# How the body of a private key begins, in base64: PKCS #1, PKCS #8 (RFC 5208), SEC 1 (RFC 5915), OpenSSH.
+KEY_BEGINNINGS = (
+    r"MII[A-P][A-Za-z0-9+/][AQgw]IBA(?:AKC|DANBgkqhkiG9w0BAQ)|MII[A-P][A-Za-z0-9+/]{2}B[A-Za-z0-9+/]BgkqhkiG9w0BBQ"
+    r"|MHcCAQEEI|MIGkAgEBBDA|MIH[bc]AgEBBE|MI(?:GHAgEAMBMG|G2AgEAMBAG|HuAgEAMBAG)ByqGSM49|M[CE][4c]CAQAwBQYDK2V"
+    r"|b3BlbnNzaC1rZXktdjEA"
+)
 # What may stand before a word, where it is not JSON's escape of that: another escape, an address's, a colour.
 _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}|\[[0-9;]*[mK])"
 # No token begins within a word: without that, each beginning would cost states at every place in the text.
 _BEGINNINGS = (
     *(BEGINNINGS.get(kind) or _loose(pattern) for kind, pattern in PROVIDERS.items() if kind not in WITHIN),
-    r"eyJ[A-Za-z0-9_-]{8,}\.",
+    r"eyJ[A-Za-z0-9_-]{8,}(?:[.\\\"'`]|\s)",
     *_each("ak|sk|pat", r"[_-](?:[a-z][a-z0-9]+[_-])*[A-Za-z0-9]{8}"),
     # Discord's: what stands between points would cost states behind every point.
     r"[MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{6}\.",
@@ -164,6 +170,7 @@ _AFTER_NAMED = {
 # Rule → what it looks for where a word begins: apart, so that what comes before is there once.
 _OPENING: dict[str, tuple[str, ...]] = {
     "token": tuple(f"(?-i:{each})" for pattern in _BEGINNINGS for each in alternatives(pattern)),
+    "key": tuple(f"(?-i:{each})" for each in alternatives(KEY_BEGINNINGS)),
     # Names that say little: the value has to say the rest.
     "assignment": (
         *_each(

@@ -39,6 +39,14 @@ _WRITTEN = re.compile(
     rb"|\[[0-9;]{1,20}m|(?:\x1b|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK])\Z"
 )
 _BLOB = 100
+# A token that is broken into lines, with what quotes, comments and numbers put between them.
+_BREAK = r"[\"'`+ \t]{0,8}(?:\\?\r?\n|\\+(?:r\\+)?n|[\t\v\f])[ \t>|#*+\"'`]{0,20}(?:[0-9]{1,6}[→:|\t-][ \t]?)?"
+_BROKEN = (
+    r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_.-]{8,}+"
+    rf"(?:{_BREAK}[A-Za-z0-9_.-]{{4,}}+(?=[\"'`+,;)}}\] \t]*(?:\\*\r?\n|\\+r?\\*n|[\t\v\f]|\Z)))+"
+)
+# Lengths of a JSON Web Token's signature (RFC 7518, section 3.1): HS256 to ES512, RSA of 1,024 to 4,096 bits.
+_SIGNATURES = frozenset((43, 64, 86, 114, 128, 152, 171, 176, 342, 512, 683))
 
 
 @cache
@@ -50,6 +58,8 @@ def _beginnings(pattern: str) -> tuple[bytes, ...]:
 
 def without_tokens(text: str, counts: dict[str, int]) -> str:
     """``text`` without the tokens of known providers, found by the automata, since ``re`` tries each at each place."""
+    if "eyJ" in text:
+        text = made(_BROKEN).sub(lambda match: _rejoined(match, counts), text)
     data = text.encode("utf-8", "surrogatepass")
     pieces: list[bytes] = []
     done = 0
@@ -58,6 +68,31 @@ def without_tokens(text: str, counts: dict[str, int]) -> str:
         done = end
     text = b"".join((*pieces, data[done:])).decode("utf-8", "surrogatepass")
     return made(_BESIDE_AWS).sub(lambda match: _second(match, counts), text) if "[redacted:aws]" in text else text
+
+
+def _rejoined(match: re.Match[str], counts: dict[str, int]) -> str:
+    """Return the match without the JSON Web Token that its lines make together."""
+    lines = list(made(r"[A-Za-z0-9_.-]+").finditer(made(_BREAK).sub(lambda gap: "\n" * len(gap[0]), match[0])))
+    token, end = lines[0][0], lines[0].end()
+    for line in lines[1:]:
+        if is_whole(token) or not (is_drawn(line[0]) or "." in line[0]):
+            break
+        token, end = token + line[0], line.end()
+    if end == lines[0].end() or made(_KINDS["jwt"]).fullmatch(token) is None:
+        return match[0]
+    counts["jwt"] = counts.get("jwt", 0) + 1
+    return f"[redacted:jwt]{match[0][end:]}"
+
+
+def is_whole(text: str) -> bool:
+    """Return True if the JSON Web Token that ``text`` ends with has all its parts."""
+    parts = re.split(r"[^A-Za-z0-9_.-]", text.rstrip())[-1].split(".")
+    return len(parts) == 5 or (len(parts) == 3 and len(parts[2]) in _SIGNATURES)
+
+
+def is_drawn(value: str) -> bool:
+    """Return True if ``value`` has letters of both cases and digits, as no word and no hash in hexadecimal has."""
+    return all(any(map(sign, value)) for sign in (str.isdigit, str.isupper, str.islower))
 
 
 def _second(match: re.Match[str], counts: dict[str, int]) -> str:

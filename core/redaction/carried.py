@@ -1,0 +1,61 @@
+"""Private keys and tokens that go on in the next text: the next result of a tool, the next line of a list."""
+
+from __future__ import annotations
+
+from core.redaction import clean
+from core.redaction.commands import made
+from core.redaction.pem import unended, without_body
+from core.redaction.tokens import is_drawn, is_whole
+
+# Records in which a key may go on: a tool that reads a file in pieces makes a handful of records a piece.
+_REACH = 40
+_JWT, _KEY = "[redacted:jwt]", "[redacted:private-key]"
+_REST = r"\A\s*(?=[A-Za-z0-9_.-]{16})(?P<value>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,2})(?=\s|\Z)"
+
+
+class Carried:
+    """What has begun in the texts of one file so far, and may go on in those that follow."""
+
+    __slots__ = ("_records", "_token", "_width")
+
+    def __init__(self) -> None:
+        self._records = 0
+        self._token = ""  # the field in which a token was cut off
+        self._width = 0  # of the key's lines; 0 before the first
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something has begun and not ended."""
+        return self._records > 0
+
+    def next_record(self) -> None:
+        """Count a record: what has not gone on for long has ended."""
+        self._records -= self._records > 0
+
+    def clean(self, text: str, name: str, counts: dict[str, int]) -> str:
+        """Return ``text`` without secrets, also those that began in a text before; ``name`` is its field's."""
+        rest = self._without_rest(text, name, counts) if self._records else text
+        cleaned = clean(rest, counts)
+        self._note(text, cleaned, name)
+        return cleaned
+
+    def _without_rest(self, text: str, name: str, counts: dict[str, int]) -> str:
+        if self._width >= 0:
+            text, width = without_body(text, self._width, counts)
+            if width:
+                self._width, self._records = width, _REACH
+        if name and name == self._token:
+            self._token = ""
+            match = made(_REST).match(text)
+            if match is not None and is_drawn(match["value"]):
+                counts["jwt"] = counts.get("jwt", 0) + 1
+                text = f"{text[: match.start('value')]}{_JWT}{text[match.end() :]}"
+        return text
+
+    def _note(self, text: str, cleaned: str, name: str) -> None:
+        width = unended(text) if _KEY in cleaned or "PRIVATE KEY" in text else None
+        if width is not None:
+            self._width, self._records = width, _REACH if width >= 0 else 0
+        if cleaned.rstrip().endswith(_JWT) and not is_whole(text):
+            self._token, self._records = name, max(self._records, _REACH // 4)
+            self._width = self._width or -1
