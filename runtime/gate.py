@@ -106,7 +106,7 @@ _WHERE = re.compile(
     r"\b(is|are|lives?|sits?|can be found) (defined|implemented|located|declared|handled|found|in|at)\b.*"
     r"[\w-]+(/[\w.-]+)+\.\w{1,5}(:\d+)?|\b[\w./-]+\.\w{1,5}:\d+\b"
     # A file with its lines, on either side: "src/a.py lines 10-30", "L10-L30 of src/a.py", "src/a.py#L10".
-    rf"|{_FILE}(#L\d+|,? L\d+|.{{0,60}}\blines? \d+)|\b(lines? \d+|L\d+).{{0,60}} {_FILE}"
+    rf"|{_FILE}(\(\d+,\d+\): |#L\d+|,? L\d+|.{{0,60}}\blines? \d+)|\b(lines? \d+|L\d+).{{0,60}} {_FILE}"
     # What stands in a file and what it does: "The function parse in src/a.py handles tokens".
     rf"|^\W*(the )?({_KINDS} `?[\w.:()-]+`?|`?[\w.:()-]+`? {_KINDS}|`?[\w.:]+\(\)`?) (in|from|at|of) {_FILE} [a-z]+s\b",
     re.IGNORECASE,

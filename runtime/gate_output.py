@@ -79,11 +79,11 @@ _LINES: dict[str, re.Pattern[str]] = {
         r"^(?:Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking) (?:objects|deltas): ",
         r"^Total \d+ \(delta",
         rf"^(?:<{{7}} |={{7}}$|>{{7}} )|^\^?{_HASH} \(.{{1,60}}\d{{4}}-\d\d-\d\d |^{_HASH} (?:\([^)]*\) )?HEAD@\{{",
-        r"^\s+\d+\t\S",
+        r"^\s+\d+\t",
         r"^(?:fatal|hint|error|warning): \S",
         # compilers and linters
         rf"^\s*{_PLACE}:\d+:\d+(?:: | - )|^{_PLACE}:\d+(?::\d+)?:? (?:fatal error|error|warning|note|[A-Z]+\d+)\b",
-        rf"^{_PLACE}: In (?:function|member)",
+        rf"^{_PLACE}: In (?:function|member)|^{_PLACE}\(\d+,\d+\): (?:error|warning) ",
         r"^ *--> \S+:\d+|^\s*\d+ \| |^\s+\|(?:\s|$)|^\s+= (?:note|help): |^(?:error|warning)\[\w+\]: ",
         r"^[A-Z]{1,4}\d{3,4} \[\*\] |^Found \d+ (?:errors?|problems?|warnings?)\b|^✖ \d+ problems?|^Success: no issues",
         r"^\[\*\] \d+ fixable",
@@ -96,6 +96,10 @@ _LINES: dict[str, re.Pattern[str]] = {
         r"^(?:Get|Hit|Ign):\d+ http|^Setting up \S+ \(|^Unpacking \S+ \(|^Reading package lists\.\.\.",
         r"^npm (?:ERR!|error|WARN|warn|notice)|^make(?:\[\d+\])?: |^(?:added|removed|changed|audited) \d+ packages?\b",
         r"^(?:WARNING|ERROR|INFO|DEBUG|WARN|FATAL|CRITICAL): \S|^#\d+ (?:\[\S+ +\d+/\d+\]|DONE|CACHED|sha256:)|^ ---> ",
+        r"^go: (?:added|downloading|extracting|finding|found|upgraded) |^==> \S|^> Task :",
+        r"^\[(?:DEBUG|ERROR|INFO|WARN|WARNING)\] |^BUILD (?:FAILED|SUCCESSFUL) in ",
+        r"^(?:Plan|Apply complete!|Destroy complete!)[: ].{0,40}\d+ (?:to )?add",
+        r"^\S+: (?:Refreshing state|Creating|Creation complete|Still creating|Destroying)\b.*(?:\[|\.\.\.|after)",
         r"^Step \d+/\d+ :|^\S+@\d[\w.-]* /\S+$|^[├└]── ",
         # listings of the system
         r"^total \d+$|^[-dlbcps][rwxsStT-]{9}[@+.]? |^\.{0,2}/?[\w.-]+(?:/[\w.-]+){1,12}:$|^[\d.]+[KMGTB]?\t\S",
@@ -106,7 +110,7 @@ _LINES: dict[str, re.Pattern[str]] = {
         # the network, clusters, services, logs
         r"^\* +(?:Trying|connect|Connected|Closing|TLS|ALPN|SSL|Failed|Host|Could not|Using) ",
         r"^[<>] (?:HTTP/|GET |POST |PUT )",
-        r"^HTTP/[\d.]+ \d{3}|^\d+ bytes from ",
+        r"^HTTP/[\d.]+ \d{3}|^\d+ bytes from |^PING \S+ \(|^\d+ packets transmitted, ",
         r"^(?i:content-(?:type|length)|cache-control|etag|set-cookie|user-agent): \S",
         r"^[EWI]\d{4} \d\d:\d\d:\d\d|^[╷│╵]",
         r"^\S+: .{0,200}(?:No such file or directory|Permission denied|command not found|Connection refused)$",
@@ -124,7 +128,8 @@ _TABLE = re.compile(
     r"^\s*(?:Filesystem +\S*(?:Size|blocks)|USER +PID|UID +PID|PID +(?:TTY|USER|PPID)|CONTAINER ID +IMAGE"
     r"|NAMESPACE +NAME"
     r"|NAME +(?:READY|STATUS|TYPE)|REPOSITORY +TAG|IMAGE +ID|Package +Version|UNIT +LOAD|Proto +Recv|COMMAND +PID"
-    r"|total +used +free)\b"
+    r"|total +used +free|Name +Stmts +Miss|Netid +State|State +Recv-Q|LISTEN +\d+|TYPE +TOTAL +ACTIVE)\b"
+    r"|^\s*\+?-{2,}(?:\+-{2,})+\+?\s*$"
 )
 
 
