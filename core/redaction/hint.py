@@ -7,6 +7,8 @@ together), and little else.
 
 from __future__ import annotations
 
+from core.redaction.rows import LINES, SPANS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +89,19 @@ _GIVEN = _grouped(
         "private-lines|new pdo("
     ).split("|")
 )
+# The words of rows: those that stand in what is found, and those that stand near it.
+_WITHIN = _grouped([word for row in (*LINES, *SPANS) if row.is_one for word in row.words], [])
+_NEAR = _grouped([word for row in LINES if not row.is_one for word in row.words])
+_OVER = _grouped([word for row in SPANS if not row.is_one for word in row.words])
+_NEAR_MOST = 100
+# Numbers by their shapes: digits become 0, capitals A.
+_SHAPES = str.maketrans("123456789BCDEFGHIJKLMNOPQRSTUVWXYZ", "000000000" + "A" * 25)
+_CARDS = (
+    "0" * 14,
+    *(f"0000{sign}{rest}" for sign in " -" for rest in (f"0000{sign}0000{sign}00", f"000000{sign}0000")),
+)
+_SHORTEST_ACCOUNT, _ACCOUNT = 11, 24
+_WALLET = 51
 _SIGNS = frozenset("!@#$%^&*+?~")
 _SAYS = ("lautet ", " ist ", " est ", " es ", " é ", " è ")
 # Programs whose options of one letter take a password.
@@ -252,12 +267,50 @@ def _may_hold(text: str) -> bool:
     # No token is shorter or without a digit: most words are, and the marks are many.
     words = text.replace('"', " ").replace("'", " ").split()
     long = [word for word in words if len(word) > _LONG and any(map(str.isdigit, word))]
-    if long and _among(_TOKENS, " ".join(long)):
+    if long and (_among(_TOKENS, " ".join(long)) or _among(_WITHIN, " ".join(long).lower())):
+        return True
+    if _is_number(text) or _is_near(folded) or _among(_OVER, folded) or any(map(_is_wallet, long)):
         return True
     named = _among(_NAMED, folded)
     if named and ("|" in text or any(map(text.__contains__, _LABELS))):
         return True
     return any(_is_given(folded, name) or _is_labelled(folded, name) for name in named)
+
+
+def _is_number(text: str) -> bool:
+    """Return True if ``text`` may hold the number of a card or an account."""
+    shape = text.translate(_SHAPES)
+    for card in _CARDS:
+        for at in _places(shape, card):
+            before = shape[at - 1 : at]
+            # A UUID's groups have hyphens before them, too.
+            if not (before.isalnum() or before == "-") or shape[at - 2 : at - 1] == "\\":
+                return True
+    return any(
+        all(sign in "A0" for sign in rest) and len(rest) == _SHORTEST_ACCOUNT
+        for at in _places(shape, "AA00")
+        if (rest := shape[at + 4 : at + _ACCOUNT].replace(" ", "").replace("-", "")[:_SHORTEST_ACCOUNT])
+    )
+
+
+def _is_wallet(word: str) -> bool:
+    """Return True if ``word`` may hold a wallet's key: by its beginning and its length."""
+    if len(word) < _WALLET:
+        return False
+    return any(
+        word[at : at + _WALLET].isalnum() and len(word) >= at + _WALLET and not word[at - 1 : at].isalnum()
+        for mark in "5KL"
+        for at in _places(word, mark)
+    )
+
+
+def _is_near(folded: str) -> bool:
+    """Return True if a digit stands near a word of a row."""
+    return any(
+        any(map(str.isdigit, folded[max(0, at - _NEAR_MOST) : at + _NEAR_MOST]))
+        for word in _among(_NEAR, folded)
+        for at in _places(folded, word)
+    )
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -455,6 +508,8 @@ def _is_given(text: str, name: str) -> bool:
     """Whether one of the places where ``name`` stands is followed by what could be its value."""
     for at in _places(text, name):
         end = at + len(name)
+        if name == "token" and text[end : end + 1] == "s":
+            continue  # `tokens` counts something (``core.redaction.values.is_about``)
         stop = min(len(text), end + 40)
         while end < stop and (text[end] in _WORD or text[end] == "ñ"):
             end += 1

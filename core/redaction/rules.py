@@ -24,6 +24,7 @@ from core.redaction.names import named
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
 from core.redaction.pem import without_keys
 from core.redaction.private import without_private
+from core.redaction.rows import LINES, SPANS
 from core.redaction.screen import COLOUR, ESCAPE, OVER_LINES, RULES, compiled, suspected, suspects
 from core.redaction.tokens import without_tokens
 from core.redaction.values import (
@@ -43,6 +44,8 @@ from core.redaction.values import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from core.redaction.rows import Row
 
 # Who logs in stands right before what they log in with.
 _USER = re.compile(
@@ -177,6 +180,8 @@ def _plain(text: str, counts: dict[str, int]) -> str:
             counts["private"] = counts.get("private", 0) + spans
     if "key" in rules:
         text = without_keys(text, counts)
+    if "span" in rules:
+        text = _rows(SPANS, text, counts)  # first: of a broken token the beginning is one, too
     if "token" in rules:
         text = without_tokens(text, counts)
     if "pair" in rules:
@@ -211,6 +216,12 @@ def _chunks(text: str, least: int) -> Iterator[str]:
             end = text.find("\n", end) + 1 or len(text)
         yield text[start:end]
         start = end
+
+
+def _rows(rows: tuple[Row, ...], text: str, counts: dict[str, int]) -> str:
+    from core.redaction.checks import without_rows
+
+    return without_rows(rows, text, counts)
 
 
 def _chunk(text: str, counts: dict[str, int]) -> str:
@@ -279,6 +290,8 @@ class _Lines:
             from core.redaction.near import without_foreign
 
             self._text = without_foreign(self._text, self._counts)
+        if "row" in rules:
+            self._text = _rows(LINES, self._text, self._counts)
         return self._text
 
     def _assigned(self) -> str:

@@ -13,11 +13,14 @@ from functools import cache
 from core.redaction.foreign import ESCAPED, holds_foreign
 from core.redaction.hint import plain_signs
 from core.redaction.providers import BEGINNINGS, DISTINCT, PROVIDERS, WITHIN
+from core.redaction.rows import LINES, SPANS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
+
+    from core.redaction.rows import Row
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
 _PASSES = "admin ftp imap ldap mail pg redis require root smtp sql ssh sudo user vnc".split()
@@ -104,6 +107,14 @@ KEY_BEGINNINGS = (
     r"|MHcCAQEEI|MIGkAgEBBDA|MIH[bc]AgEBBE|MI(?:GHAgEAMBMG|G2AgEAMBAG|HuAgEAMBAG)ByqGSM49|M[CE][4c]CAQAwBQYDK2V"
     r"|b3BlbnNzaC1rZXktdjEA"
 )
+
+
+def _screened(rows: Sequence[Row], *, is_word: bool) -> tuple[str, ...]:
+    """The patterns of ``rows`` for the automaton: those that begin a word, or the others."""
+    found = (row.screened for row in rows if row.is_word is is_word)
+    return tuple(re.sub(r"\{\d+,\d*\}|\{\d\d+\}", lambda count: _loose(count[0]), pattern) for pattern in found)
+
+
 # What may stand before a word, where it is not JSON's escape of that: another escape, an address's, a colour.
 _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}|\[[0-9;]*[mK])"
 # No token begins within a word: without that, each beginning would cost states at every place in the text.
@@ -169,6 +180,8 @@ _AFTER_NAMED = {
 
 # Rule → what it looks for where a word begins: apart, so that what comes before is there once.
 _OPENING: dict[str, tuple[str, ...]] = {
+    "row": _screened(LINES, is_word=True),
+    "span": _screened(SPANS, is_word=True),
     "token": tuple(f"(?-i:{each})" for pattern in _BEGINNINGS for each in alternatives(pattern)),
     "key": tuple(f"(?-i:{each})" for each in alternatives(KEY_BEGINNINGS)),
     # Names that say little: the value has to say the rest.
@@ -202,6 +215,8 @@ _OPENING: dict[str, tuple[str, ...]] = {
 }
 # Rule → what else it needs to be there: each beginning that can be shared by itself.
 _OWN: dict[str, tuple[str, ...]] = {
+    "row": _screened(LINES, is_word=False),
+    "span": _screened(SPANS, is_word=False),
     # Apart from other places, whose patterns are slow, and which few texts need.
     "label": (),
     "token": (
@@ -362,7 +377,7 @@ ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 _ESCAPED = r"\\u(?:00[2-7]|[fF][fF]1[aAdD]|[fF][eE]55|2236)"
 
 # The rules whose finds go on over lines' ends.
-OVER_LINES = ("private", "key", "pair")
+OVER_LINES = ("private", "key", "span", "pair")
 # Bytes that a long text is looked through in, and more than any rule goes on behind where it begins.
 PIECE = 1 << 14
 OVER = 1 << 13

@@ -169,6 +169,12 @@ def _begins(kind: str, data: bytes, start: int, before: bytes) -> bool:
     return (kind == "telegram" and before.endswith(b"/bot")) or _WRITTEN.search(before[-32:]) is not None
 
 
+def is_begun(data: bytes, start: int) -> bool:
+    """Return True if a word begins at ``start``: behind no letter, digit, ``_`` or ``-``, but behind an escape."""
+    before = data[max(0, start - 32) : start]
+    return not before or before[-1] not in _WORD_BYTES or _WRITTEN.search(before) is not None
+
+
 @cache
 def _distinct(kind: str) -> re.Pattern[bytes]:
     return re.compile(DISTINCT[kind].encode())

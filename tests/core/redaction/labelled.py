@@ -14,6 +14,8 @@ import string
 import uuid
 from typing import NamedTuple
 
+from tests.core.redaction import checksums
+
 ALNUM = string.ascii_letters + string.digits
 LOWER = string.ascii_lowercase + string.digits
 HEX = "0123456789abcdef"
@@ -196,6 +198,9 @@ class Maker:
 
     def drawn(self, mark: str) -> str:
         """The value of a mark of the pasted lines: an alphabet and a length, or what a person or a program makes."""
+        checked = checksums.number(self.random, mark)
+        if checked is not None:
+            return checked
         alphabet = mark.rstrip(string.digits)
         size = int(mark[len(alphabet) :] or 0)
         if alphabet == "b":

@@ -1,0 +1,269 @@
+"""Rules as rows of one table: what is looked for, and by whom a find is judged.
+
+Patterns are in the syntax that RE2 and ``re`` share. ``core.redaction.screen`` makes its automaton of the same
+patterns, ``core.redaction.hint`` looks for the rows' words, and ``core.redaction.checks`` has the functions that accept
+a find. This module holds data only, so that loading it costs next to nothing.
+"""
+
+from __future__ import annotations
+
+# Pieces of patterns: a quote, white space and the end of a line, each also as JSON writes it.
+QUOTE = r"(?:\\*[\"'`])"
+SPACE = r"(?:[ \t]|\\t)"
+BREAK = r"(?:(?:\\r|\r)?(?:\n|\\n))"
+
+
+class Row:
+    """One rule: a kind, words of which every find has one, what comes first, the value, and who accepts it."""
+
+    __slots__ = ("accept", "head", "is_one", "is_word", "kind", "tail", "value", "words")
+
+    def __init__(
+        self,
+        kind: str,
+        words: str,
+        head: str,
+        value: str,
+        accept: str,
+        *,
+        tail: str = "",
+        is_word: bool = True,
+        is_one: bool = False,
+    ) -> None:
+        """Keep the fields.
+
+        Args:
+            kind: What stands in the mark that replaces the value.
+            words: Small letters, separated by commas; empty where only digits tell.
+            head: The pattern of what stands before the value. Case counts only within ``(?-i:…)``.
+            value: The pattern of the value.
+            accept: The name of a function of ``core.redaction.checks``.
+            tail: The pattern of what has to follow.
+            is_word: The head begins where a word begins.
+            is_one: The head is the value's beginning, and says enough for the automaton; one of ``words`` is in it.
+        """
+        self.kind = kind
+        self.words = tuple(words.split(", ")) if words else ()
+        self.head = head
+        self.value = value
+        self.accept = accept
+        self.tail = tail
+        self.is_word = is_word
+        self.is_one = is_one
+
+    @property
+    def pattern(self) -> str:
+        """The whole pattern, with the value as its first group."""
+        value = f"({self.head}{self.value})" if self.is_one else f"{self.head}({self.value})"
+        return value + self.tail
+
+    @property
+    def screened(self) -> str:
+        """What the automaton looks for: all finds have it."""
+        return self.head if self.is_one else f"{self.head}(?:{self.value}){self.tail}"
+
+
+# What stands between two words of a list.
+_GAP = r"(?:[\s,;|*>\"'`-]|\\[nrt]){1,12}"
+_HEX = "[0-9a-f]"
+_B64 = "[A-Za-z0-9+/]"
+_CRYPT = "[./0-9A-Za-z]"
+_B58 = "[1-9A-HJ-NP-Za-km-z]"
+# What stands before a number that is by itself, and behind it. Encoded bytes have other signs.
+_AHEAD = r"(?:^|[\s\"'`=:(<>|*]|\\[nrt])"
+_END = r"(?:$|[^0-9A-Za-z.-]|[.-](?:$|[^0-9A-Za-z]))"
+
+# Numbers that carry a checksum, and what people keep with them.
+NUMBERS = (
+    # Lengths and beginnings: ISO/IEC 7812.
+    Row(
+        "card",
+        "",
+        _AHEAD,
+        r"(?:[3-6][0-9]|2[2-7])[0-9]{2}(?:[ -]?[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{4}(?:[ -]?[0-9]{3})?"
+        r"|[ -]?[0-9]{6}[ -]?[0-9]{4}[0-9]?)",
+        "is_card",
+        tail=_END,
+        is_word=False,
+    ),
+    # ISO 13616; groups of four as on paper.
+    Row(
+        "iban",
+        "",
+        _AHEAD,
+        r"(?-i:[A-Z]{2}[0-9]{2}(?:[ -]?[0-9A-Z]{4}){2,7}(?:[ -]?[0-9A-Z]{1,3})?)",
+        "is_iban",
+        is_word=False,
+    ),
+    Row(
+        "ssn",
+        "ssn, social, soc sec, itin",
+        r"(?:ssn|\bitin|social security|social|soc sec)[^0-9\n]{0,24}",
+        "[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4}",
+        "is_ssn",
+        tail=_END,
+        is_word=False,
+    ),
+    Row(
+        "card",
+        "cvv, cvc, card verification",
+        rf"(?:cvv2?|cvc2?|card verification)(?: ?(?:code|value|number|is|was))*{QUOTE}?[ :=#]{{1,3}}{QUOTE}?",
+        "[0-9]{3,4}",
+        "is_verification",
+    ),
+)
+
+# What passwords are kept as.
+HASHES = (
+    # RFC 2307 and what servers of LDAP added; as LDIF has it, too, in base64.
+    Row(
+        "crypt",
+        "{s, {md5}, {crypt}, {pbkdf2, {argon2}, {x-",
+        r"\{(?:s?sha(?:-?[0-9]{3})?|s?md5|crypt|x-[a-z]+|argon2|pbkdf2[a-z0-9_-]*)\}[A-Za-z0-9+/$]",
+        "[A-Za-z0-9+/=$.,_-]{12,400}",
+        "is_kept",
+        is_word=False,
+        is_one=True,
+    ),
+    Row(
+        "crypt",
+        "e1ntse, e1niqx, e1nnru, e1nru, e1btse",
+        "(?-i:e1(?:NTSE|NIQX|NNRU|NRU|BTSE))",
+        f"{_B64}{{24,600}}={{0,2}}",
+        "is_kept",
+        is_one=True,
+    ),
+    # Django, passlib, werkzeug, GRUB.
+    Row(
+        "crypt",
+        "pbkdf2, scrypt",
+        r"(?:pbkdf2|scrypt)(?:[_:.-]sha-?[0-9]+)?[:$.][0-9a-z]",
+        r"[0-9a-z:,=.$]{1,40}[$.][A-Za-z0-9+/=._-]{1,400}\$?[A-Za-z0-9+/=._-]{20,400}",
+        "is_kept",
+        is_word=False,
+        is_one=True,
+    ),
+    Row(
+        "crypt",
+        "argon2$, sha1$, md5$",
+        r"(?:argon2\$argon2|(?:sha1|md5)\$[A-Za-z0-9]{1,32}\$)",
+        rf"(?:[id]{{1,2}}\$v=[0-9a-zA-Z=,+/$]{{40,300}}|{_HEX}{{32,40}})",
+        "is_kept",
+        is_one=True,
+    ),
+    # phpass, Drupal, yescrypt, scrypt, Cisco's.
+    Row(
+        "crypt",
+        "$p$, $h$, $s$, $y$, $gy$, $7$, $8$, $9$, $sha1$",
+        r"(?-i:\$(?:[PHS789]|g?y|sha1)\$)",
+        rf"(?:{_CRYPT}{{1,86}}\$){{0,2}}{_CRYPT}{{28,86}}",
+        "is_kept",
+        is_word=False,
+        is_one=True,
+    ),
+    # PostgreSQL's: https://www.postgresql.org/docs/current/catalog-pg-authid.html
+    Row(
+        "crypt",
+        "scram-sha-",
+        r"scram-sha-(?:1|256|512)\$",
+        rf"[0-9]{{3,7}}:{_B64}{{8,80}}={{0,2}}\${_B64}{{20,120}}={{0,2}}:{_B64}{{20,120}}={{0,2}}",
+        "is_kept",
+        is_one=True,
+    ),
+    # MySQL's.
+    Row(
+        "crypt",
+        "*",
+        r"(?-i:\*[0-9A-F]{8})",
+        "[0-9A-F]{32}",
+        "is_kept",
+        is_word=False,
+        is_one=True,
+    ),
+    Row("crypt", "$a$005$", r"\$A\$005\$", r"[^\s'\"]{20,80}", "is_kept", is_word=False, is_one=True),
+    # SQL Server's, ASP.NET's.
+    Row("crypt", "0x0100, 0x0200", "0x0[12]00[0-9A-F]", "[0-9A-F]{47,160}", "is_kept", is_one=True),
+    Row("crypt", "aqaaaa", "(?-i:AQAAAA(?:EAAC|IAAY))", rf"{_B64}{{70,120}}={{0,2}}", "is_kept", is_one=True),
+    # Windows': a dump's line (name:number:LM:NT:::), a challenge's answer, what tools are given.
+    Row("crypt", ":::", rf":{_HEX}{{32}}:", rf"{_HEX}{{32}}:::", "is_dumped", is_word=False),
+    Row(
+        "crypt",
+        "::",
+        rf"::[\w.-]{{0,40}}:{_HEX}{{16}}:",
+        rf"{_HEX}{{32}}:{_HEX}{{8,1000}}",
+        "is_kept",
+        is_word=False,
+    ),
+    Row(
+        "crypt",
+        "ntlm, nthash, nt hash, nt_hash, lm hash, lmhash, -hashes, rc4, pass-the-hash, evil-winrm, nxc , "
+        "crackmapexec, netexec",
+        r"(?:ntlm(?:v[12])?|(?:nt|lm)[ _-]?hash|-hashes|rc4|pass-the-hash"
+        r"|(?:evil-winrm|nxc|crackmapexec|netexec) [^\n|;&\\]{1,80} -H)"
+        rf"(?: ?(?:hash|is|was|of|for|[\w.]{{1,20}}))?{QUOTE}?[ :=]{{1,12}}{QUOTE}?",
+        rf"(?:{_HEX}{{32}})?:?{_HEX}{{32}}",
+        "is_kept",
+        is_word=False,
+    ),
+    Row(
+        "crypt",
+        "$krb5",
+        r"\$krb5(?:tgs|asrep|pa)\$",
+        r"[^\s'\"]{40,1000}",
+        "is_kept",
+        is_word=False,
+        is_one=True,
+    ),
+)
+
+TOKENS = (
+    # Laravel's: https://laravel.com/docs/sanctum
+    Row(
+        "laravel",
+        "|",
+        _AHEAD,
+        r"[0-9]{1,8}\|[A-Za-z0-9]{40}(?:[0-9a-f]{8})?",
+        "is_sanctum",
+        tail=_END,
+        is_word=False,
+    ),
+    # https://developers.cloudflare.com/fundamentals/api/get-started/ca-keys/
+    Row("cloudflare", "v1.0-", rf"v1\.0-{_HEX}{{8}}", rf"{_HEX}{{8,32}}-{_HEX}{{60,300}}", "is_any", is_one=True),
+    Row("cursor", "key_", rf"key_{_HEX}{{16}}", rf"{_HEX}{{48}}", "is_any", is_one=True),
+    # https://en.bitcoin.it/wiki/Wallet_import_format
+    Row("wallet", "", _AHEAD, rf"(?-i:5{_B58 * 50}|[KL]{_B58 * 51})", "is_wif", tail=_END, is_word=False),
+    Row(
+        "wallet",
+        "wallet, private key, private_key, privatekey, privkey, signingkey, from_key, importaccount, importrawkey",
+        r"(?:wallet|signingkey|private[ _]?key|privkey|from_key|importaccount|importrawkey)\w{0,20}"
+        rf"(?: (?:is|was))?{QUOTE}?\)?[ :=(,]{{1,4}}{QUOTE}?",
+        rf"(?:0x)?{_HEX}{{64}}",
+        "is_any",
+        is_word=False,
+    ),
+)
+
+LINES: tuple[Row, ...] = (*NUMBERS, *HASHES, *TOKENS)
+# Finds of these go on over lines' ends.
+_URLSAFE = "[A-Za-z0-9._-]"
+SPANS: tuple[Row, ...] = (
+    # A JSON Web Token that was broken to fit: a mail, a terminal, a certificate's manner.
+    Row(
+        "jwt",
+        "eyj",
+        rf"eyJ{_URLSAFE}{{12,}}[\"'\\+ ]*{BREAK}",
+        rf"[\s\"'|>+]{{0,16}}{_URLSAFE}{{4,}}(?:[\"'\\+ ]*{BREAK}[\s\"'|>+]{{0,16}}{_URLSAFE}{{4,}}){{0,40}}",
+        "is_broken_jwt",
+        is_one=True,
+    ),
+    # A wallet's words below what they are called, numbered or one on each line.
+    Row(
+        "seed",
+        "seed, mnemonic, bip39, bip-39, recovery p, recovery w, recovery_p, recovery_w, secret p, secret w, "
+        "backup p, backup w, wallet p, wallet w",
+        r"(?:(?:recovery|secret|backup|wallet)[ _](?:phrase|words?)|mnemonic|bip-?39|seed)"
+        r"[^\n\\]{0,60}?(?:[:=\s\"'`(\[{>]|\\[nrt]){1,8}",
+        rf"(?:(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}{_GAP}){{11,23}}(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}",
+        "is_seed",
+    ),
+)
