@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.distill.transcript import Call, Turn
     from runtime.distill.words import Sentence
 
-VERSION = 4
+VERSION = 5
 
 _GOALS = 10
 _DECISIONS = 12
@@ -32,6 +32,8 @@ _QUESTIONS = 6
 _HUMAN = ("user", "task")
 # Two sentences that share so many of their words say the same.
 _SAME = 0.7
+# An answer of more words than these says itself what it turns down.
+_SHORT = 4
 # An answer to a refusal that gives no ground: "sorry, continue".
 _CURT = 3
 
@@ -182,27 +184,35 @@ def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: 
     refused = refusals.told(calls, said)
     # What was said of a refusal is told with it.
     taken.update(" ".join(each.words) for each in said if any(each.text in one.text for one in refused))
-    candidates = [sentence for sentence in said if len(sentence.words) > 1 and rejects(sentence)]
-    statements = [*_stated(_choose(candidates, _REJECTED, rank, taken), said), *refused, *_turned_down(said)]
+    turned_down = _turned_down(said)
+    taken.update(" ".join(answer.words) for _, answer in turned_down)
+    candidates = [each for each in said if len(each.words) > (not corrects(each)) and rejects(each)]
+    pairs = [Statement(f"{asked.text} — {answer.text}", (asked.turn, answer.turn)) for asked, answer in turned_down]
+    statements = [*_stated(_choose(candidates, _REJECTED, rank, taken), said), *refused, *pairs]
     return sorted(statements, key=lambda each: each.turns)[: 2 * _REJECTED]
 
 
-def _turned_down(said: list[Sentence]) -> list[Statement]:
-    """What a person asked about and turned down in a word, as question and answer."""
-    statements = []
+def _turned_down(said: list[Sentence]) -> list[tuple[Sentence, Sentence]]:
+    """Return what a person asked about, or an agent proposed, with the person's words that turn it down."""
+    pairs = []
     question: Sentence | None = None
+    proposal: Sentence | None = None
     for sentence in said:
-        if sentence.role != "user" or not sentence.is_own:
+        text = straight(sentence.text)
+        if not sentence.is_own or sentence.thought or sentence.voice == QUOTED:
             continue
-        if sentence.text.endswith("?"):
+        if sentence.role == "assistant" and phrases.PROPOSES.search(text):
+            proposal = sentence
+        if sentence.role != "user":
+            continue
+        if text.endswith("?"):
             question = sentence
-        elif (
-            question is not None
-            and sentence.turn > question.turn
-            and phrases.TURNS_DOWN.search(straight(sentence.text))
-        ):
-            statements.append(Statement(f"{question.text} — {sentence.text}", (question.turn, sentence.turn)))
-    return statements
+        elif question is not None and sentence.turn > question.turn and phrases.TURNS_DOWN.search(text):
+            pairs.append((question, sentence))
+        elif proposal is not None and len(sentence.words) <= _SHORT and phrases.REFUSES.search(text):
+            pairs.append((proposal, sentence))
+        proposal = None
+    return pairs
 
 
 def _questions(said: list[Sentence], turns: list[Turn], taken: set[str]) -> list[Statement]:

@@ -64,6 +64,24 @@ TURNS_DOWN = _any(
     r"^(?:(?:convincing|agreed|ok(?:ay)?|fine|right|good|no)[,.!]? )*(?:it's |that's |then it's )?"
     r"(?:rejected|ruled out|dropped|discarded|scrapped)(?:,? then)?[.!]*$"
 )
+# What an agent proposes, which a short answer may turn down.
+PROPOSES = _any(
+    r"\b(?:should|shall|could|can|may) (?:i|we)\b.*\?$",
+    r"\b(?:want me to|like me to|do you want to|how about|what about)\b.*\?$",
+    r"^(?:i|we)(?:'ll|'d| can| could| might| will| would| suggest| propose| recommend)\b(?! (?:need|see)\b)",
+)
+_GOODWILL = (
+    r"(?! (?:problem|worr|rush|thank|idea|clue|big deal|go ahead|all good|nothing|please|that's (?:it|all|fine|ok|good)"
+    r"|looks? good|(?:i|we|it|they) (?:don't|do not|didn't|can't|haven't|get|got|see|have|am|was|is|are)\b))"
+)
+REFUSES = _any(
+    rf"^(?:oh,? |hm+,? |ok(?:ay)?,? |well,? |stop,? )*(?:no|nope|nah)(?:$|[,.!;:]+(?:$|{_GOODWILL}))",
+    r"^(?:no,? )?(?:let's|better|rather|absolutely|definitely|certainly) not\b",
+    r"^(?:no,? )?(?:i|we)(?:'d| would) (?:really )?rather not\b",
+    r"^(?:no,? )?(?:please )?(?:don't|do not|never)(?! (?:worry|mind|know|think|forget|hesitate)\b)(?:$|\W)",
+    r"^not (?!sure|yet|really|that|bad|only|quite|at all|much|a\b|the\b|now)\w+[.!]*$",
+    r"^(?:please )?(?:skip|scrap|ditch) (?!to\b|the (?:test|check)s?\b)\w+",
+)
 # What a person turns down, or takes back.
 _NOT = r"(?:don't|dont|do not|never)"
 CORRECTS = _any(
@@ -82,6 +100,8 @@ CORRECTS = _any(
     r"|worry)\w+",
     r"\b(?:can|could) (?:you|we) (?:please )?(?:revert|undo|roll back|back out)\b",
     r"\b(?:that's|that is|this is) (?:not (?:what (?:i|we)|right|correct|how)|wrong|incorrect)\b",
+    r"\b(?:we|i)(?:'re| are|'m| am) not (?:going to|gonna) (?:use|add|adopt|switch|do|move|take|need)\b",
+    r"\bwe (?:tried|had|used) .{3,80}\b(?:ripped|threw|took|thrown|taken) it (?:all )?out\b",
     r"\bnot what (?:i|we) (?:want|mean|meant|ask|asked|said)\b|\byou (?:broke|shouldn't have|should not have)\b",
     r"^(?:no,? |but )*i (?:said|meant) \w+ \w+",
 )

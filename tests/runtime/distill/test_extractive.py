@@ -62,6 +62,50 @@ def test_a_word_that_answers_no_question_turns_nothing_down(talk: list[tuple[str
     assert distil(body(talk)).sections["rejected"] == []
 
 
+REFUSED = [
+    ("Should we use Redis for the queue?", "no don't, one more process to run"),
+    ("I could switch the build to Bazel.", "nah, too heavy for three people"),
+    ("Shall I add GraphQL to the API?", "Let's not. REST is fine."),
+    ("I'll install husky for the hooks.", "please don't use husky"),
+    ("Want me to try Tailwind?", "I'd rather not, plain CSS instead"),
+    ("Should I disable auto gc?", "no, leave it on"),
+    ("I can write it in Rust.", "Not Rust. Stay in Python."),
+    ("We could add Sentry.", "skip sentry for now, privacy"),
+    ("I could mock the clock with freezegun.", "stop, no, revert that"),
+    ("Should I enable telemetry through PostHog?", "absolutely not"),
+]
+
+
+@pytest.mark.parametrize(("proposal", "answer"), REFUSED)
+def test_a_proposal_that_a_person_refuses_in_few_words_is_a_rejection_that_names_it(proposal: str, answer: str) -> None:
+    talk = [
+        ("user", "Please improve the harbour service."),
+        ("assistant", f"I read it. {proposal}"),
+        ("user", answer),
+        ("assistant", "Understood."),
+    ]
+    (found,) = distil(body(talk)).sections["rejected"]
+    assert (found.text.partition(" — ")[0], found.turns) == (proposal, (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("proposal", "answer"),
+    [
+        ("Are you on macOS?", "no"),
+        ("Should I commit?", "no problem, go ahead"),
+        ("Should I commit?", "No, I don't see why you ask"),
+        ("Can I help with anything else?", "thanks, that's all"),
+        ("I can write it in Rust.", "not sure, what do others use"),
+        ("I'll add a test.", "no worries, take your time"),
+        ("I could look at the log.", "don't worry about it"),
+        ("Should I run it?", "yes"),
+    ],
+)
+def test_an_answer_that_refuses_nothing_is_no_rejection(proposal: str, answer: str) -> None:
+    talk = [("user", "Please improve the harbour service."), ("assistant", proposal), ("user", answer)]
+    assert distil(body(talk)).sections["rejected"] == []
+
+
 def test_a_call_that_a_person_refused_is_a_rejection() -> None:
     assert line("rejected", "Refused by the user: Bash: git push --force").turns == (4,)
 

@@ -56,7 +56,7 @@ def test_the_frontmatter_is_the_sources_and_says_what_it_was_made_from(shelf: Sh
     assert (meta["session_id"], meta["source"], meta["project"]) == ("one", "claude", "/home/me/api")
     assert meta["date"] == "2026-05-01T10:00:00Z"
     assert "date: 2026-05-01T10:00:00Z" in file.read_text(), "as in the source: no quotes"
-    assert (meta["distiller"], meta["source_uri"]) == ("extractive/4", "qmd://brain/one.md")
+    assert (meta["distiller"], meta["source_uri"]) == ("extractive/5", "qmd://brain/one.md")
     hashes = shelf.sql("SELECT hash FROM documents WHERE collection = 'brain' AND path = 'one.md'")
     assert hashes == [(meta["source_hash"],)]
     assert (os.stat(file).st_mode & 0o777) == 0o600
@@ -134,7 +134,7 @@ def test_what_fails_becomes_a_dead_letter_and_keeps_no_other_waiting(shelf: Shel
 class Killed:
     """Ends the process, as far as a run can tell, at the second document."""
 
-    name = "extractive/4"
+    name = "extractive/5"
 
     def distil(self, source: Source) -> Made:
         if source.path == "two.md":
