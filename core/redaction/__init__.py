@@ -51,9 +51,9 @@ def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carrie
     ``raw`` is what the value was decoded from, UTF-8: most of it is told harmless without looking at the value.
     ``carried``: what the records before it have begun, where they are of one file.
     """
-    if carried is not None:
-        carried.next_record()
-    if not (_suspects or _loaded())(raw) and (carried is None or not carried.is_open):
+    if carried is not None and carried.records:
+        carried.records -= 1
+    elif not (_suspects or _loaded())(raw):
         return value
     from core.redaction.leaves import clean_leaves, hidden_fields
 

@@ -14,27 +14,21 @@ _REST = r"\A\s*(?=[A-Za-z0-9_.-]{16})(?P<value>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+
 
 
 class Carried:
-    """What has begun in the texts of one file so far, and may go on in those that follow."""
+    """What has begun in the texts of one file so far, and may go on in those that follow.
 
-    __slots__ = ("_records", "_token", "_width")
+    ``records``: in how many more records it may go on; 0 if nothing has begun.
+    """
+
+    __slots__ = ("_tokens", "_width", "records")
 
     def __init__(self) -> None:
-        self._records = 0
-        self._token = ""  # the field in which a token was cut off
+        self.records = 0
+        self._tokens: set[str] = set()  # the fields in which a token was cut off
         self._width = 0  # of the key's lines; 0 before the first
-
-    @property
-    def is_open(self) -> bool:
-        """Whether something has begun and not ended."""
-        return self._records > 0
-
-    def next_record(self) -> None:
-        """Count a record: what has not gone on for long has ended."""
-        self._records -= self._records > 0
 
     def clean(self, text: str, name: str, counts: dict[str, int]) -> str:
         """Return ``text`` without secrets, also those that began in a text before; ``name`` is its field's."""
-        rest = self._without_rest(text, name, counts) if self._records else text
+        rest = self._without_rest(text, name, counts) if self.records else text
         cleaned = clean(rest, counts)
         self._note(text, cleaned, name)
         return cleaned
@@ -43,9 +37,9 @@ class Carried:
         if self._width >= 0:
             text, width = without_body(text, self._width, counts)
             if width:
-                self._width, self._records = width, _REACH
-        if name and name == self._token:
-            self._token = ""
+                self._width, self.records = width, _REACH
+        if name in self._tokens:
+            self._tokens.remove(name)
             match = made(_REST).match(text)
             if match is not None and is_drawn(match["value"]):
                 counts["jwt"] = counts.get("jwt", 0) + 1
@@ -55,7 +49,8 @@ class Carried:
     def _note(self, text: str, cleaned: str, name: str) -> None:
         width = unended(text) if _KEY in cleaned or "PRIVATE KEY" in text else None
         if width is not None:
-            self._width, self._records = width, _REACH if width >= 0 else 0
+            self._width, self.records = width, _REACH if width >= 0 else 0
         if cleaned.rstrip().endswith(_JWT) and not is_whole(text):
-            self._token, self._records = name, max(self._records, _REACH // 4)
+            self._tokens.add(name)
+            self.records = max(self.records, _REACH // 4)
             self._width = self._width or -1

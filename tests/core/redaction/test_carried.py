@@ -113,6 +113,13 @@ def test_a_token_that_goes_on_in_the_next_result_is_in_neither() -> None:
         assert cleaned[2].endswith('$ exit"')
 
 
+def test_a_token_that_goes_on_is_found_in_each_field_that_it_was_in() -> None:
+    parts = (_jwt(4)[:90], _jwt(4)[90:])
+    raw = b"".join(json.dumps({"content": part, "result": {"stdout": part}}).encode() + b"\n" for part in parts)
+    found = [item[1] for item in Records(io.BytesIO(raw), "x") if isinstance(item, tuple)]
+    assert found[1] == {"content": "[redacted:jwt]", "result": {"stdout": "[redacted:jwt]"}}
+
+
 @pytest.mark.parametrize(
     "texts",
     [
