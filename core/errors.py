@@ -105,6 +105,19 @@ def from_os(error: OSError) -> BrainError | None:
     if error.errno == errno.ENAMETOOLONG:
         return BadInput(f"a name is too long for this system: {place}", "name a shorter path")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        fix = f"check whose it is: ls -ld {place}".rstrip() + "; or export BRAIN_HOME=…"
-        return BadInput(f"{place or 'a file'}: {error.strerror}", fix)
+        return BadInput(f"{place or 'a file'}: {error.strerror}", _permit(place, error.errno == errno.EROFS))
     return None
+
+
+def _permit(place: str, read_only: bool) -> str:
+    """Return the command that permits what was denied at ``place``, or at its folder if ``place`` is open itself."""
+    import os
+    from shlex import quote
+
+    if read_only or not place:
+        return "choose a place that may be written to: export BRAIN_HOME=…"
+    while os.access(place, os.R_OK | os.W_OK) or not os.path.lexists(place):
+        place, inside = os.path.dirname(os.path.abspath(place)), place
+        if place == inside:
+            break
+    return f"chmod u+rwX {quote(place)}; if it belongs to another user: ls -ld {quote(place)}"

@@ -6,6 +6,12 @@ import os
 
 import apsw
 
+from core.errors import from_os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from core.errors import BrainError
+
 # Less room than this counts as none.
 _LEAST_BYTES = 1 << 20
 
@@ -17,11 +23,30 @@ def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPE
     https://sqlite.org/src/file/src/os_unix.c). If blocks are smaller, or are copied on write, a change in the mapping
     needs a further block. Without a free one, the kernel ends the process by SIGBUS.
 
-    Raises apsw.FullError if the file system is full, otherwise what SQLite raises.
+    Raises apsw.FullError if the file system is full, BadInput if a file or the folder may not be written to, otherwise
+    what SQLite raises.
     """
+    if failure := denied(path):
+        raise failure
     if is_full(os.path.dirname(path)):
         raise apsw.FullError("database or disk is full")
     return apsw.Connection(path, flags=flags)
+
+
+def denied(path: str) -> BrainError | None:
+    """Return the failure if this process may not write the database at ``path``, its companions or its folder.
+
+    SQLite reports each as "unable to open" or "readonly database", and neither names the file.
+    """
+    import errno
+
+    files = [path, f"{path}-wal", f"{path}-shm"]
+    there = [each for each in files if os.path.lexists(each)]
+    closed = [each for each in there if not os.access(each, os.R_OK | os.W_OK)]
+    folder = os.path.dirname(path) or "."
+    if len(there) < len(files) and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
+        closed.append(folder)
+    return from_os(PermissionError(errno.EACCES, "Permission denied", closed[0])) if closed else None
 
 
 def is_full(folder: str) -> bool:

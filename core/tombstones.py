@@ -17,7 +17,7 @@ from __future__ import annotations
 from os.path import dirname, exists, join
 
 from core import clock
-from core.errors import EngineMissing
+from core.errors import EngineMissing, from_os
 from core.files import read_or_none, write_atomic
 
 TYPE_CHECKING = False
@@ -148,8 +148,8 @@ class Tombstones:
 def _read(path: str) -> dict[Tombstone, str]:
     try:
         data = read_or_none(path)
-    except OSError:
-        raise _damaged(path) from None
+    except OSError as error:
+        raise from_os(error) or _damaged(path) from None
     if data is None:
         if exists(join(dirname(path), MARK)):
             raise _damaged(path)

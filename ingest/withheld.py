@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from os.path import join
 
-from core.errors import EngineMissing
+from core.errors import EngineMissing, from_os
 from core.files import read_or_none, write_atomic
 from core.locks import FileLock
 
@@ -136,8 +136,8 @@ class Withheld:
         path = join(self._home.state, name)
         try:
             data = read_or_none(path)
-        except OSError:
-            raise _damaged(path) from None
+        except OSError as error:
+            raise from_os(error) or _damaged(path) from None
         if data is None:
             return []
         import json  # a run without any does without it

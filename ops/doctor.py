@@ -10,7 +10,7 @@ from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core import clock, redaction, telemetry
-from core.errors import BrainError
+from core.errors import BrainError, from_os
 from core.files import read_or_none, write_atomic
 from core.home import make_private
 from core.text import one_line
@@ -142,6 +142,9 @@ def _round(
             except BrainError as error:
                 found.append(Finding(name, "error", error.message, error.fix or "brain explain"))
             except Exception as error:  # noqa: BLE001  # one broken check must not hide what the others see
+                if isinstance(error, OSError) and (known := from_os(error)):
+                    found.append(Finding(name, "error", known.message, known.fix))
+                    continue
                 said = f"the check itself failed: {type(error).__name__}: {error}"
                 found.append(Finding(name, "error", said, "report it"))
             took.append((name, time.perf_counter() - began))
@@ -161,6 +164,8 @@ def _mend(finding: Finding) -> str:
         return finding.mend()
     except BrainError as error:
         return f"failed: {error.message}"
+    except OSError as error:
+        return f"failed: {from_os(error) or error}"
     except Exception as error:  # noqa: BLE001  # the others are still to be mended
         return f"failed: {type(error).__name__}: {error}"
 

@@ -8,7 +8,7 @@ import time
 import apsw
 
 from core import sqlite
-from core.errors import DiskFull, EngineMissing, EngineTimeout, Internal, LockContention
+from core.errors import BrainError, DiskFull, EngineMissing, EngineTimeout, Internal, LockContention, from_os
 from core.version import INDEX
 
 _FIX = "brain index"
@@ -37,7 +37,8 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
     """The index at ``path``; ``write`` creates it and its tables where they are missing.
 
     ``busy_ms`` is how long a statement waits for another process's lock.
-    Raises EngineMissing where there is no index or the file is none, LockContention where a writer holds it too long.
+    Raises EngineMissing where there is no index or the file is none, LockContention where a writer holds it too long,
+    BadInput if permissions deny it.
     """
     if not write and not os.path.exists(path):
         raise EngineMissing(f"there is no index yet at {path}", _FIX)
@@ -52,7 +53,7 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
     except apsw.Error as error:
         raise translate(error, path) from None
     except PermissionError as error:
-        raise EngineMissing(f"cannot create the index {path}: {error.strerror}", f"check: ls -ld {path}") from None
+        raise from_os(error) or error from None
     try:
         connection.set_busy_timeout(busy_ms)
         if write:
@@ -160,7 +161,7 @@ def _check_version(connection: apsw.Connection, path: str) -> None:
         raise EngineMissing(f"the index {path} is of another version", _FIX)
 
 
-def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | LockContention | Internal:
+def translate(error: apsw.Error, path: str) -> BrainError:
     """The exception of ours that says what SQLite's means to the user."""
     full = disk_full(error, path)
     if full is not None:
@@ -169,6 +170,8 @@ def translate(error: apsw.Error, path: str) -> EngineMissing | EngineTimeout | L
         return EngineMissing(f"{path} is not a database", _REBUILD)
     if isinstance(error, apsw.CorruptError):
         return EngineMissing(f"the index {path} is damaged: {error}", _REBUILD)
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and (denied := sqlite.denied(path)):
+        return denied
     if isinstance(error, apsw.CantOpenError):
         return EngineMissing(f"cannot open the index {path}: {error}", f"check its permissions: ls -l {path}")
     if isinstance(error, apsw.ReadOnlyError):

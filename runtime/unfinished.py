@@ -7,7 +7,7 @@ from os.path import join
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from core.errors import EngineMissing
+from core.errors import EngineMissing, from_os
 from core.files import read_or_none, write_atomic
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ def note(path: str) -> dict[str, Any]:
         part = said["elsewhere"] if "here" in said else said
         if not all(isinstance(part[key], list) for key in ("documents", "marks")):
             raise ValueError(path)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        raise EngineMissing(
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        denied = from_os(error) if isinstance(error, OSError) else None
+        raise denied or EngineMissing(
             f"{path} cannot be read: it says what is still to be forgotten",
             f"mv {quote(path)} {quote(f'{path}.damaged')}; then brain forget once more what was to be gone",
         ) from None

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from core.counting import counted
-from core.errors import BrainError, Refused
+from core.errors import BadInput, BrainError, DiskFull, Refused
 from core.text import one_line
 from ingest import losses, soundness, strays
 from ops.finding import Finding, Patient
@@ -139,6 +139,8 @@ def visits(patient: Patient) -> Iterator[Finding]:
     else:
         try:
             lost = sorted(_chrome_damage.examine(patient.home, path))
+        except (BadInput, DiskFull):
+            raise  # nothing is damaged
         except BrainError as error:
             yield Finding("visits-damaged", "error", error.message, error.fix)
             return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.counting import counted
-from core.errors import BrainError, DiskFull
+from core.errors import BadInput, BrainError, DiskFull
 from ops.finding import Finding, Patient
 
 if TYPE_CHECKING:
@@ -31,21 +31,23 @@ def integrity(patient: Patient) -> Iterator[Finding]:
     try:
         pragma = "integrity_check" if patient.deep else "quick_check"
         said = [str(row[0]) for row in patient.index.execute(f"PRAGMA {pragma}(5)")]
+    except BadInput:
+        raise  # permissions: nothing is damaged
     except (BrainError, apsw.Error) as error:
-        if not _for_want_of_room(patient, error):
+        if not _is_of_the_machine(patient, error):
             yield Finding("index-damaged", "error", str(error), _REBUILD, _rebuild(patient))
         return
     if said != ["ok"]:
         yield Finding("index-damaged", "error", f"{pragma}: {said[0]}", _REBUILD, _rebuild(patient))
 
 
-def _for_want_of_room(patient: Patient, error: Exception) -> bool:
-    """Whether a full disk is why the index cannot be read, which is a finding of its own: making it anew needs more."""
+def _is_of_the_machine(patient: Patient, error: Exception) -> bool:
+    """Return True if a full disk or a permission is why the index cannot be read: each is a finding of its own."""
     from qmd.store import disk_full
 
     if isinstance(error, apsw.Error):
         return disk_full(error, patient.home.index) is not None
-    return isinstance(error, DiskFull)
+    return isinstance(error, DiskFull | BadInput)
 
 
 def full_text(patient: Patient) -> Iterator[Finding]:
@@ -147,7 +149,7 @@ def vectors(patient: Patient) -> Iterator[Finding]:
                 said = f"{wanted - there} of {wanted} vectors of {space.provider}/{space.model} are gone"
                 yield Finding("vectors", "error", said, "brain embed -f")
     except (BrainError, apsw.Error) as error:
-        if _for_want_of_room(patient, error):
+        if _is_of_the_machine(patient, error):
             return
         yield Finding("vectors", "error", f"the vectors cannot be read: {error}", "brain embed -f")
         return

@@ -226,7 +226,7 @@ def test_a_full_disk_is_not_taken_for_damage(well: Home, monkeypatch: pytest.Mon
     for name in ("known", "known_units"):
         monkeypatch.setattr(state, name, fails)
     monkeypatch.setattr(vectors, "exist", fails)
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=1))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=1 << 30, f_bavail=0, f_frsize=1))
     found = examine(well)
     assert "vectors" not in ids(found)
     assert "IOError" not in json.dumps(found)

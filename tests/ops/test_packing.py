@@ -80,7 +80,7 @@ def test_an_archive_larger_than_the_free_disk_is_refused_before_it_fills_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = forged(tmp_path / "x.tar.zst", ("brain/a.md", b"a" * 5000))
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1, f_frsize=4096))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=1 << 30, f_bavail=1, f_frsize=4096))
     assert "disk" in _refuse(path, tmp_path / "folder")
 
 

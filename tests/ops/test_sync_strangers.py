@@ -353,7 +353,7 @@ def test_documents_that_would_fill_the_disk_are_not_laid_down(
     one, _ = pair
     one.sync()
     _evil(Path(one.remote), {f"brain/{number}.md": b"x" * 50_000 for number in range(40)})
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=900, f_frsize=4000))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=1 << 30, f_bavail=900, f_frsize=4000))
     report = one.sync()
     assert (report["added"], list(report["skipped"])) == (0, ["machine evil, whose documents would fill the disk"])
     assert not Path(one.home.path("brain", "machines", "evil")).exists()

@@ -137,7 +137,7 @@ def test_a_folder_that_takes_no_file_is_told(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(os, "open", refuse)
     failure = _fails(str(tmp_path / "index.sqlite"), write=True)
-    assert (failure.code, "Permission denied" in failure.message) == (65, True)
+    assert (failure.code, "Permission denied" in failure.message) == (64, True)
 
 
 def test_an_index_in_a_folder_that_takes_no_files_is_read(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_what_keeps_it_from_being_known_is_said_with_a_way_out(
         raise failure
 
     monkeypatch.setattr(state, "known", fails)
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free << 20, f_frsize=1))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=1 << 30, f_bavail=free << 20, f_frsize=1))
     said = report(home, "terminal", os.environ)["expiry"]
     assert message in said["error"]
     assert said["fix"].startswith(fix)

@@ -173,7 +173,7 @@ def test_a_disk_too_full_to_write_the_index_anew_says_so_and_loses_nothing(
     inbox.write(home, "The otter swims at dusk.")
 
     class Full:
-        f_bavail, f_frsize = 10, 4096
+        f_blocks, f_bavail, f_frsize = 100, 10, 4096
 
     def fails(_: object) -> None:
         raise apsw.FullError

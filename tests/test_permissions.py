@@ -1,0 +1,92 @@
+"""A file of the home that may not be read or written is named with its chmod; it is not called damaged, nor moved."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from ingest import _chrome_archive
+from tests.conftest import Brain
+from tests.test_concurrency import transcripts
+from tests.test_faults import bound
+
+_GIT = ["git", "-c", "user.name=ana", "-c", "user.email=ana@example.org", "-c", "init.defaultBranch=main"]
+FILES = (
+    "index.sqlite",
+    "raw/catalogue.sqlite",
+    "raw/chrome.sqlite",
+    "state/sources.sqlite",
+    "state/code.sqlite",
+    "state/git.sqlite",
+    "state/tombstones.json",
+    "state/installed.json",
+    "state/sync.json",
+    "state/last-backup.json",
+    "state/redaction",
+)
+FOLDERS = ("state", "raw")
+COMMANDS = {
+    "sessions": ["index", "--from", "{transcripts}"],
+    "rehearsal": ["index", "--dry-run", "--from", "{transcripts}"],
+    "commits": ["index", "--source", "git", "--from", "{repository}"],
+    "code": ["index", "--source", "code", "--from", "{repository}"],
+    "forget": ["forget", "--match", "topic3", "--yes"],
+    "backup": ["backup"],
+    "sync": ["sync"],
+    "uninstall": ["hooks", "uninstall"],
+    "doctor": ["doctor", "--fix"],
+}
+# No line calls a sound file damaged, shows an exception, or asks for a report of it.
+_WRONG = re.compile(r"damaged|mv |report it|[A-Z]\w+Error|unable to open|readonly")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, Path]:
+    """The folders that the commands name."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "seal.py").write_text("def seal():\n    return 1\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "add the seal"]):
+        subprocess.run([*_GIT, *words], cwd=repository, check=True)
+    return {"transcripts": transcripts(tmp_path / "transcripts", range(4)), "repository": repository}
+
+
+@pytest.fixture
+def filled(home: Home, tmp_path: Path, places: dict[str, Path], brain: Brain) -> Home:
+    """A home that has each of ``FILES``."""
+    for name in ("sessions", "commits", "code"):
+        assert brain(*(word.format(**places) for word in COMMANDS[name])).returncode == 0
+    for words in (["hooks", "install"], ["sync", "--dir", str(tmp_path / "memory.git")], ["backup", "--no-verify"]):
+        assert brain(*words).returncode == 0
+    assert brain("forget", "--match", "topic2", "--yes").returncode == 0
+    _chrome_archive.Archive(home).close()
+    return home
+
+
+@pytest.mark.parametrize(("place", "mode"), [*((name, 0) for name in FILES), *((name, 0o500) for name in FOLDERS)])
+def test_what_may_not_be_written_is_named_with_its_chmod_and_never_moved(
+    filled: Home, places: dict[str, Path], brain: Brain, place: str, mode: int
+) -> None:
+    path = Path(filled.path(place))
+    before = path.read_bytes() if path.is_file() else b""
+    transcripts(places["transcripts"], range(4), turns=9)
+    path.chmod(mode)
+    fixes = set()
+    for name, words in COMMANDS.items():
+        done = bound(*(word.format(**places) for word in words))
+        printed = done.stdout + done.stderr
+        assert done.returncode in (0, 1, 64), (name, printed)
+        assert not _WRONG.search(printed), (name, printed)
+        fixes |= set(re.findall(rf"chmod u\+rwX \S*/{place}\b", printed))
+    (fix,) = fixes
+    assert not list(Path(filled.root).rglob("*.damaged"))
+    subprocess.run(shlex.split(fix), check=True)
+    assert path.is_dir() or path.read_bytes() == before
+    assert os.stat(path).st_mode & 0o700 == (0o700 if path.is_dir() else 0o600)
+    assert brain(*(word.format(**places) for word in COMMANDS["sessions"])).returncode == 0
