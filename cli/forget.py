@@ -269,10 +269,10 @@ def _unforget(args: Args, context: Context) -> int:
 
 def _again(source: str) -> str:
     """What lets a document of this source in again once its tombstone is lifted, as a command."""
-    from ingest.sources import ON_REQUEST, PLACES
+    from ingest import registry
 
-    if source in PLACES:
-        return "brain index"
-    if source in ON_REQUEST:
+    if registry.find(source) is not None:
+        if not registry.is_on_request(source):
+            return "brain index"
         return f"brain index --source {source}{' --from REPOSITORY' * (source == 'git')}"
     return "brain add FILE" if source == "article" else "brain restore --to ELSEWHERE FILE"

@@ -169,7 +169,7 @@ def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
 
 def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     from cli.progress import Bar
-    from ingest.sources import ON_REQUEST
+    from ingest.registry import is_on_request
     from runtime.rehearsing import dry_run
 
     with Bar() as bar:
@@ -192,7 +192,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         would = ledger["would"]
         lines.append(
             f"{name}: {counted(ledger['seen'], 'file')} seen, {would['read']} would be read"
-            f" ({would['bytes'] / 1e6:.1f} MB): {_would_become(would, told=name in ON_REQUEST)}"
+            f" ({would['bytes'] / 1e6:.1f} MB): {_would_become(would, told=is_on_request(name))}"
         )
         lines += [f"  skipped: {count} × {reason}" for reason, count in ledger["skipped"].items()]
         lines += [f"  dropped: {count} × {reason}" for reason, count in ledger["dropped"].items()]

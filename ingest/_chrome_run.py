@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest._chrome_policy import Policy
     from ingest._chrome_read import Visit
-    from ingest.chrome import OnWritten, Progress
     from ingest.files import SourceFile
     from ingest.shadow import Shadow
+    from ingest.source import OnWritten, Progress
     from ingest.zones import Zones
 
 # Bump when the same visits give other bytes: every day is then made anew.
@@ -68,7 +68,7 @@ class Run:
     ) -> None:
         self._home = home
         self._shadow = shadow
-        self._places = [abspath(root) for root in roots] if roots else chrome.default_roots(home)
+        self._places = [abspath(root) for root in roots] if roots else chrome.SOURCE.default_roots(home)
         self._trust_stat = trust_stat
         self._rebuild = rebuild or from_archive
         self._from_archive = from_archive
@@ -151,9 +151,9 @@ class Run:
         stale = stale or self._rebuild
         # What another policy left out may be wanted by this one.
         stale = archive.judge_again(settings.fingerprint(self._settings), self._judge) or stale
-        files = chrome.discover(self._places)
+        files = chrome.SOURCE.discover(self._places)
         readable = [file for file in files if not file.skip]
-        new = readable if stale else chrome.pending(files, known, trust_stat=self._trust_stat)
+        new = readable if stale else chrome.SOURCE.pending(files, known, trust_stat=self._trust_stat)
         ahead = {file.path for file in new}
         self._ledger.seen = len(files)
         for file in files:
@@ -369,7 +369,7 @@ def figures(home: Home) -> dict[str, int | None]:
 
 
 def _stat(path: str) -> tuple[int, int, int]:
-    file = chrome.discover([path])[0]
+    file = chrome.SOURCE.discover([path])[0]
     return file.size, file.mtime_ns, file.inode
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from core.document import render
 from core.home import Home
-from ingest import databases, names, sessions
+from ingest import databases, names
 from ingest.corpus import Corpus
-from ingest.histories import is_history
 from ingest.ledger import Ledger
 from ingest.lineage import Lineage
 from ingest.state import FileRow, UnitRow
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from ingest.files import SourceFile
     from ingest.keeping import Keeping
     from ingest.reading import Reading
-
-    Composed = tuple[dict[str, object], str] | str
+    from ingest.source import Source
 
     class Known(Protocol):
         """What of the state this needs: ``ingest.state.State``, or a part of it."""
@@ -64,14 +61,12 @@ class Normaliser:
 
     ``damaged``: of files that are read from the archive, how the last reading of their own ended.
 
-    Of a source it needs ``read``; ``peek``, ``stream``, ``compose`` and ``links`` are its own where its files are read
-    in groups, hold many units, its parts are no ``ingest.sessions.Session``, or its units say something of each other.
     """
 
     def __init__(
         self,
         home: Home,
-        source: ModuleType,
+        source: Source,
         state: Known,
         ledger: Ledger,
         keeping: Keeping,
@@ -83,11 +78,6 @@ class Normaliser:
         damaged: Mapping[str, Damage] | None = None,
     ) -> None:
         self._source = source
-        self._peek: Callable[[str], str] = getattr(source, "peek", str)
-        self._stream: Callable[[str], Iterable[Reading]] = getattr(source, "stream", self._at_once)
-        self._make: Callable[[str, list[Any], str, int], Composed] = getattr(source, "compose", sessions.compose)
-        self._linked: Callable[[str, list[Any]], dict[str, str]] = getattr(source, "links", _no_links)
-        self._prefix: str = getattr(source, "PREFIX", "")
         self._state = state
         self._ledger = ledger
         self._keeping = keeping
@@ -95,10 +85,10 @@ class Normaliser:
         self._progress = progress
         self._on_written = on_written
         self._damaged = damaged or {}
-        self._corpus = Corpus(home, source.COLLECTION, self._landed, sweep=sweep)
-        self._units = state.units(source.NAME)
-        self._members = state.members(source.NAME)
-        self._links = state.links(source.NAME)
+        self._corpus = Corpus(home, source.collection, self._landed, sweep=sweep)
+        self._units = state.units(source.name)
+        self._members = state.members(source.name)
+        self._links = state.links(source.name)
         self._owned: dict[str, set[str]] = {}
         for unit, paths in self._members.items():
             for path in paths:
@@ -140,9 +130,9 @@ class Normaliser:
         groups: dict[str, list[str]] = {}
         self._sizes = {file.path: max(1, file.size) for file in new}
         total = sum(self._sizes.values())
-        alone = {file.path for file in new if is_history(self._source.NAME, file.path)}
+        alone = {file.path for file in new if self._source.is_history(file.path)}
         for file in new:
-            groups.setdefault(file.path if file.path in alone else self._peek(file.path), []).append(file.path)
+            groups.setdefault(file.path if file.path in alone else self._source.peek(file.path), []).append(file.path)
         # Sessions before the agents they started: an agent's document says what its parent asked for. Histories come
         # last: what has a transcript is told by that.
         for key in sorted(groups, key=lambda key: (key in alone, is_agent(key), key)):
@@ -163,7 +153,7 @@ class Normaliser:
         parts: dict[str, list[tuple[Any, int]]] = {}
         for path in paths:
             versions: set[str] = set()
-            for reading in self._stream(path):
+            for reading in self._source.stream(path):
                 self._keeping.remove(reading)
                 for unit, part in reading.hand_over().items():
                     self._leave_histories(unit, part)
@@ -193,7 +183,7 @@ class Normaliser:
             self._waiting.append(reading)
             self._done += self._sizes.get(path, 0)
             if self._progress is not None:
-                self._progress(self._done, total, f"reading {self._source.NAME}")
+                self._progress(self._done, total, f"reading {self._source.name}")
         self._compose_all(parts)
         settled = [reading for reading in self._waiting if self._settled(reading)]
         if settled:
@@ -205,13 +195,10 @@ class Normaliser:
         """Let a session that has a transcript now be made of that alone."""
         if getattr(part, "partial", False):
             return
-        for path in [path for path in self._members.get(unit, ()) if is_history(self._source.NAME, path)]:
+        for path in [path for path in self._members.get(unit, ()) if self._source.is_history(path)]:
             self._members[unit].discard(path)
             self._owned[path].discard(unit)
             self._left.append((unit, path))
-
-    def _at_once(self, path: str) -> list[Reading]:
-        return [self._source.read(path)]
 
     def _compose_all(self, parts: dict[str, list[tuple[Any, int]]]) -> None:
         """Compose the units whose parts are all there; the others are composed at the end, and read again."""
@@ -255,13 +242,13 @@ class Normaliser:
     def _compose(self, unit: str, copies: list[tuple[Any, int]], *, complete: bool) -> None:
         parts = [part for part, _ in copies]
         link = self._links.get(unit, "")
-        for agent, said in self._linked(unit, parts).items():
+        for agent, said in self._source.links(unit, parts).items():
             if self._links.get(agent) != said:
                 self._links[agent] = self._changed_links[agent] = said
                 if agent in self._units and self._units[agent].link != said:
                     self._late.add(agent)
         known = self._units.get(unit)
-        made = self._make(unit, parts, link, min(mtime for _, mtime in copies))
+        made = self._source.compose(unit, parts, link, min(mtime for _, mtime in copies))
         if isinstance(made, str):
             self._outcome[unit] = made
             if known is not None and self._stale and complete:
@@ -297,12 +284,12 @@ class Normaliser:
             self._written.add(name)
             self._ledger.written += 1
         if self._on_written is not None:
-            self._on_written(self._source.COLLECTION, name, data, status)
+            self._on_written(self._source.collection, name, data, status)
 
     def _name(self, unit: str) -> str:
         group = self._stems.setdefault(names.stem(unit).casefold(), set())
         group.add(unit)
-        return f"{self._prefix}{names.assign(group)[unit]}.md"
+        return f"{self._source.prefix}{names.assign(group)[unit]}.md"
 
     def _row(self, reading: Reading) -> None:
         """Remember a file that was read, and account for it."""
@@ -342,7 +329,7 @@ class Normaliser:
         before = self._ledger.renamed
         for unit, stem in names.assign(self._units).items():
             row = self._units[unit]
-            name = f"{self._prefix}{stem}.md"
+            name = f"{self._source.prefix}{stem}.md"
             if row.name == name:
                 continue
             moved = self._corpus.rename(row.name, name)
@@ -350,7 +337,7 @@ class Normaliser:
             self._changed_units[unit] = row
             self._ledger.renamed += 1
             if moved is not None and self._on_written is not None:
-                self._on_written(self._source.COLLECTION, row.name, *moved)
+                self._on_written(self._source.collection, row.name, *moved)
         return self._ledger.renamed > before
 
     def _save(self) -> None:
@@ -358,11 +345,11 @@ class Normaliser:
 
         self._keeping.commit()
         if not self._keeping.from_archive:
-            self._state.mark(self._source.NAME, self._keeping.mark())
+            self._state.mark(self._source.name, self._keeping.mark())
         self._corpus.flush()
         sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
         self._state.save(
-            self._source.NAME,
+            self._source.name,
             self._rows,
             self._changed_units.values(),
             [(row.path, self._owned.get(row.path, ())) for row in self._rows],
@@ -375,10 +362,6 @@ class Normaliser:
         self._changed_units = {}
         self._changed_links = {}
         self._gone = set()
-
-
-def _no_links(_unit: str, _parts: list[Any]) -> dict[str, str]:
-    return {}
 
 
 def _distinct(parts: list[Any]) -> int:

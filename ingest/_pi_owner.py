@@ -12,7 +12,7 @@ from __future__ import annotations
 from os.path import abspath, expanduser, join
 from typing import Any
 
-from ingest import rawfiles, sources
+from ingest import rawfiles, registry
 from ingest.values import string
 
 PI, OPENCLAW = "pi", "openclaw"
@@ -49,7 +49,9 @@ def of_entry(record: dict[str, Any], message: dict[str, Any]) -> str:
 def owner(path: str, unit: str, written: set[str]) -> str:
     """``pi``, ``openclaw`` or "", of the file at ``path`` with the session ``unit``; ``written``: what entries say."""
     keeping = rawfiles.keeping()
-    places = {name: (sources.places(name), []) if keeping is None else keeping.places(name) for name in _OTHER}
+    places = {
+        name: (registry.source(name).places(), []) if keeping is None else keeping.places(name) for name in _OTHER
+    }
     if named := _whose(path, {name: own for name, (own, _) in places.items()}):
         return named
     *folders, name = _parts(path)

@@ -1,64 +1,39 @@
 """Amp: ``~/.local/share/amp/threads/T-<id>.json``, before it below an editor's ``sourcegraph.amp``.
 
-The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; ``read`` is what a run calls.
-Formats: ``ingest._amp``.
+Format: ``ingest._amp``.
 """
 
 from __future__ import annotations
 
+from ingest.source import Source
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from core.document import Document, Failure
-    from core.home import Home
-    from ingest.files import SourceFile
     from ingest.reading import Reading
-    from ingest.state import FileRow
-
-NAME = "amp"
-COLLECTION = "brain"
-PREFIX = "amp__"
-SUFFIXES = (".json",)
 
 
-def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The places where this machine keeps them, those that exist."""
-    from ingest.sources import roots
-
-    return roots(NAME, home, environ)
-
-
-def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every thread below the roots, sorted by path."""
-    from ingest.files import walk
-
-    return walk(roots, SUFFIXES, {}, {})
+_IN_EDITORS = tuple(
+    f"{editor}/User/globalStorage/sourcegraph.amp/threads3"
+    for editor in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+)
 
 
-def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were when ``known`` was recorded."""
-    from ingest.files import pending as not_as_known
+class Amp(Source):
+    """Threads of Amp."""
 
-    return not_as_known(files, known, trust_stat=trust_stat)
+    name = "amp"
+    prefix = "amp__"
+    suffixes = (".json",)
+    roots = (
+        ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
+        ("XDG_CONFIG_HOME", "~/.config", _IN_EDITORS),
+        ("", "~/Library/Application Support", _IN_EDITORS),
+    )
 
+    def read(self, path: str) -> Reading:
+        from ingest._amp import read
 
-def parse(path: str) -> Iterator[Document | Failure]:
-    """The documents of one file taken alone, then what in it could not be read. Raises nothing."""
-    from ingest.sessions import documents
-
-    return documents(read(path), PREFIX)
-
-
-def stats(home: Home) -> dict[str, object]:
-    """What the last run recorded of this source (see ``ingest.ledger``); empty before the first."""
-    from ingest.ledger import of
-
-    return of(home, NAME)
+        return read(path)
 
 
-def read(path: str) -> Reading:
-    """One file as sessions, and the account of what was not kept."""
-    from ingest._amp import read as read_file
-
-    return read_file(path)
+SOURCE = Amp()

@@ -1,7 +1,6 @@
 """Code as symbols: one small document a function, class or their like, of repositories that were named.
 
-The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; and, since documents are not
-sessions, a ``run`` of its own. What it knows is in ``state/code.sqlite``, which one reading of the repositories makes
+What it knows is in ``state/code.sqlite``, which one reading of the repositories makes
 again.
 """
 
@@ -29,17 +28,17 @@ from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.shadow import corpus as corpus_of
 from ingest.shadow import listed, state_of, to_read
+from ingest.source import Collector, configured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from core.home import Home
     from ingest.corpus import Corpus
     from ingest.shadow import Shadow
+    from ingest.source import Environ, OnWritten, Progress
     from ingest.state import FileRow
 
-    Progress = Callable[[int, int, str], None]
-    OnWritten = Callable[[str, str, bytes, os.stat_result], None]
 
 NAME = "code"
 COLLECTION = "code"
@@ -64,15 +63,105 @@ create table if not exists documents(
 """
 
 
-def default_roots(home: Home | None = None) -> list[str]:
-    """The repositories that were named before, and those configured (``sources.code.roots``), that exist."""
-    return [] if home is None else [root for root in _named(home) if isdir(root)]
+class Code(Collector):
+    """Files of repositories, a document a symbol."""
+
+    name = NAME
+    collection = COLLECTION
+
+    def default_roots(self, home: Home | None = None, environ: Environ | None = None) -> list[str]:
+        """Return the repositories that were named before, and those configured (``sources.code.roots``), that exist."""
+        del environ  # no variable names repositories
+        return [] if home is None else [root for root in _named(home) if isdir(root)]
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        """Every file of the repositories that a grammar is for and no ``.gitignore`` leaves out, sorted by path."""
+        found: list[SourceFile] = []
+        for root in roots:
+            root = abspath(root)
+            for path, status in walk(root, lambda name: bool(language_of(name))):
+                why = _TOO_LARGE if status.st_size > MAX_TEXT else ""
+                found.append(SourceFile(join(root, path), status.st_size, status.st_mtime_ns, status.st_ino, why))
+        return sorted(found, key=lambda file: file.path)
+
+    def pending(
+        self, files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool
+    ) -> list[SourceFile]:
+        """Those of ``files`` that are new or not what they were; see ``ingest.files.changed``."""
+        from ingest.files import changed
+
+        return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
+
+    def parse(self, path: str) -> Iterator[Document | Failure]:
+        """The documents of one file, taken for the only one of a repository called as its folder. Raises nothing."""
+        folder = basename(dirname(abspath(path)))
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read(MAX_TEXT + 1)
+        except OSError as error:
+            yield Failure(path, "unreadable", error.strerror or "")
+            return
+        if len(data) > MAX_TEXT or b"\0" in data:
+            yield Failure(path, _TOO_LARGE if len(data) > MAX_TEXT else _BINARY)
+            return
+        reader = Reader()
+        try:
+            found = reader.symbols(data, language_of(path))
+        except Tangled:
+            yield Failure(path, _TANGLED)
+            return
+        finally:
+            reader.worker.close()
+        yield from documents(found, folder, dirname(abspath(path)), basename(path), {})
+
+    def collect(
+        self,
+        home: Home,
+        roots: Sequence[str] | None,
+        *,
+        trust_stat: bool,
+        rebuild: bool,
+        from_archive: bool,
+        progress: Progress | None,
+        on_written: OnWritten | None,
+        shadow: Shadow | None,
+    ) -> Ledger:
+        """Run over the repositories; nothing is written if there is a ``shadow``.
+
+        Raises BadInput where no repository was ever named, or none of those is there.
+        """
+        del from_archive  # nothing of it is archived
+        chosen = [abspath(root) for root in roots] if roots else self.default_roots(home)
+        for root in chosen:
+            if not isdir(root):
+                raise BadInput(f"not a folder: {root}", "brain index --source code --from REPOSITORY")
+        if not chosen:
+            gone = ", ".join(_named(home))
+            why = f"what was named is not there: {gone}" if gone else "no repository was named yet"
+            raise BadInput(why, "brain index --source code --from REPOSITORY")
+        ledger = Ledger(NAME, GIVEN if roots else OWN)
+        rules = Rules(home)
+        reader = Reader()
+        with reader.worker, state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+            for root in dict.fromkeys(chosen):
+                reason = _excluded(rules, root)
+                if reason:
+                    ledger.seen += 1
+                    ledger.skip(reason)
+                    continue
+                _Repository(home, connection, root, ledger, rules, on_written, shadow, reader).go(
+                    trust_stat=trust_stat, rebuild=rebuild, progress=progress
+                )
+        if shadow is None:
+            rules.withheld.save()
+        return ledger
+
+
+SOURCE = Code()
 
 
 def _named(home: Home) -> list[str]:
     """The repositories that were named before, and those configured."""
-    from ingest.sources import configured
-
     found = configured(NAME, home)
     path = join(home.state, FILE)
     if os.path.exists(path):
@@ -83,95 +172,6 @@ def _named(home: Home) -> list[str]:
         finally:
             connection.close()
     return list(dict.fromkeys(found))
-
-
-def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every file of the repositories that a grammar is for and no ``.gitignore`` leaves out, sorted by path."""
-    found: list[SourceFile] = []
-    for root in roots:
-        root = abspath(root)
-        for path, status in walk(root, lambda name: bool(language_of(name))):
-            why = _TOO_LARGE if status.st_size > MAX_TEXT else ""
-            found.append(SourceFile(join(root, path), status.st_size, status.st_mtime_ns, status.st_ino, why))
-    return sorted(found, key=lambda file: file.path)
-
-
-def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were; see ``ingest.files.changed``."""
-    from ingest.files import changed
-
-    return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
-
-
-def parse(path: str) -> Iterator[Document | Failure]:
-    """The documents of one file, taken for the only one of a repository called as its folder. Raises nothing."""
-    folder = basename(dirname(abspath(path)))
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_TEXT + 1)
-    except OSError as error:
-        yield Failure(path, "unreadable", error.strerror or "")
-        return
-    if len(data) > MAX_TEXT or b"\0" in data:
-        yield Failure(path, _TOO_LARGE if len(data) > MAX_TEXT else _BINARY)
-        return
-    reader = Reader()
-    try:
-        found = reader.symbols(data, language_of(path))
-    except Tangled:
-        yield Failure(path, _TANGLED)
-        return
-    finally:
-        reader.worker.close()
-    yield from documents(found, folder, dirname(abspath(path)), basename(path), {})
-
-
-def stats(home: Home) -> dict[str, object]:
-    """What the last run recorded (see ``ingest.ledger``); empty before the first."""
-    from ingest.ledger import read as ledger
-
-    found = ledger(home).get(NAME)
-    return found if isinstance(found, dict) else {}
-
-
-def run(
-    home: Home,
-    roots: Sequence[str] | None = None,
-    *,
-    trust_stat: bool,
-    rebuild: bool = False,
-    progress: Progress | None = None,
-    on_written: OnWritten | None = None,
-    shadow: Shadow | None = None,
-) -> Ledger:
-    """As ``ingest.run.run`` for this source; nothing is written for a ``shadow``.
-
-    Raises BadInput where no repository was ever named, or none of those is there.
-    """
-    chosen = [abspath(root) for root in roots] if roots else default_roots(home)
-    for root in chosen:
-        if not isdir(root):
-            raise BadInput(f"not a folder: {root}", "brain index --source code --from REPOSITORY")
-    if not chosen:
-        gone = ", ".join(_named(home))
-        why = f"what was named is not there: {gone}" if gone else "no repository was named yet"
-        raise BadInput(why, "brain index --source code --from REPOSITORY")
-    ledger = Ledger(NAME, GIVEN if roots else OWN)
-    rules = Rules(home)
-    reader = Reader()
-    with reader.worker, state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
-        for root in dict.fromkeys(chosen):
-            reason = _excluded(rules, root)
-            if reason:
-                ledger.seen += 1
-                ledger.skip(reason)
-                continue
-            _Repository(home, connection, root, ledger, rules, on_written, shadow, reader).go(
-                trust_stat=trust_stat, rebuild=rebuild, progress=progress
-            )
-    if shadow is None:
-        rules.withheld.save()
-    return ledger
 
 
 def _excluded(rules: Rules, root: str) -> str:

@@ -1,86 +1,69 @@
 """Cursor: the editor's ``state.vscdb`` (global, and of each workspace), and agents' transcripts in ``~/.cursor``.
 
-The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; ``read`` is what a run calls.
 Formats: ``ingest._cursor``.
 """
 
 from __future__ import annotations
 
+from ingest.source import Source
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
-    from core.document import Document, Failure
-    from core.home import Home
     from ingest.files import SourceFile
     from ingest.reading import Reading
-    from ingest.sessions import Session
-    from ingest.state import FileRow
-
-NAME = "cursor"
-COLLECTION = "brain"
-PREFIX = "cursor__"
-SUFFIXES = (".vscdb", ".db", ".jsonl", ".txt")
+    from ingest.source import Composed
 
 
-def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The places where this machine keeps them, those that exist."""
-    from ingest.sources import roots
-
-    return roots(NAME, home, environ)
+_IN_EDITOR = ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")
 
 
-def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every database and transcript below the roots, sorted by path; texts only where transcripts lie."""
-    from ingest.databases import with_logs
-    from ingest.files import walk
+class Cursor(Source):
+    """Databases of Cursor and transcripts of its agents; texts only where transcripts lie."""
 
-    files = walk(roots, (".vscdb", "store.db", ".jsonl", ".txt"), {}, {})
-    return list(with_logs([file for file in files if not file.path.endswith(".txt") or _is_transcript(file.path)]))
+    name = "cursor"
+    prefix = "cursor__"
+    suffixes = (".vscdb", ".db", ".jsonl", ".txt")
+    roots = (
+        ("", "~/Library/Application Support", _IN_EDITOR),
+        ("XDG_CONFIG_HOME", "~/.config", _IN_EDITOR),
+        ("APPDATA", "", _IN_EDITOR),
+        # What an editor asks of `cursor-agent acp` lies apart, in the same form (tiann/hapi pull request 844).
+        ("", "~/.cursor", ("projects", "chats", "acp-sessions")),
+        # The agent in the terminal keeps its chats, and they alone, with its settings (rimio-ai/rimz pull request 399;
+        # with a capital letter chenhg5/cc-connect pull request 1232).
+        ("CURSOR_CONFIG_DIR", "", ("chats", "acp-sessions")),
+        ("XDG_CONFIG_HOME", "~/.config", ("cursor/chats", "cursor/acp-sessions", "Cursor/chats")),
+    )
 
+    def wants(self, name: str) -> bool:
+        return name.endswith((".vscdb", "store.db", ".jsonl", ".txt"))
 
-def _is_transcript(path: str) -> bool:
-    return "/agent-transcripts/" in path
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        from ingest.databases import with_logs
 
+        files = super().discover(roots)
+        return list(
+            with_logs([file for file in files if not file.path.endswith(".txt") or "/agent-transcripts/" in file.path])
+        )
 
-def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were when ``known`` was recorded."""
-    from ingest.files import pending as not_as_known
+    def read(self, path: str) -> Reading:
+        from ingest._cursor import read
 
-    return not_as_known(files, known, trust_stat=trust_stat)
+        return read(path)
 
+    def stream(self, path: str) -> Iterator[Reading]:
+        from ingest._cursor import stream
 
-def compose(unit: str, parts: list[Session], link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
-    """As ``ingest.sessions.compose``; what a conversation's transcript repeats of its database stands once."""
-    from ingest import sessions
-    from ingest._cursor_copies import once
+        return stream(path)
 
-    return sessions.compose(unit, once(parts), link, mtime_ns)
+    def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
+        """Drop what a conversation's transcript repeats of its database."""
+        from ingest._cursor_copies import once
 
-
-def parse(path: str) -> Iterator[Document | Failure]:
-    """The documents of one file taken alone, then what in it could not be read. Raises nothing."""
-    from ingest.sessions import documents
-
-    return documents(read(path), PREFIX)
-
-
-def stats(home: Home) -> dict[str, object]:
-    """What the last run recorded of this source (see ``ingest.ledger``); empty before the first."""
-    from ingest.ledger import of
-
-    return of(home, NAME)
-
-
-def stream(path: str) -> Iterator[Reading]:
-    """``read``, given out each time that more conversations of a database are whole, and at the end."""
-    from ingest._cursor import stream as stream_file
-
-    return stream_file(path)
+        return super().compose(unit, once(parts), link, mtime_ns)
 
 
-def read(path: str) -> Reading:
-    """One file as sessions, and the account of what was not kept."""
-    from ingest._cursor import read as read_file
-
-    return read_file(path)
+SOURCE = Cursor()

@@ -138,12 +138,12 @@ def unit_of(home: Home, source: str, name: str) -> str | None:
 
 def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, list[str]]:
     """(collection, names of its documents) of the units that ``marks`` cover, as far as this home knows them."""
-    from ingest import sources
+    from ingest import registry
 
-    collection = str(sources.module(source).COLLECTION)
+    collection = registry.source(source).collection
     if source == _CHROME:
         return collection, [f"{day}.md" for day in sorted(marks)]
-    if source in sources.ON_REQUEST:
+    if registry.is_on_request(source):
         return (
             collection,
             [],

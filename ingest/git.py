@@ -1,7 +1,6 @@
 """Git commits: one document a day and repository, so that "when did I change this, and why" has an answer.
 
-The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; and a ``run`` of its own,
-since documents are days. Which repositories: those given; who runs it without any gives those that sessions worked in.
+Which repositories: those given; who runs it without any gives those that sessions worked in.
 All work trees of one are that one.
 """
 
@@ -32,17 +31,17 @@ from ingest.files import SourceFile
 from ingest.ledger import GIVEN, OWN, Ledger
 from ingest.shadow import corpus as corpus_of
 from ingest.shadow import listed, state_of
+from ingest.source import Collector, configured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from core.home import Home
     from ingest.corpus import Corpus
     from ingest.shadow import Shadow
+    from ingest.source import Environ, OnWritten, Progress
     from ingest.state import FileRow
 
-    Progress = Callable[[int, int, str], None]
-    OnWritten = Callable[[str, str, bytes, os.stat_result], None]
 
 NAME = "git"
 COLLECTION = "git"
@@ -66,87 +65,90 @@ create table if not exists documents(
 """
 
 
-def default_roots(home: Home | None = None) -> list[str]:
-    """The repositories configured (``sources.git.roots``) that exist."""
-    from ingest.sources import configured
+class Git(Collector):
+    """Repositories, a document a day."""
 
-    return [] if home is None else [root for root in configured(NAME, home) if isdir(root)]
+    name = NAME
+    collection = COLLECTION
+
+    def default_roots(self, home: Home | None = None, environ: Environ | None = None) -> list[str]:
+        """Return the repositories configured (``sources.git.roots``) that exist."""
+        del environ  # no variable names repositories
+        return [] if home is None else [root for root in configured(NAME, home) if isdir(root)]
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        """Return the repositories around the roots, or below them, sorted; ``skip`` says which folders have none."""
+        found, without = places(roots, below=not isinstance(roots, Worked))
+        files = [SourceFile(place.path, 0, 0, 0, "") for place in found]
+        files += [SourceFile(folder, 0, 0, 0, _NONE) for folder in without]
+        return sorted(files, key=lambda file: file.path)
+
+    def pending(
+        self, files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool
+    ) -> list[SourceFile]:
+        """All that can be read: only git knows what is new in them."""
+        del known, trust_stat  # neither says anything of a repository
+        return [file for file in files if not file.skip]
+
+    def parse(self, path: str) -> Iterator[Document | Failure]:
+        """The days of one repository, called as its folder. Raises nothing."""
+        try:
+            yield from days(commits(path), os.path.basename(abspath(path)), abspath(path), {})
+        except NoLog as error:
+            yield Failure(path, "no log", str(error))
+
+    def collect(
+        self,
+        home: Home,
+        roots: Sequence[str] | None,
+        *,
+        trust_stat: bool,
+        rebuild: bool,
+        from_archive: bool,
+        progress: Progress | None,
+        on_written: OnWritten | None,
+        shadow: Shadow | None,
+    ) -> Ledger:
+        """Run over the repositories; nothing is written if there is a ``shadow``.
+
+        ``roots``: folders that are, hold or lie in repositories. If there are none, or sessions ``Worked`` in them, the
+        configured ones are read as well. Raises BadInput if there is no repository.
+        """
+        del from_archive  # nothing of it is archived
+        is_named = bool(roots) and not isinstance(roots, Worked)
+        found, without = places(roots if is_named and roots else self.default_roots(home), below=True)
+        if not is_named:
+            also, others = places(roots or (), below=False)
+            found, without = _united(found, also), [*without, *others]
+        if is_named and not found:
+            raise BadInput(f"no git repository at, below or around {', '.join(without)}", _FIX)
+        if not (found or without):
+            raise BadInput("no session worked in a repository that is here", _FIX)
+        ledger = Ledger(NAME, GIVEN if roots else OWN)
+        rules = Rules(home)
+        with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+            for _ in without:
+                ledger.seen += 1
+                ledger.skip(_NONE)
+            for number, place in enumerate(found, 1):
+                ledger.seen += 1
+                reason = _excluded(rules, place)
+                if reason:
+                    ledger.skip(reason)
+                else:
+                    run = _Run(
+                        home, connection, ledger, on_written, shadow, rules, verify=not trust_stat, rebuild=rebuild
+                    )
+                    _take_over(run, place)
+                    _one(run, place.path)
+                if progress is not None:
+                    progress(number, len(found), "repositories")
+        if shadow is None:
+            rules.withheld.save()
+        return ledger
 
 
-def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """The repositories around the roots, or below them, each once, sorted; what has none has the reason in ``skip``."""
-    found, without = places(roots, below=not isinstance(roots, Worked))
-    files = [SourceFile(place.path, 0, 0, 0, "") for place in found]
-    files += [SourceFile(folder, 0, 0, 0, _NONE) for folder in without]
-    return sorted(files, key=lambda file: file.path)
-
-
-def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """All that can be read: only git knows what is new in them."""
-    del known, trust_stat  # neither says anything of a repository
-    return [file for file in files if not file.skip]
-
-
-def parse(path: str) -> Iterator[Document | Failure]:
-    """The days of one repository, called as its folder. Raises nothing."""
-    try:
-        yield from days(commits(path), os.path.basename(abspath(path)), abspath(path), {})
-    except NoLog as error:
-        yield Failure(path, "no log", str(error))
-
-
-def stats(home: Home) -> dict[str, object]:
-    """What the last run recorded (see ``ingest.ledger``); empty before the first."""
-    from ingest.ledger import read as ledger
-
-    found = ledger(home).get(NAME)
-    return found if isinstance(found, dict) else {}
-
-
-def run(
-    home: Home,
-    roots: Sequence[str] | None = None,
-    *,
-    trust_stat: bool,
-    rebuild: bool = False,
-    progress: Progress | None = None,
-    on_written: OnWritten | None = None,
-    shadow: Shadow | None = None,
-) -> Ledger:
-    """As ``ingest.run.run`` for this source; nothing is written for a ``shadow``.
-
-    ``roots``: folders that are, hold or lie in repositories; of those that sessions ``Worked`` in, and of none at all,
-    those that are configured are read as well. Raises BadInput where there is no repository.
-    """
-    is_named = bool(roots) and not isinstance(roots, Worked)
-    found, without = places(roots if is_named and roots else default_roots(home), below=True)
-    if not is_named:
-        also, others = places(roots or (), below=False)
-        found, without = _united(found, also), [*without, *others]
-    if is_named and not found:
-        raise BadInput(f"no git repository at, below or around {', '.join(without)}", _FIX)
-    if not (found or without):
-        raise BadInput("no session worked in a repository that is here", _FIX)
-    ledger = Ledger(NAME, GIVEN if roots else OWN)
-    rules = Rules(home)
-    with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
-        for _ in without:
-            ledger.seen += 1
-            ledger.skip(_NONE)
-        for number, place in enumerate(found, 1):
-            ledger.seen += 1
-            reason = _excluded(rules, place)
-            if reason:
-                ledger.skip(reason)
-            else:
-                run = _Run(home, connection, ledger, on_written, shadow, rules, verify=not trust_stat, rebuild=rebuild)
-                _take_over(run, place)
-                _one(run, place.path)
-            if progress is not None:
-                progress(number, len(found), "repositories")
-    if shadow is None:
-        rules.withheld.save()
-    return ledger
+SOURCE = Git()
 
 
 def _united(*found: list[Place]) -> list[Place]:

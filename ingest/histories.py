@@ -9,24 +9,20 @@ is read in ``ingest._history_read``.
 from __future__ import annotations
 
 import os
-from os.path import basename, dirname, isfile, join
+from os.path import basename, dirname, join
+
+from ingest import registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ingest.files import SourceFile
+    from ingest.source import Source
     from ingest.state import FileRow, UnitRow
 
 # Why a history makes no document: it has no prompt that nothing else tells.
 HISTORY = "prompt history"
-# Source → (the history's name, the folders beside it that hold transcripts).
-PLACES = {
-    "claude": ("history.jsonl", ("projects",)),
-    "codex": ("history.jsonl", ("sessions", "archived_sessions")),
-    "copilot": ("session-store.db", ("session-state", "history-session-state")),
-    "gemini": ("logs.json", ("chats",)),
-}
 _UUID = 36
 # Of a session's id so much stands in the names of Gemini's transcripts.
 _SHORT = 8
@@ -35,20 +31,14 @@ _EVENTS = "events"
 
 
 def is_history(source: str, path: str) -> bool:
-    """Whether a raw file of a source is a history of prompts."""
-    return source in PLACES and basename(path) == PLACES[source][0]
-
-
-def above(source: str, places: Iterable[str]) -> list[str]:
-    """The histories that lie beside the folders of transcripts in ``places``."""
-    name, folders = PLACES[source]
-    found = dict.fromkeys(join(dirname(place.rstrip("/")), name) for place in places if basename(place) in folders)
-    return [path for path in found if isfile(path)]
+    """Return True if a raw file of a source is a history of prompts; the source may no longer be installed."""
+    found = registry.find(source)
+    return found is not None and found.is_history(path)
 
 
 def beside(source: str, path: str) -> Iterator[str]:
     """The transcripts that lie beside the history at ``path``, whatever a run looks at."""
-    for folder in PLACES[source][1]:
+    for folder in registry.source(source).beside:
         for place, _, names in os.walk(join(dirname(path), folder)):
             yield from (join(place, name) for name in names)
 
@@ -81,7 +71,7 @@ class Transcripts:
     ``units`` and ``members`` are the run's own, and change while it reads: transcripts go before histories.
     """
 
-    def __init__(self, source: str, files: Iterable[SourceFile], known: Mapping[str, FileRow]) -> None:
+    def __init__(self, source: Source, files: Iterable[SourceFile], known: Mapping[str, FileRow]) -> None:
         self._source = source
         self._paths = [file.path for file in files]
         self._known = known
@@ -94,12 +84,12 @@ class Transcripts:
         row = self.units.get(unit)
         if row is not None and row.records >= 0:
             return True
-        if not all(is_history(self._source, path) for path in self.members.get(unit, ())):
+        if not all(self._source.is_history(path) for path in self.members.get(unit, ())):
             return True
         if self._names is None:
             # Of those that are excluded, or could not be read, nothing but the name is known.
             paths = [*self._paths, *self._known]
-            self._names = names(path for path in paths if not is_history(self._source, path))
+            self._names = names(path for path in paths if not self._source.is_history(path))
         return is_named(unit, self._names)
 
     def marks(self, path: str) -> dict[str, str]:

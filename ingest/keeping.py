@@ -142,13 +142,14 @@ class Keeping:
     def places(self, source: str) -> tuple[list[str], list[str]]:
         """The folders where a source's tool keeps its files, and those that collections.yml adds; looked up once."""
         if source not in self._places:
-            from ingest import sources
+            from ingest import registry
+            from ingest.source import configured
 
             try:
-                added = sources.configured(source, self._home)
+                added = configured(source, self._home)
             except BrainError:
                 added = []  # an invalid configuration is reported by those who need it
-            self._places[source] = sources.places(source), added
+            self._places[source] = registry.source(source).places(), added
         return self._places[source]
 
     def files(self) -> list[SourceFile]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from os.path import basename, dirname, join
 
-from ingest.histories import called, is_history, names
+from ingest.histories import called, names
 from ingest.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
-    from types import ModuleType
     from typing import Any
 
     from ingest.reading import Reading
+    from ingest.source import Source
 
 # A subagent's transcript lies so many folders below its session's, at most.
 _ABOVE = 4
@@ -46,14 +46,14 @@ class Lineage:
     ``known``: units that have a document; they are not looked up.
     """
 
-    def __init__(self, source: ModuleType, paths: Iterable[str], known: Collection[str]) -> None:
+    def __init__(self, source: Source, paths: Iterable[str], known: Collection[str]) -> None:
         self._source = source
         self._known = known
         # What the name of a file says, to the places of such files in ``_paths``.
         self._named: dict[str, list[int]] | None = None
         # Which units files hold that may be called anything, and those looked into so far: the paths of ``_paths``.
         self._held: dict[str, list[str]] | None = None
-        self._paths = [path for path in paths if not is_history(source.NAME, path)]
+        self._paths = [path for path in paths if not source.is_history(path)]
 
     def look_up(self, unit: str, child: str) -> Iterator[Reading]:
         """Files that may hold a session, of which the file at ``child`` holds an agent. Nothing of them is archived."""
@@ -67,8 +67,7 @@ class Lineage:
         from ingest.rawfiles import kept_by_nobody
 
         with kept_by_nobody():
-            reading: Reading = self._source.read(path)
-        return reading
+            return self._source.read(path)
 
     def _candidates(self, unit: str, child: str) -> Iterator[str]:
         if self._named is None:
@@ -90,12 +89,9 @@ class Lineage:
 
     def _holding(self, unit: str) -> list[str]:
         """The files that hold a unit though their names do not say it, where a source has such; each is read once."""
-        may_hold_any = getattr(self._source, "may_hold_any", None)
-        if may_hold_any is None:
-            return []
         if self._held is None:
             self._held = {}
-            for path in filter(may_hold_any, self._paths):
+            for path in filter(self._source.may_hold_any, self._paths):
                 for each in self._read(path).parts:
                     self._held.setdefault(each, []).append(path)
         return self._held.get(unit, [])

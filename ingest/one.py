@@ -10,7 +10,7 @@ from os.path import join
 from typing import TYPE_CHECKING
 
 from core.locks import FileLock
-from ingest import files, pulse, sources, unnamed
+from ingest import files, pulse, registry, unnamed
 from ingest.keeping import Keeping
 from ingest.ledger import GIVEN, Ledger
 from ingest.rawfiles import kept_by
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from core.home import Home
-    from ingest.run import OnWritten
+    from ingest.source import OnWritten
     from ingest.state import UnitRow
 
 
@@ -43,7 +43,7 @@ def one(
     where a run holds on for over ``wait_s`` seconds, BadInput for an unknown source, OSError where the home cannot be
     written.
     """
-    source = sources.module(source_name)
+    source = registry.source(source_name)
     ledger = Ledger(source_name, GIVEN)
     (file,) = files.walk([path], "", {}, {})
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=wait_s):
@@ -56,7 +56,7 @@ def one(
             if file.skip:
                 ledger.fail(file.path, "unreadable", file.skip)
                 return ledger
-            scope = _Scope(state, source_name, file.path, getattr(source, "peek", str)(file.path))
+            scope = _Scope(state, source_name, file.path, source.peek(file.path))
             if files.changed(file, scope.file, trust_stat=False):
                 from ingest._normalise import Normaliser
 
@@ -72,7 +72,7 @@ def one(
             if scope.file is None or not scope.file.path.startswith(unnamed.MARK):
                 pulse.touch(home, source_name, file)
             rows = state.units(source_name, state.units_of(source_name, path)).values()
-            settle([(source.COLLECTION, row.name, row.hash) for row in rows])
+            settle([(source.collection, row.name, row.hash) for row in rows])
         finally:
             state.close()
     return ledger

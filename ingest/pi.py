@@ -1,64 +1,56 @@
 """Pi: ``~/.pi/agent/sessions/--<project>--/<time>_<id>.jsonl``, a tree of entries.
 
-The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; ``read`` is what a run calls.
 Formats: ``ingest._pi``.
 """
 
 from __future__ import annotations
 
+import os
+from os.path import abspath, expanduser, isfile, join
+
+from ingest.source import Source
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from core.document import Document, Failure
-    from core.home import Home
-    from ingest.files import SourceFile
     from ingest.reading import Reading
-    from ingest.state import FileRow
-
-NAME = "pi"
-COLLECTION = "brain"
-PREFIX = "pi__"
-SUFFIXES = (".jsonl",)
+    from ingest.source import Environ
 
 
-def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The places where this machine keeps them, those that exist."""
-    from ingest.sources import roots
+class Pi(Source):
+    """Transcripts of Pi."""
 
-    return roots(NAME, home, environ)
+    name = "pi"
+    prefix = "pi__"
+    roots = (("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)), ("PI_CODING_AGENT_SESSION_DIR", "", ()))
+
+    def places(self, environ: Environ | None = None) -> list[str]:
+        """Add the folder that Pi's own settings name for its sessions, ``sessionDir``, relative to the agent's.
+
+        A folder that holds all of the home folder is left out.
+        """
+        env = os.environ if environ is None else environ
+        found = super().places(env)
+        agent = abspath(expanduser(env.get("PI_CODING_AGENT_DIR") or "~/.pi/agent"))
+        path = join(agent, "settings.json")
+        if not isfile(path):
+            return found
+        import json
+
+        try:
+            with open(path, "rb") as stream:
+                named = json.loads(stream.read(1_000_000)).get("sessionDir")
+        except (OSError, ValueError, AttributeError, RecursionError):
+            return found
+        if type(named) is not str or not named or "\0" in named:
+            return found
+        folder = abspath(join(agent, expanduser(named)))
+        is_above_home = join(expanduser("~"), "").startswith(join(folder, ""))
+        return found if is_above_home else [*found, folder]
+
+    def read(self, path: str) -> Reading:
+        from ingest._pi import read
+
+        return read(path)
 
 
-def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every transcript below the roots, sorted by path."""
-    from ingest.files import walk
-
-    return walk(roots, SUFFIXES, {}, {})
-
-
-def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were when ``known`` was recorded."""
-    from ingest.files import pending as not_as_known
-
-    return not_as_known(files, known, trust_stat=trust_stat)
-
-
-def parse(path: str) -> Iterator[Document | Failure]:
-    """The documents of one file taken alone, then what in it could not be read. Raises nothing."""
-    from ingest.sessions import documents
-
-    return documents(read(path), PREFIX)
-
-
-def stats(home: Home) -> dict[str, object]:
-    """What the last run recorded of this source (see ``ingest.ledger``); empty before the first."""
-    from ingest.ledger import of
-
-    return of(home, NAME)
-
-
-def read(path: str) -> Reading:
-    """One file as sessions, and the account of what was not kept."""
-    from ingest._pi import read as read_file
-
-    return read_file(path)
+SOURCE = Pi()

@@ -13,7 +13,7 @@ from os.path import dirname, join
 
 from core import jsonb
 from core.errors import BrainError
-from ingest.sources import every_root
+from ingest.registry import every_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def news(home: Home, config: Config | None) -> set[str]:
     ``config``: where it adds places to those of the sources.
     """
     found: set[str] = set()
-    places = every_root(config)
+    places = every_root(home, config)
     for source in {**places, **dict.fromkeys(_names(home))}:
         pulse = _read(join(home.state, "pulse", source))
         read: list[str] = []

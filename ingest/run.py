@@ -11,8 +11,8 @@ from os.path import abspath, join
 
 from core.home import Home
 from core.locks import FileLock
-from ingest import pulse, sources, unnamed
-from ingest.histories import Transcripts, is_history
+from ingest import pulse, registry, unnamed
+from ingest.histories import Transcripts
 from ingest.keeping import Keeping
 from ingest.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.rawfiles import kept_by
@@ -21,13 +21,10 @@ from ingest.waiting import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ingest.files import SourceFile
-
-    Progress = Callable[[int, int, str], None]
-    OnWritten = Callable[[str, str, bytes, os.stat_result], None]
+    from ingest.source import OnWritten, Progress, Source
 
 LOCK_WAIT_S = 60.0
 
@@ -58,25 +55,42 @@ def run(
     One run a source at a time: raises LockContention where another holds on for over a minute, BadInput for an
     unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
     """
-    source = sources.module(source_name)
-    if hasattr(source, "run"):
-        # Its documents are not sessions: it knows how they are made.
-        back = {"from_archive": True} if from_archive else {}
-        own: Ledger = source.run(
-            home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress, on_written=on_written, **back
-        )
-        return own
+    return registry.source(source_name).run(
+        home,
+        roots,
+        trust_stat=trust_stat,
+        rebuild=rebuild,
+        from_archive=from_archive,
+        check_archive=check_archive,
+        progress=progress,
+        on_written=on_written,
+    )
+
+
+def over(
+    source: Source,
+    home: Home,
+    roots: Sequence[str] | None,
+    *,
+    trust_stat: bool,
+    rebuild: bool,
+    from_archive: bool,
+    check_archive: bool,
+    progress: Progress | None,
+    on_written: OnWritten | None,
+) -> Ledger:
+    """Run over a source whose files become sessions: see ``run``."""
     own_places = standing(source, home)
     places = [abspath(root) for root in roots] if roots else own_places
     started_ns = time.time_ns()
-    ledger = Ledger(source_name, ARCHIVE if from_archive else GIVEN if roots else OWN)
-    keeping = Keeping(home, source_name, from_archive=from_archive, checks=check_archive or rebuild)
-    with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
+    ledger = Ledger(source.name, ARCHIVE if from_archive else GIVEN if roots else OWN)
+    keeping = Keeping(home, source.name, from_archive=from_archive, checks=check_archive or rebuild)
+    with FileLock(join(home.state, f"ingest-{source.name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
-            stale = state.expire(source_name, "" if from_archive else keeping.mark()) or rebuild or from_archive
+            stale = state.expire(source.name, "" if from_archive else keeping.mark()) or rebuild or from_archive
             files = keeping.files() if from_archive else source.discover(places)
-            known = unnamed.found(state.files(source_name), files)
+            known = unnamed.found(state.files(source.name), files)
             readable = [file for file in files if not file.skip]
             new = readable if rebuild or from_archive else source.pending(files, known, trust_stat=trust_stat)
             if not (rebuild or from_archive) and (check_archive or not trust_stat):
@@ -84,9 +98,9 @@ def run(
             account_for_the_rest(files, new, known, ledger)
             rows = [] if from_archive else vanished(files, known, places, ledger)
             if rows:
-                state.save(source_name, files=rows)
-            keeping.transcripts = Transcripts(source_name, files, known)
-            if new or _damaged(home, source.COLLECTION, state, source_name, trust_stat):
+                state.save(source.name, files=rows)
+            keeping.transcripts = Transcripts(source, files, known)
+            if new or _damaged(home, source.collection, state, source.name, trust_stat):
                 from ingest._normalise import Normaliser
                 from ingest.databases import damage_of
 
@@ -106,8 +120,8 @@ def run(
                 )
                 with kept_by(keeping):
                     job.go(new, {file.path for file in readable}, verify=not trust_stat)
-            ledger.documents = state.count(source_name)
-            ledger.truncated = state.truncated(source_name)
+            ledger.documents = state.count(source.name)
+            ledger.truncated = state.truncated(source.name)
         finally:
             try:
                 keeping.close()
@@ -117,15 +131,13 @@ def run(
         found = {file.path for file in files}
         ledger.write(home, (row for path, row in known.items() if path not in found))
         if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
-            is_restless = getattr(source, "is_restless", lambda _: False)
             unsaid = {path for path, row in known.items() if row.path.startswith(unnamed.MARK)}
             calm = [
                 file
                 for file in files
-                if not (is_restless(file.path) or is_history(source_name, file.path) or file.path in unsaid)
+                if not (source.is_restless(file.path) or source.is_history(file.path) or file.path in unsaid)
             ]
-            suffixes = getattr(source, "SUFFIXES", (".jsonl",))
-            pulse.write(home, source_name, own_places, calm, started_ns, suffixes, with_empty=not unsaid)
+            pulse.write(home, source.name, own_places, calm, started_ns, source.suffixes, with_empty=not unsaid)
     return ledger
 
 

@@ -1,90 +1,59 @@
 """The histories of shells: zsh, bash and fish, and Atuin's database; one document a day.
 
-The four parts of every source, in order: ``discover``, ``pending``, ``parse``, ``stats``; ``read`` is what a run calls.
 Formats: ``ingest._shell``.
 """
 
 from __future__ import annotations
 
+from ingest.source import Source
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable
+    from typing import Any
 
-    from core.document import Document, Failure
-    from core.home import Home
-    from ingest._shell import Day
     from ingest.files import SourceFile
     from ingest.reading import Reading
-    from ingest.state import FileRow
-
-NAME = "shell"
-COLLECTION = "brain"
-PREFIX = "shell__"
-SUFFIXES = ("_history", ".db", ".histfile")
+    from ingest.source import Composed
 
 
-def default_roots(home: Home | None = None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The places where this machine keeps them, those that exist."""
-    from ingest.sources import roots
+class Shell(Source):
+    """Commands of the shells' histories. A root may be the history itself."""
 
-    return roots(NAME, home, environ)
+    name = "shell"
+    prefix = "shell__"
+    suffixes = ("_history", ".db", ".histfile")
+    roots = (
+        ("HISTFILE", "", ()),
+        ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
+        ("ZDOTDIR", "", (".zsh_history", ".zhistory", ".histfile")),
+        ("XDG_DATA_HOME", "~/.local/share", ("fish/*_history", "atuin/history.db", "zsh/history", "bash/history")),
+        ("XDG_STATE_HOME", "~/.local/state", ("zsh/history", "bash/history")),
+    )
 
+    def wants(self, name: str) -> bool:
+        return name.endswith(("_history", ".histfile", "-history")) or name in ("history.db", "HISTORY")
 
-def discover(roots: Iterable[str]) -> list[SourceFile]:
-    """Every history below the roots, sorted by path: a root may be the file itself."""
-    from ingest.databases import with_logs
-    from ingest.files import walk
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        from ingest.databases import with_logs
 
-    return list(with_logs(walk(roots, _is_wanted, {}, {})))
+        return list(with_logs(super().discover(roots)))
 
+    def peek(self, path: str) -> str:
+        """Group all files: all histories tell of the same days, and are read once, together."""
+        del path
+        return self.name
 
-def _is_wanted(name: str) -> bool:
-    return name.endswith(("_history", ".histfile", "-history")) or name in ("history.db", "HISTORY")
+    def read(self, path: str) -> Reading:
+        from ingest._shell import read
 
+        return read(path)
 
-def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were when ``known`` was recorded."""
-    from ingest.files import pending as not_as_known
+    def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
+        """Return one day from all the histories that know of it."""
+        from ingest._shell import compose
 
-    return not_as_known(files, known, trust_stat=trust_stat)
-
-
-def peek(_path: str) -> str:
-    """What groups files: all histories tell of the same days, and are read once, together."""
-    return NAME
-
-
-def parse(path: str) -> Iterator[Document | Failure]:
-    """The documents of one file taken alone, then what in it could not be read. Raises nothing."""
-    from core.document import Document, Failure
-    from ingest.sessions import faults
-
-    reading = read(path)
-    for unit, part in reading.parts.items():
-        composed = compose(unit, [part], mtime_ns=reading.mtime_ns)
-        if isinstance(composed, str):
-            yield Failure(path, composed)
-        else:
-            yield Document(f"{PREFIX}{unit}.md", *composed)
-    yield from faults(reading)
+        return compose(unit, parts, link, mtime_ns)
 
 
-def stats(home: Home) -> dict[str, object]:
-    """What the last run recorded of this source (see ``ingest.ledger``); empty before the first."""
-    from ingest.ledger import of
-
-    return of(home, NAME)
-
-
-def read(path: str) -> Reading:
-    """One file as sessions, and the account of what was not kept."""
-    from ingest._shell import read as read_file
-
-    return read_file(path)
-
-
-def compose(unit: str, parts: list[Day], link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
-    """(frontmatter, body) of one day from all the histories that know of it, or why it makes no document."""
-    from ingest._shell import compose as document
-
-    return document(unit, parts, link, mtime_ns)
+SOURCE = Shell()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from core.errors import BrainError
-from ingest import sources, unnamed
-from ingest.histories import is_history
+from ingest import registry, unnamed
 from ingest.state import known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from core.home import Home
     from ingest.files import SourceFile
+    from ingest.source import Source
     from ingest.state import FileRow
 
 
@@ -22,28 +20,27 @@ def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
     ``source_name``: that source alone. Before the first run, and after a change of the parser, all files wait. Raises
     BadInput for an unknown source, apsw.Error if the recorded state cannot be read.
     """
-    names = sources.present(home) if source_name is None else (source_name,)
+    names = registry.present(home) if source_name is None else (source_name,)
     return {name: len(paths(home, name)) for name in names}
 
 
 def paths(home: Home, source_name: str) -> list[str]:
     """Return the paths of the files of one source that the next run would read. Raises as ``waiting``."""
-    source = sources.module(source_name)
+    source = registry.source(source_name)
     files = source.discover(standing(source, home))
     rows = unnamed.found(known(home, source_name), files)
     new: list[SourceFile] = source.pending(files, rows, trust_stat=True)
     # Every run retries an unreadable file; that file waits only if its stat has changed.
     # A history of prompts grows with each prompt of a transcript, which is counted already.
-    return [file.path for file in new if not (_same(file, rows.get(file.path)) or is_history(source_name, file.path))]
+    return [file.path for file in new if not (_same(file, rows.get(file.path)) or source.is_history(file.path))]
 
 
-def standing(source: ModuleType, home: Home) -> list[str]:
+def standing(source: Source, home: Home) -> list[str]:
     """The folders that the source has of its own."""
     try:
-        roots: list[str] = source.default_roots(home)
+        return source.default_roots(home)
     except BrainError:
-        roots = source.default_roots()  # an invalid configuration is reported by those who need it
-    return roots
+        return source.default_roots()  # an invalid configuration is reported by those who need it
 
 
 def _same(file: SourceFile, row: FileRow | None) -> bool:

@@ -13,7 +13,7 @@ import apsw
 from core.files import read_or_none
 from core.home import Home
 from core.sqlite import connect
-from ingest import archive, sources
+from ingest import archive, registry
 from ingest import state as known
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def remade(home: Home, count: int, now: float, broken: set[str]) -> Iterator[tup
     which ones changes with the day, so that in time all of them are looked at.
     """
     for name in archive.sources(home):
-        module = sources.module(name)
+        collection = registry.source(name).collection
         sample = _sample(home, name, broken, count, random.Random(int(now // 86_400)))  # noqa: S311  # nothing secret is drawn
         if not sample:
             continue
@@ -38,8 +38,8 @@ def remade(home: Home, count: int, now: float, broken: set[str]) -> Iterator[tup
 
             run(scratch, name, trust_stat=True, rebuild=True, from_archive=True)
             for document in sorted(sample):
-                there = read_or_none(home.path(module.COLLECTION, document))
-                again = read_or_none(scratch.path(module.COLLECTION, document))
+                there = read_or_none(home.path(collection, document))
+                again = read_or_none(scratch.path(collection, document))
                 if again is None:
                     yield name, document, "the archive makes no such document"
                 elif there is not None and there != again:

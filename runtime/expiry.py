@@ -39,22 +39,22 @@ def expiring(
     many files of the source the archive holds; ``first``: when the first unarchived one goes, epoch seconds or None.
     Files of which no document is made (empty, forgotten, excluded) do not count. Raises OSError and apsw.Error.
     """
-    from ingest import archive, claude, unnamed
-    from ingest.histories import is_history
+    from ingest import archive, registry, unnamed
     from ingest.state import known
 
     instant = time.time() if now is None else now
+    claude = registry.source("claude")
     roots = claude.default_roots(environ=environ)
     periods = {root: period(os.path.dirname(root)) for root in roots}
-    held = archive.read(home, claude.NAME)
-    rows = known(home, claude.NAME)
+    held = archive.read(home, claude.name)
+    rows = known(home, claude.name)
     total = 0
     unarchived: list[float] = []
     for root, days in periods.items():
         files = claude.discover([root])
         passed_over = {path for path, row in unnamed.found(rows, files).items() if row.status == "skipped"}
         for file in files:
-            if file.skip or not file.size or file.path in passed_over or is_history(claude.NAME, file.path):
+            if file.skip or not file.size or file.path in passed_over or claude.is_history(file.path):
                 continue
             goes = file.mtime_ns / 1e9 + days * _DAY_S
             if goes > instant + within_days * _DAY_S:

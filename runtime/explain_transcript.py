@@ -11,7 +11,7 @@ import apsw
 
 from core.errors import Internal
 from core.sqlite import connect
-from ingest import sources, unnamed
+from ingest import registry, unnamed
 from ingest.state import FILE
 from runtime.hits import uri
 
@@ -59,7 +59,8 @@ def fate(home: Home, reference: str) -> Fate | None:
 
 def _read(rows: list[tuple[str, str, str, str, str | None]]) -> Fate:
     source, path, status, reason, _ = rows[0]
-    collection = sources.module(source).COLLECTION if source in sources.names() else ""
+    known = registry.find(source)
+    collection = known.collection if known is not None else ""
     uris = [uri(collection, row[4]) for row in rows if row[4]] if collection else []
     if uris:
         return Fate(path, uris)
@@ -74,8 +75,8 @@ def _read(rows: list[tuple[str, str, str, str, str | None]]) -> Fate:
 
 def _unread(home: Home, path: str) -> Fate:
     """A transcript on disk that no run has read: left out by its name, still to be read, or looked for nowhere."""
-    for module in map(sources.module, sources.present(home)):
-        for file in module.discover(module.default_roots(home)):
+    for source in map(registry.source, registry.present(home)):
+        for file in source.discover(source.default_roots(home)):
             if file.path == path:
                 if file.skip:
                     return Fate(path, [], f"the file is left out: {file.skip}")

@@ -18,7 +18,7 @@ from core.errors import BadInput
 from core.files import read_or_none, sync_folder
 from core.locks import FileLock
 from core.tombstones import Tombstones, digests, hidden, is_by_content
-from ingest import code, forgetting, git, sources
+from ingest import code, forgetting, git, registry
 from ingest.names import stem
 from qmd.store import open_index, translate
 from runtime import export, hits, leftovers, own_documents, own_files
@@ -72,7 +72,11 @@ def growing(found: Plan) -> list[tuple[str, str]]:
 
     Histories without times, for which something comes with every command, are first.
     """
-    marks = {mark for mark in found.marks if mark[0] in (*sources.ON_REQUEST, _SHELL) and not is_by_content(mark)}
+    marks = {
+        mark
+        for mark in found.marks
+        if (registry.is_on_request(mark[0]) or mark[0] == _SHELL) and not is_by_content(mark)
+    }
     return sorted(marks, key=lambda mark: (not mark[1].startswith(_UNDATED), mark))
 
 
@@ -129,7 +133,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         found.unseen = len(unseen - told.keys())
         marks |= dict.fromkeys(sorted(unseen)) | told
     found.marks = list(marks)
-    for source in {source for source, _ in found.marks if source in sources.names() and source != _CHROME}:
+    for source in {source for source, _ in found.marks if registry.find(source) is not None and source != _CHROME}:
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
         found.originals += sorted(path for path in held.files | held.beside if os.path.exists(path))
         found.shared += len(held.shared)
@@ -220,7 +224,7 @@ def obey(
     held = list(dict.fromkeys(marks))
     named = dict.fromkeys(documents)
     with _alone(home):
-        known = [mark for mark in held if mark[0] in sources.names()]
+        known = [mark for mark in held if registry.find(mark[0]) is not None]
         for source in {source for source, _ in known}:
             units = {unit for each, unit in known if each == source}
             collection, names = forgetting.documents_of(home, source, units)
@@ -320,7 +324,8 @@ def _of_the_same(lifted: Collection[tuple[str, str]], there: Collection[tuple[st
 def _names(mark: tuple[str, str]) -> tuple[str, ...]:
     """What a tombstone can be called by: its unit, an agent's own id, and what the document was called."""
     source, unit = mark
-    prefix = str(getattr(sources.module(source), "PREFIX", "")) if source in sources.names() else ""
+    found = registry.find(source)
+    prefix = found.prefix if found is not None else ""
     if is_by_content(mark):
         return (unit.partition("\t")[0],)
     return unit, stem(unit), unit.partition("\t")[2], prefix + stem(unit)
@@ -346,7 +351,7 @@ def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
     source = str(row.fields.get("source") or "")
     if is_distilled(row):
         return None
-    if source not in sources.names():
+    if registry.find(source) is None:
         return own_documents.mark(row.fields, row.hash)
     if source == _CHROME:
         return source, basename(row.path).removesuffix(".md")
@@ -430,11 +435,11 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
             os.unlink(path)
             sync_folder(dirname(path))
             forgetting.leave_no_empty_folder(home, dirname(path))
-    for source in {source for source, _ in marks if source in sources.names()}:
+    for source in {source for source, _ in marks if registry.find(source) is not None}:
         units = {unit for each, unit in marks if each == source}
         if source == _CHROME:
             forgetting.forget_days(home, units)
-        elif source in sources.ON_REQUEST:
+        elif registry.is_on_request(source):
             forgetting.forget_names(home, source, [path for collection, path in documents if collection == source])
         else:
             forgetting.erase(home, source, forgetting.look(home, source, units))
@@ -483,6 +488,6 @@ def _alone(home: Home) -> Iterator[None]:
 @contextlib.contextmanager
 def _sources_locked(home: Home) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
-        for name in sources.names():
+        for name in registry.names():
             stack.enter_context(FileLock(join(home.state, f"ingest-{name}.lock"), _LOCK_WAIT_S))
         yield

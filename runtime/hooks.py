@@ -278,7 +278,7 @@ def misses(home: Home, given: Mapping[str, Any], now: float) -> str:
     a hook that never ran leaves no note.
     """
     from ingest.pulse import news
-    from ingest.sources import settled
+    from ingest.registry import settled
 
     own = given.get("transcript_path")
     notes = due.missed(home, now)

@@ -13,7 +13,7 @@ from core import clock, wal
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import open_regular, sweep_temporaries
 from core.locks import FileLock
-from ingest import sources
+from ingest import registry
 from ingest.keeping import Policy
 from ingest.state import FILE as SOURCES_FILE
 from qmd.store import disk_full, open_index, translate
@@ -77,7 +77,7 @@ def index(
     names: tuple[str, ...] = ()
     if not markdown_only:
         names = _archived(home, source, roots) if from_archive else chosen(home, source, roots)
-    if source in sources.ON_REQUEST:
+    if source is not None and registry.is_on_request(source):
         _has_collection(config, source)
     home.make()
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
@@ -118,6 +118,7 @@ def index(
                 if name in changes:
                     changes[name].precede(added, updated)
             freshness.mark(connection, config)
+            registry.note_roots(home)
             if not older:
                 withhold.mark(connection)
             if older:
@@ -341,8 +342,8 @@ def drop_file(home: Home, collection: str, relative: str) -> None:
 
 def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
     """The sources that a run is for: the one that is named, else those that have files here. Raises BadInput."""
-    if source is not None and source not in sources.names():
-        raise BadInput(f"unknown source {source!r}", f"sources of this version: {', '.join(sources.names())}")
+    if source is not None and registry.find(source) is None:
+        raise BadInput(f"unknown source {source!r}", f"sources of this version: {', '.join(registry.names())}")
     for root in roots or ():
         if not os.path.exists(root):
             raise BadInput(
@@ -352,7 +353,7 @@ def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple
     if source is not None:
         return (source,)
     # A folder that is given without a source is Claude Code's, as it has always been.
-    return (_GIVEN,) if roots else sources.present(home)
+    return (_GIVEN,) if roots else registry.present(home)
 
 
 def _rescan(home: Home, config: Config) -> dict[str, int] | None:
@@ -380,7 +381,7 @@ def projects(connection: apsw.Connection) -> list[str]:
 
 def _has_collection(config: Config, source: str) -> None:
     """Raises BadInput where what the source makes would be found by no question."""
-    name = sources.module(source).COLLECTION
+    name = registry.source(source).collection
     if name not in config.collections:
         raise BadInput(f"there is no collection {name!r} for it", f"add `{name}: {{path: {name}}}` to {config.own}")
 
@@ -398,7 +399,7 @@ def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tu
         held = [name for name in held if name == source]
     if not held:
         raise BadInput("the archive holds nothing of that", "brain explain says what is archived")
-    return tuple(name for name in held if name in sources.names())
+    return tuple(name for name in held if registry.find(name) is not None)
 
 
 def _open(home: Home, busy_ms: int | None = None) -> apsw.Connection:

@@ -109,14 +109,13 @@ def _write_config(home: Home) -> bool:
 
 def _sessions(home: Home, folder: str | None) -> int:
     """How many transcripts there are to index, Claude Code's subagents' not counted."""
-    from ingest import sources
-    from ingest.histories import is_history
+    from ingest import registry
 
     found: list[SourceFile] = []
-    for name in (demo_set.SOURCE,) if folder else sources.present(home):
-        source = sources.module(name)
+    for name in (demo_set.SOURCE,) if folder else registry.present(home):
+        source = registry.source(name)
         files = source.discover([folder] if folder else source.default_roots(home))
-        found += [file for file in files if not is_history(name, file.path)]
+        found += [file for file in files if not source.is_history(file.path)]
     return sum(not file.skip and not basename(file.path).startswith("agent-") for file in found)
 
 

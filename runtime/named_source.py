@@ -19,7 +19,7 @@ def require(connection: apsw.Connection, name: str) -> None:
     Meant for selections that found nothing: what a document calls its source is its own affair, and looking through
     all of them costs what they are many.
     """
-    from ingest.sources import names
+    from ingest.registry import names
 
     known = (*names(), *_OTHERS)
     if name in known:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core.document import split
 from core.files import open_regular
 from core.tombstones import by_content, digests, hidden, is_by_content
-from ingest import articles, code, git, sources
+from ingest import articles, code, git, registry
 from runtime.leftovers import holds
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # What ``source`` says of documents that have an identity of their own.
 NAMED = frozenset(("note", articles.NAME))
 PLAIN = "document"
-_MADE = frozenset(sources.names())
 
 
 def mark(fields: Mapping[str, Any], digest: str) -> Tombstone:
@@ -105,7 +104,8 @@ def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> li
 
     What a source makes is looked for where that source writes, and what is distilled; everything else everywhere.
     """
-    places = {name: (str(sources.module(name).COLLECTION), "distilled") for name in {each[0] for each in marks} & _MADE}
+    made = [source for name in {each[0] for each in marks} if (source := registry.find(name)) is not None]
+    places = {source.name: (source.collection, "distilled") for source in made}
     found: list[tuple[str, str]] = []
     for collection, folder in folders:
         here = [each for each in marks if collection in places.get(each[0], (collection,))]

@@ -6,7 +6,7 @@ from os.path import basename
 from typing import TYPE_CHECKING
 
 from core.files import read_or_none
-from ingest import articles, code, git, sources
+from ingest import articles, code, git, registry
 from runtime import own_documents
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def is_distilled(row: hits.Row) -> bool:
 
 def is_session(row: hits.Row) -> bool:
     """Whether a document was made by a source."""
-    return row.fields.get("source") in sources.names() and not is_distilled(row)
+    return registry.find(str(row.fields.get("source"))) is not None and not is_distilled(row)
 
 
 def body_of(row: hits.Row) -> str:

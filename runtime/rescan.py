@@ -21,7 +21,7 @@ from core.files import open_regular, read_or_none, write_atomic
 from core.locks import FileLock
 from core.redaction import clean
 from core.version import REDACTION
-from ingest import sources
+from ingest import registry
 from ingest.keeping import Policy
 from ingest.run import LOCK_WAIT_S
 
@@ -105,7 +105,7 @@ def is_own(data: bytes, written: float) -> bool:
     if source == _NOTE:
         noted = clock.parse_iso(str(meta.get("date") or ""))
         return noted is not None and abs(written - noted) <= _NOTED_S
-    return source == _ARTICLE or source in sources.names()
+    return source == _ARTICLE or source in registry.names()
 
 
 def document(data: bytes, counts: dict[str, int]) -> bytes:

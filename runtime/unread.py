@@ -28,9 +28,10 @@ def anything(home: Home, config: Config, connection: apsw.Connection) -> bool:
 
 
 def _has_sources(home: Home) -> bool:
-    from ingest import claude, sources
+    from ingest import registry
 
-    if any(name != claude.NAME for name in sources.present(home)):
+    claude = registry.source("claude")
+    if any(name != claude.name for name in registry.present(home)):
         return True
     return any(
         entry.endswith(".jsonl")

@@ -13,7 +13,7 @@ from os.path import basename, dirname, isdir, join
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import BrainError
-from ingest import sources
+from ingest import registry
 from ingest.databases import SUFFIXES
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def is_database(path: str) -> bool:
 
 def places(home: Home) -> list[Place]:
     """What there is to watch now; a configuration that does not hold leaves the sources' own places."""
-    config = sources.settled(home)
+    config = registry.settled(home)
     folders = [] if config is None else [each.path for each in config.collections.values()]
     files: dict[str, set[str]] = {}
-    for root in chain.from_iterable(sources.every_root(config).values()):
+    for root in chain.from_iterable(registry.every_root(home, config).values()):
         if isdir(root):
             folders.append(root)
         else:
@@ -79,7 +79,7 @@ def _below(folder: str, others: Iterable[str]) -> bool:
 def _browsers(home: Home) -> list[Place]:
     if not os.path.exists(join(home.state, "ledger", f"{CHROME}.json")):
         return []  # nobody who indexes sessions has thereby asked for browsing to be read
-    from ingest import chrome
+    chrome = registry.source(CHROME)
 
     try:
         roots = chrome.default_roots(home)

@@ -387,7 +387,7 @@ def test_the_archive_is_private_and_a_broken_one_is_not_replaced(home: Home, his
     ingest(home, path)
     archive = Path(home.path("raw", "chrome.sqlite"))
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
-    assert chrome.stats(home)["archive"] == {"visits": 1, "days": 1, "first": MORNING, "last": MORNING}
+    assert chrome.SOURCE.stats(home)["archive"] == {"visits": 1, "days": 1, "first": MORNING, "last": MORNING}
     archive.write_bytes(b"broken" * 1000)
     with pytest.raises(Internal, match="damaged"):
         ingest(home, path)
@@ -397,10 +397,10 @@ def test_the_archive_is_private_and_a_broken_one_is_not_replaced(home: Home, his
 def test_parse_gives_documents_and_failures(history: History, tmp_path: Path) -> None:
     history.visit("https://docs.python.org/", "Docs")
     history.visit("https://docs.python.org/2", "Docs", at=0 - EPOCH_US / 1_000_000)
-    found = list(chrome.parse(history.save()))
+    found = list(chrome.SOURCE.parse(history.save()))
     assert [item.name for item in found if isinstance(item, Document)] == ["2026-04-28.md"]
     assert [item.reason for item in found if isinstance(item, Failure)] == ["visit without a time"]
-    assert [type(item) for item in chrome.parse(str(tmp_path / "missing"))] == [Failure]
+    assert [type(item) for item in chrome.SOURCE.parse(str(tmp_path / "missing"))] == [Failure]
 
 
 def test_every_browser_is_looked_for_on_every_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_days_come_back_byte_for_byte_when_browser_documents_and_state_are_gone(
 
 
 def test_reading_the_archive_looks_at_no_browser(browsed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chrome, "discover", None)  # would raise if called
+    monkeypatch.setattr(chrome.SOURCE, "discover", None)  # would raise if called
     assert from_archive(browsed).written == 0
 
 

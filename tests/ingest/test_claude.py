@@ -420,11 +420,11 @@ def test_sessions_without_any_session_id_still_have_one_identity(home: Home, tmp
 def test_parse_yields_documents_and_failures_of_one_file(tmp_path: Path) -> None:
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_bytes(lines(Script().user("hello")) + b"{torn}\n")
-    found = list(claude.parse(str(path)))
+    found = list(claude.SOURCE.parse(str(path)))
     assert isinstance(found[0], Document)
     assert found[0].name == f"{SESSION}.md"
     assert [item.reason for item in found if isinstance(item, Failure)] == ["malformed line"]
-    assert [item.reason for item in claude.parse(str(tmp_path / "none.jsonl")) if isinstance(item, Failure)] == [
+    assert [item.reason for item in claude.SOURCE.parse(str(tmp_path / "none.jsonl")) if isinstance(item, Failure)] == [
         "unreadable"
     ]
 
@@ -432,26 +432,26 @@ def test_parse_yields_documents_and_failures_of_one_file(tmp_path: Path) -> None
 def test_default_roots_follow_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         (tmp_path / name / "projects").mkdir(parents=True)
-    assert claude.default_roots(environ={"CLAUDE_CONFIG_DIR": f"{tmp_path}/a,{tmp_path}/b"}) == [
+    assert claude.SOURCE.default_roots(environ={"CLAUDE_CONFIG_DIR": f"{tmp_path}/a,{tmp_path}/b"}) == [
         f"{tmp_path}/a/projects",
         f"{tmp_path}/b/projects",
     ]
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".claude/projects").mkdir(parents=True)
-    assert claude.default_roots(environ={}) == [f"{tmp_path}/.claude/projects"]
-    assert claude.default_roots(environ={"CLAUDE_CONFIG_DIR": str(tmp_path / "missing")}) == []
+    assert claude.SOURCE.default_roots(environ={}) == [f"{tmp_path}/.claude/projects"]
+    assert claude.SOURCE.default_roots(environ={"CLAUDE_CONFIG_DIR": str(tmp_path / "missing")}) == []
 
 
 def test_prompts_are_found_where_the_folder_of_transcripts_is_gone(tmp_path: Path) -> None:
     history = tmp_path / "history.jsonl"
     history.write_text('{"display": "Why?", "timestamp": 1770000200000, "sessionId": "a"}\n')
     environ = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
-    found = claude.default_roots(environ=environ)
-    assert [file.path for file in claude.discover(found)] == found == [str(history)]
+    found = claude.SOURCE.default_roots(environ=environ)
+    assert [file.path for file in claude.SOURCE.discover(found)] == found == [str(history)]
     (tmp_path / "projects").mkdir()
-    found = claude.default_roots(environ=environ)
+    found = claude.SOURCE.default_roots(environ=environ)
     assert found == [str(tmp_path / "projects")]
-    assert [file.path for file in claude.discover(found)] == [str(history)]
+    assert [file.path for file in claude.SOURCE.discover(found)] == [str(history)]
 
 
 FIELDS = st.sampled_from(
@@ -484,6 +484,6 @@ def test_no_shape_of_record_raises(tmp_path: Path, shapes: list[tuple[str, dict[
     path = tmp_path / "x.jsonl"
     records = [{"sessionId": SESSION, "uuid": f"u{n}", **rest, "type": kind} for n, (kind, rest) in enumerate(shapes)]
     path.write_text("".join(json.dumps(record) + "\n" for record in [Script().user("hi"), *records]))
-    for item in claude.parse(str(path)):
+    for item in claude.SOURCE.parse(str(path)):
         if isinstance(item, Document):
             item.render()

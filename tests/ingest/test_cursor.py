@@ -280,7 +280,7 @@ def test_no_shape_of_a_row_stops_the_database(tmp_path_factory: pytest.TempPathF
         "bubbleId:c1:b2": odd,
     }
     path = database(tmp_path_factory.getbasetemp() / "state.vscdb", "cursorDiskKV", rows)
-    found = list(cursor.parse(str(path)))
+    found = list(cursor.SOURCE.parse(str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 
@@ -433,5 +433,5 @@ def test_chats_of_the_agent_are_looked_for_where_its_settings_are(home: Home, tm
     for place in places:
         place.mkdir(parents=True)
     moved = {"CURSOR_CONFIG_DIR": str(tmp_path / "config"), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
-    found = cursor.default_roots(home, moved)
+    found = cursor.SOURCE.default_roots(home, moved)
     assert set(map(str, places)) <= set(found)

@@ -16,7 +16,7 @@ import pytest
 from core import config
 from core.document import split
 from core.home import Home
-from ingest import _history_read, archive, histories, rawfiles, sources
+from ingest import _history_read, archive, rawfiles, registry
 from ingest.ledger import Ledger
 from ingest.one import one
 from ingest.rehearsal import rehearse
@@ -324,8 +324,8 @@ def test_histories_are_looked_for_where_the_tools_keep_them_and_are_no_news(home
     logs.parent.mkdir(parents=True)
     logs.write_text(json.dumps([KINDS[1].entry((GONE, "hello walrus", AT))]))
     _store(user / ".copilot/session-store.db", [(GONE, "hello walrus", AT)])
-    for source in histories.PLACES:
-        assert source in sources.present(home)
+    for source in ("claude", "codex", "copilot", "gemini"):
+        assert source in registry.present(home)
         run(home, source, trust_stat=True)
         assert waiting(home, source) == {source: 0}
     assert sorted(corpus(home)) == sorted(kind.prefix + GONE + ".md" for kind in KINDS)

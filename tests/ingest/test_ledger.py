@@ -11,7 +11,7 @@ import pytest
 from core.home import Home
 from ingest import ledger
 from ingest.run import run
-from ingest.state import FILE, State, UnitRow
+from ingest.state import FILE
 from tests.ingest.transcripts import OTHER, SESSION, Script, ingest, save
 
 
@@ -72,16 +72,3 @@ def test_what_was_not_understood_stays_known_when_a_run_looks_elsewhere(
     run(home, "claude", trust_stat=True)
     assert "hologram" in what
     assert ledger.of(home, "claude")["unknown"] == {}
-
-
-def test_a_state_of_the_version_before_is_taken_over(home: Home, given: Path) -> None:
-    ingest(home, given)
-    connection = apsw.Connection(f"{home.state}/{FILE}")
-    connection.execute("alter table units drop column truncated; pragma user_version=1")
-    connection.close()
-    again = ingest(home, given, trust_stat=True)
-    assert (again.unchanged, again.written, again.truncated) == (1, 0, (0, 0))
-    state = State(home)
-    state.save("claude", units=[UnitRow(SESSION, f"{SESSION}.md", "", 1, "", 7)])
-    assert state.truncated("claude") == (1, 7)
-    state.close()

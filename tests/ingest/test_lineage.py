@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from ingest.lineage import Lineage
+from ingest.source import Source
 
-_SOURCE = cast("ModuleType", SimpleNamespace(NAME="claude", read=lambda path: path))
+
+class _Named(Source):
+    """A source whose readings are the paths of its files."""
+
+    name = "claude"
+
+    def read(self, path: str) -> Any:
+        return path
+
+
+_SOURCE = _Named()
 
 
 def found(lineage: Lineage, unit: str, child: str) -> list[Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from core.config import load
 from core.home import Home
-from ingest import pulse, sources
+from ingest import pulse, registry
 from ingest.run import run
 from ingest.waiting import waiting
 from tests.ingest.transcripts import OTHER, SESSION, Script, ingest, lines, save
@@ -93,14 +93,14 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "user"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
-    for variable in {variable for places in sources.PLACES.values() for variable, _, _ in places if variable}:
+    for variable in {variable for each in registry.collecting() for variable, _, _ in each.roots if variable}:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     return folder
 
 
 def test_every_source_has_a_transcript_here() -> None:
-    assert set(TRANSCRIPTS) == set(sources.PLACES)
+    assert set(TRANSCRIPTS) == {each.name for each in registry.collecting()}
 
 
 @pytest.mark.parametrize("source", TRANSCRIPTS)
@@ -190,6 +190,7 @@ def test_a_folder_moved_below_a_place_is_news(home: Home, user: Path) -> None:
 
 
 def test_the_hot_path_imports_nothing_heavy(home: Home) -> None:
+    registry.note_roots(home)
     code = (
         "import sys; before = set(sys.modules); from core.home import resolve; from ingest.pulse import news;"
         "news(resolve(), None); print(*sorted(set(sys.modules) - before))"

@@ -168,7 +168,7 @@ def test_secrets_are_replaced_and_zshs_own_bytes_read(home: Home, tmp_path: Path
 def test_no_bytes_stop_it(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(data)
-    assert list(shell.parse(str(path))) or not data.strip()
+    assert list(shell.SOURCE.parse(str(path))) or not data.strip()
 
 
 @pytest.mark.parametrize("place", [0, 63, 64, 199])

@@ -152,7 +152,7 @@ def test_no_value_of_a_column_stops_the_others(tmp_path_factory: pytest.TempPath
     connection.execute(f"update history set {column} = ?", (odd,)).fetchall()
     connection.close()
     atuin(path, rows=[{"command": "two", "author": "codex"}])
-    documents = [found for found in shell.parse(str(path)) if isinstance(found, Document)]
+    documents = [found for found in shell.SOURCE.parse(str(path)) if isinstance(found, Document)]
     assert any("(codex) $ two" in found.body for found in documents)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest import sources
+from ingest import registry
 
 
 def test_each_profile_of_openclaw_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,10 +16,10 @@ def test_each_profile_of_openclaw_has_a_folder_of_its_own(tmp_path: Path, monkey
     (tmp_path / ".openclaw-empty").mkdir()
     (tmp_path / ".openclaw-file").write_text("")
     found = [f"{tmp_path}/{name}/agents" for name in (".openclaw", ".openclaw-dev", ".openclaw-work", ".moltbot")]
-    assert sources.roots("openclaw", environ={}) == found
-    moved = sources.roots("openclaw", environ={"OPENCLAW_HOME": f"{tmp_path}/elsewhere"})
+    assert registry.source("openclaw").default_roots(environ={}) == found
+    moved = registry.source("openclaw").default_roots(environ={"OPENCLAW_HOME": f"{tmp_path}/elsewhere"})
     assert f"{tmp_path}/elsewhere/.openclaw/agents" in moved
-    given = sources.roots("openclaw", environ={"OPENCLAW_STATE_DIR": f"{tmp_path}/elsewhere/state"})
+    given = registry.source("openclaw").default_roots(environ={"OPENCLAW_STATE_DIR": f"{tmp_path}/elsewhere/state"})
     assert f"{tmp_path}/elsewhere/state/agents" in given
 
 
@@ -30,13 +30,15 @@ def test_a_database_of_any_channel_of_opencode_is_found(tmp_path: Path, monkeypa
     for name in ("opencode.db", "opencode-dev.db", "opencode-some-branch.db", "opencode-dev.db-wal", "other.db"):
         (folder / name).write_text("")
     names = ["opencode.db", "opencode-dev.db", "opencode-some-branch.db"]
-    assert sources.roots("opencode", environ={}) == [f"{folder}/{name}" for name in names]
+    assert registry.source("opencode").default_roots(environ={}) == [f"{folder}/{name}" for name in names]
 
 
 def test_a_star_in_a_folders_real_name_is_that_folder(tmp_path: Path) -> None:
     (tmp_path / "a*b/sessions").mkdir(parents=True)
     (tmp_path / "axb/sessions").mkdir(parents=True)
-    assert sources.roots("codex", environ={"CODEX_HOME": f"{tmp_path}/a*b"}) == [f"{tmp_path}/a*b/sessions"]
+    assert registry.source("codex").default_roots(environ={"CODEX_HOME": f"{tmp_path}/a*b"}) == [
+        f"{tmp_path}/a*b/sessions"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -60,4 +62,6 @@ def test_pis_settings_may_name_the_folder_of_its_sessions(
     for name in (".pi/agent/sessions", ".pi/agent/kept", "talks"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / ".pi/agent/settings.json").write_text(settings)
-    assert sources.roots("pi", environ={}) == [str(tmp_path / name) for name in (".pi/agent/sessions", *found)]
+    assert registry.source("pi").default_roots(environ={}) == [
+        str(tmp_path / name) for name in (".pi/agent/sessions", *found)
+    ]

@@ -1,0 +1,337 @@
+"""The contract of a source: a tool, where it keeps its files, and how one file becomes parts of sessions.
+
+A source is a subclass of ``Source`` in a module of its own, and one entry in the entry point group ``brain.sources``
+(``ingest.registry``). ``name``, ``roots`` and ``read`` are enough for a tool that writes one transcript a file; all
+other methods have defaults. A run over a source is ``ingest.run``; a source whose documents are not made of sessions
+is a ``Collector`` with a run of its own.
+
+The module of a source is imported whenever sources are listed: it imports its parser inside its methods.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import abspath, basename, dirname, exists, expanduser, isfile, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from core.document import Document, Failure
+    from core.home import Home
+    from ingest.files import SourceFile
+    from ingest.ledger import Ledger
+    from ingest.reading import Reading
+    from ingest.shadow import Shadow
+    from ingest.state import FileRow
+
+    Composed = tuple[dict[str, object], str] | str
+    Progress = Callable[[int, int, str], None]
+    OnWritten = Callable[[str, str, bytes, os.stat_result], None]
+    Environ = Mapping[str, str]
+
+# One row of a table of roots: the environment variable that moves the folder ("" for none), the folder ("" for none but
+# the variable's), and what is looked at below it, where a star stands for anything within one name.
+Root = tuple[str, str, tuple[str, ...]]
+
+
+class Source:
+    """A tool whose files become sessions.
+
+    ``name`` is the source's name in documents and commands, ``collection`` the folder of its documents, ``prefix``
+    begins their names. ``roots`` says where the tool keeps its files, ``suffixes`` how the names of transcripts end.
+    ``skip_files`` and ``skip_folders`` map names below the roots to the reason why they are no transcripts.
+    ``history`` is the name of the tool's history of prompts, which lies beside the folders of transcripts named in
+    ``beside``.
+    """
+
+    name = ""
+    collection = "brain"
+    prefix = ""
+    # Whether files are read only when the source is named: whoever indexes sessions has not asked for browsing or code.
+    on_request = False
+    roots: tuple[Root, ...] = ()
+    suffixes: tuple[str, ...] = (".jsonl",)
+    skip_files: Mapping[str, str] = {}
+    skip_folders: Mapping[str, str] = {}
+    history = ""
+    beside: tuple[str, ...] = ()
+
+    def places(self, environ: Environ | None = None) -> list[str]:
+        """Return where the tool keeps its files according to its variables and settings, whether or not they exist."""
+        return expand(self.roots, os.environ if environ is None else environ)
+
+    def default_roots(self, home: Home | None = None, environ: Environ | None = None) -> list[str]:
+        """Return the folders, or single files, in which this machine keeps the source's files, those that exist.
+
+        With ``home``, ``sources.<name>.roots`` of collections.yml are added. Raises BadInput if that file is not valid.
+        """
+        return existing([*self.places(environ), *(configured(self.name, home) if home is not None else [])])
+
+    def wants(self, name: str) -> bool:
+        """Return True if a file of this name may be a transcript."""
+        return name.endswith(self.suffixes)
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        """Return every file below the roots that may be a transcript, sorted by path; links to folders not followed.
+
+        The history of prompts is among them, also if it lies beside the roots. A file that cannot be a transcript has
+        the reason in ``skip``.
+        """
+        from ingest.files import walk
+
+        places = list(roots)
+        return walk([*places, *self.histories(places)], self.wants, self.skip_files, self.skip_folders)
+
+    def histories(self, places: Iterable[str]) -> list[str]:
+        """Return the histories of prompts that lie beside the folders of transcripts in ``places``."""
+        if not self.history:
+            return []
+        beside = (join(dirname(place.rstrip("/")), self.history) for place in places if basename(place) in self.beside)
+        return [path for path in dict.fromkeys(beside) if isfile(path)]
+
+    def pending(
+        self, files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool
+    ) -> list[SourceFile]:
+        """Return those of ``files`` that are new or not what they were when ``known`` was recorded.
+
+        ``trust_stat``: same size, mtime and inode means unchanged; otherwise the bytes must also have the same digest.
+        """
+        from ingest.files import pending
+
+        return pending(files, known, trust_stat=trust_stat)
+
+    def peek(self, path: str) -> str:
+        """Return the unit that a file probably belongs to, cheaply: files of one unit are read together."""
+        return path
+
+    def read(self, path: str) -> Reading:
+        """Return one file as parts of sessions by unit, and the account of what was not kept. Raises nothing."""
+        raise NotImplementedError
+
+    def stream(self, path: str) -> Iterable[Reading]:
+        """Yield ``read`` each time that more units of a file are whole, and at the end."""
+        return (self.read(path),)
+
+    def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
+        """Return (frontmatter, body) of one unit from all its copies, or the reason why it makes no document.
+
+        ``link``: agent type and task, tab-separated, as the parent's call has them; ``mtime_ns`` dates a unit without
+        timestamps. The result depends on the set of ``parts`` alone, not on their order.
+        """
+        from ingest.sessions import compose
+
+        return compose(unit, parts, link, mtime_ns)
+
+    def links(self, unit: str, parts: list[Any]) -> dict[str, str]:
+        """Return for each subagent that this unit started its unit → agent type and task, tab-separated."""
+        del unit, parts
+        return {}
+
+    def parse(self, path: str) -> Iterator[Document | Failure]:
+        """Yield the documents of one file taken alone, then its failures. Raises nothing.
+
+        A run uses ``read`` and ``compose`` instead, which put the copies of one session together.
+        """
+        from core.document import Document, Failure
+        from ingest.names import stem
+        from ingest.sessions import faults
+
+        reading = self.read(path)
+        for unit, part in reading.parts.items():
+            composed = self.compose(unit, [part], mtime_ns=reading.mtime_ns)
+            if isinstance(composed, str):
+                yield Failure(path, composed)
+            else:
+                yield Document(f"{self.prefix}{stem(unit)}.md", *composed)
+        yield from faults(reading)
+
+    def stats(self, home: Home) -> dict[str, object]:
+        """Return what the last run recorded of this source (see ``ingest.ledger``); empty before the first run."""
+        from ingest.ledger import of
+
+        return of(home, self.name)
+
+    def is_history(self, path: str) -> bool:
+        """Return True if a file is the tool's history of prompts."""
+        return bool(self.history) and basename(path) == self.history
+
+    def is_restless(self, path: str) -> bool:
+        """Return True if the tool writes to a file whatever becomes of its sessions: a change of it is no news."""
+        del path
+        return False
+
+    def may_hold_any(self, path: str) -> bool:
+        """Return True if a file may hold any session, whatever the file's name is."""
+        del path
+        return False
+
+    def run(
+        self,
+        home: Home,
+        roots: Sequence[str] | None = None,
+        *,
+        trust_stat: bool,
+        rebuild: bool = False,
+        from_archive: bool = False,
+        check_archive: bool = False,
+        progress: Progress | None = None,
+        on_written: OnWritten | None = None,
+    ) -> Ledger:
+        """Bring the corpus up to date with this source: see ``ingest.run.run``."""
+        from ingest.run import over
+
+        return over(
+            self,
+            home,
+            roots,
+            trust_stat=trust_stat,
+            rebuild=rebuild,
+            from_archive=from_archive,
+            check_archive=check_archive,
+            progress=progress,
+            on_written=on_written,
+        )
+
+    def rehearse(
+        self,
+        home: Home,
+        roots: Sequence[str] | None = None,
+        *,
+        trust_stat: bool,
+        rebuild: bool = False,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Return the account that ``run`` would give: see ``ingest.rehearsal.rehearse``."""
+        from ingest.rehearsal import over
+
+        return over(self, home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
+
+
+class Collector(Source):
+    """A source whose documents are not made of sessions, with a run of its own; read only when it is named."""
+
+    on_request = True
+
+    def read(self, path: str) -> Reading:
+        """Collectors read nothing as sessions."""
+        raise NotImplementedError(f"{self.name} has no sessions: {path}")
+
+    def collect(
+        self,
+        home: Home,
+        roots: Sequence[str] | None,
+        *,
+        trust_stat: bool,
+        rebuild: bool,
+        from_archive: bool,
+        progress: Progress | None,
+        on_written: OnWritten | None,
+        shadow: Shadow | None,
+    ) -> Ledger:
+        """Run over the source's files; nothing is written if there is a ``shadow``, which records the changes."""
+        raise NotImplementedError
+
+    def run(
+        self,
+        home: Home,
+        roots: Sequence[str] | None = None,
+        *,
+        trust_stat: bool,
+        rebuild: bool = False,
+        from_archive: bool = False,
+        check_archive: bool = False,
+        progress: Progress | None = None,
+        on_written: OnWritten | None = None,
+    ) -> Ledger:
+        """Bring the corpus up to date with this source: see ``ingest.run.run``."""
+        del check_archive  # its documents are not made of archived files
+        return self.collect(
+            home,
+            roots,
+            trust_stat=trust_stat,
+            rebuild=rebuild,
+            from_archive=from_archive,
+            progress=progress,
+            on_written=on_written,
+            shadow=None,
+        )
+
+    def rehearse(
+        self,
+        home: Home,
+        roots: Sequence[str] | None = None,
+        *,
+        trust_stat: bool,
+        rebuild: bool = False,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Return the account that ``run`` would give, made with copies in memory of what the run would write to."""
+        from ingest.rehearsal import SHOWN
+        from ingest.shadow import Shadow
+
+        shadow = Shadow(home, self.collection)
+        ledger = self.collect(
+            home,
+            roots,
+            trust_stat=trust_stat,
+            rebuild=rebuild,
+            from_archive=False,
+            progress=progress,
+            on_written=None,
+            shadow=shadow,
+        )
+        return {**ledger.as_dict(), "would": shadow.as_dict(ledger.documents, SHOWN)}
+
+
+def expand(rows: Iterable[Root], environ: Environ) -> list[str]:
+    """Return the paths that a table of roots names in an environment, whether or not they exist."""
+    found: list[str] = []
+    for variable, folder, below in rows:
+        given = environ.get(variable) or folder
+        if not given:
+            continue
+        base = abspath(expanduser(given))
+        for part in below:
+            found += _below(base, part) if "*" in part else (join(base, part),)
+        if not below:
+            found.append(base)
+    return found
+
+
+def existing(paths: Iterable[str]) -> list[str]:
+    """Return the paths that exist, each once."""
+    return [path for path in dict.fromkeys(paths) if exists(path)]
+
+
+def configured(name: str, home: Home) -> list[str]:
+    """Return the folders that collections.yml adds to a source's own. Raises BadInput if that file is not valid."""
+    from core.config import load
+
+    return added(load(home).section("sources"), name)
+
+
+def added(section: Mapping[str, Any], name: str) -> list[str]:
+    """Return the folders that the section ``sources`` of collections.yml adds to a source's own."""
+    return [abspath(expanduser(str(root))) for root in (section.get(name) or {}).get("roots") or []]
+
+
+def _below(base: str, part: str) -> list[str]:
+    """Return the paths that ``part`` names below a folder, with every expansion of the stars in ``part``."""
+    found = [base]
+    for piece in part.split("/"):
+        begins, star, ends = piece.partition("*")
+        if star:
+            found = [join(each, name) for each in found for name in _names(each, begins, ends)]
+        else:
+            found = [join(each, piece) for each in found]
+    return found
+
+
+def _names(folder: str, begins: str, ends: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name for name in names if name.startswith(begins) and name[len(begins) :].endswith(ends)]
