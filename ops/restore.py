@@ -29,6 +29,8 @@ from ops.git import masked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+# In lower case, because some file systems ignore case: `.git`, its short name on FAT, and HEAD of a bare repository.
+_OF_REPOSITORIES = (".git", "git~1", "head")
 _STAGE = ".restoring"
 MOVES = ".restoring.json"
 _WAIT_S = 60.0
@@ -78,6 +80,7 @@ def restore(
         copy = Home(stage)
         _require_known(path, home, copy)
         copy.make()
+        _leave_out_repositories(copy)
         _keep_records_of_machine(home, copy)
         address = sync_state.restored(home, copy)
         settings = _new_settings(home, copy)
@@ -160,6 +163,17 @@ def _require_known(path: str, home: Home, copy: Home) -> None:
                 f"{path} is refused: its {name!r} would replace {home.path(name)}, which is no collection here",
                 "restore elsewhere: brain restore FILE --to HOME",
             )
+
+
+def _leave_out_repositories(copy: Home) -> None:
+    """Remove what makes a folder of documents a git repository: its settings name programs that git runs there."""
+    for folder, folders, names in os.walk(copy.root):
+        for name in [each for each in folders if each.lower() in _OF_REPOSITORIES]:
+            folders.remove(name)
+            shutil.rmtree(join(folder, name))
+        for name in names:
+            if name.lower() in _OF_REPOSITORIES:
+                os.unlink(join(folder, name))
 
 
 def _keep_records_of_machine(home: Home, copy: Home) -> None:

@@ -81,6 +81,23 @@ def test_a_name_that_is_no_part_of_a_memory_is_not_restored(
 
 
 @pytest.mark.parametrize(
+    "names",
+    [
+        ["brain/.git/HEAD", "brain/.git/config"],
+        ["brain/2026/.GIT/config"],
+        ["brain/.git"],
+        ["brain/HEAD", "brain/config", "brain/objects/x", "brain/refs/x"],
+    ],
+)
+def test_no_folder_of_documents_is_restored_as_a_repository(target: Home, tmp_path: Path, names: list[str]) -> None:
+    members = [(name, b"[core]\n\tfsmonitor = touch owned\n") for name in names]
+    assert restore.restore(forged(tmp_path / "x.tar.zst", SHIPPED, ("brain/a.md", b"# A\n"), *members), target)["ok"]
+    kept = {path.name.lower() for path in Path(target.root).rglob("*")}
+    assert "a.md" in kept
+    assert not kept & {".git", "head"}
+
+
+@pytest.mark.parametrize(
     ("folder", "name"),
     [
         ("sync.git", "sync.git/config"),
