@@ -171,15 +171,20 @@ def _is_told(envelope: dict[str, object]) -> bool:
 
 
 def _known(error: Exception, context: object) -> BaseException | None:
-    """What the machine or SQLite refused, said as the error that it means to the user."""
+    """What the machine or SQLite refused or a damaged index made fail, said as the error that it means to the user."""
     from core import errors
 
     if isinstance(error, OSError):
         return errors.from_os(error)
+    index = getattr(getattr(context, "home", None), "index", "")
     if type(error).__module__ == "apsw":
         from qmd.store import translate
 
-        return translate(error, getattr(getattr(context, "home", None), "index", "the index"))  # type: ignore[arg-type]
+        return translate(error, index or "the index")  # type: ignore[arg-type]
+    if index and os.path.exists(index):
+        from qmd.store import damaged
+
+        return damaged(error, index)
     return None
 
 

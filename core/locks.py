@@ -68,3 +68,20 @@ class FileLock:
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
         self._descriptor = -1
+
+
+def is_held(path: str) -> bool:
+    """Return True if a process holds the lock at ``path``."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False

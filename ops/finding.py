@@ -72,6 +72,13 @@ class Patient:
         return open_index(self.home.index)
 
     @cached_property
+    def index_fault(self) -> str:
+        """What is damaged in the index, "" if nothing is. Raises EngineMissing, apsw.Error."""
+        from qmd import damage
+
+        return damage.first(self.index)
+
+    @cached_property
     def broken(self) -> list[Broken]:
         """What of the archive is missing, or with ``deep`` damaged. Raises BrainError."""
         from ingest.soundness import broken

@@ -180,7 +180,25 @@ def translate(error: apsw.Error, path: str) -> BrainError:
         return LockContention("another process is writing to the index", "wait a moment, then run the command again")
     if isinstance(error, apsw.InterruptError):
         return EngineTimeout("the index did not answer in time", "ask again with a longer --timeout, or fewer words")
-    return Internal(f"SQLite: {error}", f"brain explain; if the index is damaged, {_REBUILD}")
+    return damaged(error, path) or Internal(f"SQLite: {error}", f"brain explain; if the index is damaged, {_REBUILD}")
+
+
+def damaged(error: Exception, path: str) -> EngineMissing | None:
+    """Return what an error that nobody expects means if the index at ``path`` is damaged; None if the index is sound.
+
+    Damaged bytes can make any code fail that reads the index. So the index is checked when something has failed (2 s
+    for 2,000 documents), rather than each value that is read.
+    """
+    if not os.path.isfile(path):
+        return None
+    from qmd import damage
+
+    try:
+        fault = damage.of_file(path)
+    except apsw.Error:
+        return None
+    said = f" ({type(error).__name__}: {error})" if fault else ""
+    return EngineMissing(f"the index {path} is damaged: {fault}{said}", _REBUILD) if fault else None
 
 
 def disk_full(error: apsw.Error, path: str) -> DiskFull | None:

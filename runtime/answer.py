@@ -68,6 +68,11 @@ class Warm:
         self._asker = asker
         self._hung = False
 
+    @property
+    def path(self) -> str:
+        """The index that is asked."""
+        return self._home.index
+
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """The envelope of one question. Raises as ``Asker.ask``."""
         section = self._config.section("ask")

@@ -94,6 +94,11 @@ class Asker:
             self._beside.close()
         self._connection.close()
 
+    @property
+    def path(self) -> str:
+        """The index that is asked."""
+        return self._home.index
+
     def refresh(self, encoder: Encoder | None) -> None:
         """Look anew at all that may have changed since the last question; ``encoder`` as for a new one."""
         self._freshness = None
@@ -184,6 +189,8 @@ class Asker:
             reason += f"; reranked by {by}" if reranked["applied"] else f"; not reranked: {reranked['reason']}"
         found_days = None
         if not hits:
+            if fresh.complete:
+                self._require_indexed()
             found_days = self._empty_days(filters)
             reason += fresh.waiting()
         envelope: dict[str, Any] = {
@@ -209,6 +216,12 @@ class Asker:
         ]
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
         return envelope
+
+    def _require_indexed(self) -> None:
+        try:
+            freshness.require_indexed(self._home, self._config, self._connection)
+        except apsw.Error as error:
+            raise store.translate(error, self._home.index) from error
 
     def _empty_days(self, filters: Filters) -> dict[str, Any] | None:
         """What is remembered of the days that the question was limited to, None if it was not."""
@@ -298,8 +311,9 @@ def batch(asker: Asker | Warm, questions: Iterable[str], request: Request) -> It
         except Exception as error:  # noqa: BLE001  # whatever it is, it is this question's outcome
             from core.text import encodable
 
-            message = f"{type(error).__name__}: {error}"
-            failure = error if isinstance(error, BrainError) else Internal(message, "ask it alone: brain ask …")
+            failure = error if isinstance(error, BrainError) else store.damaged(error, asker.path)
+            if failure is None:
+                failure = Internal(f"{type(error).__name__}: {error}", "ask it alone: brain ask …")
             yield {**failure.envelope(), "query": encodable(question.strip()[:200])}
 
 

@@ -102,7 +102,7 @@ def collection(folder: Collection, known: Known | None, config: Config | None = 
         "exists": os.path.isdir(folder.path),
     }
     rows = None if known is None else known.documents.get(folder.name, {})
-    files, size, differing, unreadable = _compare(folder, rows or {})
+    files, size, lacking, differing, unreadable = _compare(folder, rows or {})
     pending = None if rows is None or differing is None else differing
     as_of = known.updated.get(folder.name, known.written.get(folder.name)) if known else None
     result.update(
@@ -110,6 +110,7 @@ def collection(folder: Collection, known: Known | None, config: Config | None = 
         bytes=size,
         documents=None if rows is None else len(rows),
         pending=pending,
+        missing=None if rows is None else lacking,
         unreadable=unreadable,
         lexical={
             "fresh": None if pending is None else bool(known and known.exists and pending == 0),
@@ -163,19 +164,39 @@ def _iso(instant: int | None) -> str | None:
     return None if instant is None else clock.iso(instant)
 
 
-def _compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int | None, int]:
-    """(files, bytes, files that differ from ``rows``, unreadable folders and files) of one walk.
+def missing(home: Home, config: Config, name: str = "") -> int:
+    """Return how many documents of a collection are on disk and not in the index; without a name, of those in the home.
+
+    Those that a command has noted as unindexed are not counted, and none while a run is going on. Raises as ``read``.
+    """
+    from core.locks import is_held
+    from runtime import unindexed
+
+    if is_held(join(home.state, "index.lock")):
+        return 0
+    known = read(home)
+    inside = join(home.root, "")
+    lacking = sum(
+        _compare(folder, known.documents.get(each, {}))[2]
+        for each, folder in config.collections.items()
+        if (each == name if name else folder.path.startswith(inside))
+    )
+    return max(0, lacking - unindexed.count(home))
+
+
+def _compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int, int | None, int]:
+    """(files, bytes, files not in ``rows``, files that differ from ``rows``, unreadable ones) of one walk.
 
     A missing folder keeps its documents (its disk may be unplugged), so that nothing of it is pending; where a folder
     inside could not be listed, the files that are missing from the walk are not counted as gone, and the difference
     is unknown.
     """
     if not os.path.isdir(folder.path):
-        return 0, 0, 0, 0
+        return 0, 0, 0, 0, 0
     from qmd.walk import walk
 
     failures: list[str] = []
-    files = size = differing = present = 0
+    files = size = lacking = differing = present = 0
     for entry in walk(folder, lambda path, _: failures.append(path)):
         status = entry.status
         files += 1
@@ -184,8 +205,9 @@ def _compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int |
             present += 1
             differing += rows[entry.relative] != (status.st_size, status.st_mtime_ns, status.st_ino)
         else:
-            differing += not _blank(join(folder.path, entry.relative), status.st_size)
-    return files, size, None if failures else differing + len(rows) - present, len(failures)
+            lacking += not _blank(join(folder.path, entry.relative), status.st_size)
+    differing += lacking
+    return files, size, lacking, None if failures else differing + len(rows) - present, len(failures)
 
 
 def _blank(path: str, size: int) -> bool:

@@ -80,7 +80,9 @@ def recent(
         rows = [_row(connection, config, document) for document in walk.listed]
         connection.execute("COMMIT")
         walk_ms = round((time.perf_counter() - started) * 1000, 1)
-        fresh = freshness.Freshness(home, config, connection).envelope()
+        fresh = freshness.Freshness(home, config, connection)
+        if fresh.complete and not rows:
+            freshness.require_indexed(home, config, connection)
     finally:
         connection.close()
     envelope: dict[str, Any] = {
@@ -93,7 +95,7 @@ def recent(
         "held_back": walk.held_back,
         "synthetic": walk.synthetic,
         "subagents": walk.subagents,
-        "freshness": fresh,
+        "freshness": fresh.envelope(),
     }
     if not rows:
         envelope["error"] = "no_results"

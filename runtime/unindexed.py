@@ -55,6 +55,14 @@ def writing(home: Home, path: str) -> Iterator[Note]:
             _remove(place)
 
 
+def count(home: Home) -> int:
+    """Return how many documents are noted."""
+    try:
+        return len(os.listdir(join(home.state, _FOLDER)))
+    except OSError:
+        return 0
+
+
 def heal(home: Home, config: Config) -> None:
     """Index what killed commands have written. What cannot be indexed now keeps its note."""
     folder = join(home.state, _FOLDER)

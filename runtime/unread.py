@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from runtime.freshness import files, held
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import apsw
@@ -18,12 +20,11 @@ if TYPE_CHECKING:
 
 def anything(home: Home, config: Config, connection: apsw.Connection) -> bool:
     """Whether a source has files here, a collection more files than documents, or the index none at all."""
-    rows = connection.execute("SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1")
-    held = {str(name): int(str(count)) for name, count in rows}
-    if not held or _has_sources(home):
+    known = held(connection)
+    if not known or _has_sources(home):
         return True
     return any(
-        _files(folder.path, held.get(name, 0)) > held.get(name, 0) for name, folder in config.collections.items()
+        files(folder.path, known.get(name, 0)) > known.get(name, 0) for name, folder in config.collections.items()
     )
 
 
@@ -39,14 +40,3 @@ def _has_sources(home: Home) -> bool:
         for _, _, names in os.walk(root)
         for entry in names
     )
-
-
-def _files(folder: str, most: int) -> int:
-    """How many markdown files lie in a folder; counting ends above ``most``."""
-    count = 0
-    for _, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        count += sum(name.endswith(".md") and not name.startswith(".") for name in names)
-        if count > most:
-            break
-    return count

@@ -62,6 +62,8 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
         fresh = freshness.Freshness(home, config, connection)
+        if fresh.complete and not newest and not evidence:
+            freshness.require_indexed(home, config, connection)
     except apsw.Error as error:
         raise translate(error, home.index) from error
     finally:

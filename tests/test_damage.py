@@ -14,6 +14,7 @@ import pytest
 
 from brain import main
 from core.home import Home
+from ops import doctor
 from tests import damage
 from tests.test_concurrency import session, transcripts
 
@@ -129,3 +130,118 @@ def test_a_rebuild_heals_bytes_damaged_anywhere(whole: Home, run: Run, seed: int
     check_sound(whole)
     assert answers(run) == before
     assert run("show", f"{session(3)}.md").code == 0
+
+
+def _without_log(home: Home) -> None:
+    """A crash of the machine has lost the log that held the last sessions and the last note."""
+    connection = apsw.Connection(home.index)
+    last = connection.execute("SELECT id FROM documents ORDER BY id").fetchall()[4:]
+    connection.close()
+    _change(home, *(f"DELETE FROM documents WHERE id = {row}" for (row,) in last))
+
+
+def _inactive(home: Home) -> None:
+    _change(home, "UPDATE documents SET active = 0")
+
+
+def _without_content(home: Home) -> None:
+    _change(home, "PRAGMA foreign_keys=OFF", "DROP TABLE content")
+
+
+def _without_trigger(home: Home) -> None:
+    _change(home, "DROP TRIGGER documents_au")
+
+
+def _no_utf8(home: Home) -> None:
+    _change(home, "UPDATE content SET doc = CAST(x'ff' || CAST(doc AS BLOB) AS TEXT)")
+
+
+def _other_text(home: Home) -> None:
+    _change(home, "UPDATE content SET doc = replace(doc, 'harvest', 'hartest')")
+
+
+def _no_column(home: Home) -> None:
+    _change(home, "ALTER TABLE brain_facts RENAME COLUMN date TO dxte")
+
+
+def _title_is_no_utf8(home: Home) -> None:
+    _change(home, "UPDATE documents SET title = CAST(x'ff41' AS TEXT)")
+
+
+def _fields_are_no_json(home: Home) -> None:
+    _change(home, "UPDATE brain_facts SET fields = x'ff41'")
+
+
+def _no_starts(home: Home) -> None:
+    _change(home, "UPDATE brain_contents SET starts = x'ff'")
+
+
+def _change(home: Home, *statements: str) -> None:
+    connection = apsw.Connection(home.index)
+    for statement in statements:
+        connection.execute(statement).fetchall()
+    connection.close()
+
+
+def _zeros(home: Home) -> None:
+    data = bytearray(Path(home.index).read_bytes())
+    data[8192 : len(data) // 2] = bytes(len(data) // 2 - 8192)
+    Path(home.index).write_bytes(data)
+
+
+FAULTS: tuple[Callable[[Home], None], ...] = (
+    _without_log,
+    _inactive,
+    _without_content,
+    _without_trigger,
+    _no_utf8,
+    _other_text,
+    _no_column,
+    _title_is_no_utf8,
+    _fields_are_no_json,
+    _no_starts,
+    _zeros,
+)
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("ask", "topic3 harvest"),
+    ("ask", "puffin landed"),
+    ("ask", "zyzzyva quokka"),
+    ("recent", "--since", "2000-01-01"),
+    ("why", "topic3"),
+    ("show", f"{session(3)}.md"),
+    ("explain",),
+    ("inbox", "the heron flew over the harvest", "--force"),
+    ("index", "--new"),
+    ("index",),
+)
+
+
+def check_answered_or_named(run: Run) -> None:
+    """No command ends with 99, and what ends with 65 names a way out."""
+    for words in COMMANDS:
+        said = run(*words)
+        assert said.code in (0, 65, 67), (words, said)
+        if said.code == 65:
+            assert said.out["fix"].startswith("brain index"), (words, said)
+
+
+def examined(home: Home, *, fix: bool = False) -> dict[str, Any]:
+    return doctor.examine(home, os.environ, wedge=False, fix=fix)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__.strip("_"))
+def test_a_fault_of_the_index_is_answered_or_named_found_and_healed(
+    whole: Home, run: Run, fault: Callable[[Home], None]
+) -> None:
+    before = answers(run)
+    fault(whole)
+    for words in COMMANDS[:3]:
+        said = run(*words)
+        assert said.code in (0, 65) or words == COMMANDS[2], said
+    found = examined(whole)["findings"]
+    assert any(each["id"].startswith("index-") and each["fixable"] for each in found), found
+    assert examined(whole, fix=True)["healthy"]
+    check_sound(whole)
+    assert answers(run) == before
+    fault(whole)
+    check_answered_or_named(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -19,26 +20,27 @@ _WAL_BYTES = 256_000_000
 _PENDING_SHARE = 0.05
 _STALE_HOURS = 24.0
 _SEMANTIC_DAYS = 3.0
+# How long after a document is written to disk it is in the index, if no run is going on.
+_SETTLE_S = 0.5
 
 
 def integrity(patient: Patient) -> Iterator[Finding]:
-    """SQLite and FTS5 say that the index is whole; with ``--deep``, page by page and row by row."""
+    """The index has no damage, and what it holds follows from its texts."""
     if not patient.has_index:
         yield Finding(
             "index-missing", "error", f"there is no index at {patient.home.index}", "brain index", _index(patient)
         )
         return
     try:
-        pragma = "integrity_check" if patient.deep else "quick_check"
-        said = [str(row[0]) for row in patient.index.execute(f"PRAGMA {pragma}(5)")]
+        fault = patient.index_fault
     except BadInput:
         raise  # permissions: nothing is damaged
     except (BrainError, apsw.Error) as error:
         if not _is_of_the_machine(patient, error):
             yield Finding("index-damaged", "error", str(error), _REBUILD, _rebuild(patient))
         return
-    if said != ["ok"]:
-        yield Finding("index-damaged", "error", f"{pragma}: {said[0]}", _REBUILD, _rebuild(patient))
+    if fault:
+        yield Finding("index-damaged", "error", f"the index is damaged: {fault}", _REBUILD, _rebuild(patient))
 
 
 def _is_of_the_machine(patient: Patient, error: Exception) -> bool:
@@ -51,11 +53,21 @@ def _is_of_the_machine(patient: Patient, error: Exception) -> bool:
 
 
 def full_text(patient: Patient) -> Iterator[Finding]:
-    """Every active document stands in the full-text index, and nothing else does."""
+    """Every active document stands in the full-text index, and nothing else does; a damaged index is not counted."""
+    if _is_unsound(patient):
+        return
     for name, query, what in _COUNTS:
         found = _count(patient, query)
         if found:
             yield Finding(f"index-{name}", "error", f"{found} {what}", _REBUILD, _rebuild(patient))
+
+
+def _is_unsound(patient: Patient) -> bool:
+    """Return True if there is no index or ``integrity`` has a finding."""
+    try:
+        return not patient.has_index or bool(patient.index_fault)
+    except (BrainError, apsw.Error):
+        return True
 
 
 _COUNTS = (
@@ -91,6 +103,8 @@ def disk_and_index(patient: Patient) -> Iterator[Finding]:
         if not isinstance(entry, dict) or "error" in entry:
             continue
         pending, documents = entry.get("pending") or 0, entry.get("documents") or 0
+        if entry.get("missing") and _is_own(patient, entry["path"]):
+            yield from _missing(patient, entry["name"])
         if pending and pending > max(20, documents * patient.threshold("pending_share", _PENDING_SHARE)):
             yield Finding(
                 f"lexical-stale:{entry['name']}",
@@ -106,6 +120,28 @@ def disk_and_index(patient: Patient) -> Iterator[Finding]:
                 f"{counted(entry['unreadable'], 'file')} of {entry['name']} cannot be read",
                 f"ls -lR {entry['path']}",
             )
+
+
+def _is_own(patient: Patient, folder: str) -> bool:
+    """Return True if only commands of the brain write to a folder, each of which then indexes what it wrote."""
+    return folder.startswith(os.path.join(patient.home.root, ""))
+
+
+def _missing(patient: Patient, name: str) -> Iterator[Finding]:
+    """Find the documents on disk that the index lacks; what a running command has just written is not among them."""
+    from runtime.explain_corpus import missing
+
+    if not patient.has_index:
+        return
+    time.sleep(_SETTLE_S)
+    if count := missing(patient.home, patient.config, name):
+        yield Finding(
+            f"index-lacks:{name}",
+            "error",
+            f"{counted(count, 'document')} of {name} on disk {'is' if count == 1 else 'are'} not in the index",
+            "brain index",
+            _index(patient),
+        )
 
 
 def lexical(patient: Patient) -> Iterator[Finding]:
@@ -207,12 +243,7 @@ def contamination(patient: Patient) -> Iterator[Finding]:
 
 
 def _count(patient: Patient, query: str) -> int:
-    if not patient.has_index:
-        return 0
-    try:
-        row = patient.index.execute(query).fetchone()
-    except (BrainError, apsw.Error):
-        return 0  # said by the check of its integrity
+    row = patient.index.execute(query).fetchone()
     return int(row[0]) if row else 0
 
 

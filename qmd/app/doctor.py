@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from core.errors import BrainError
-from qmd import models, vec0
+from qmd import damage, models, vec0
 from qmd.app import environment, expanding, figures, model_checks, semantic
 from qmd.app.embedding import active
 
@@ -155,10 +155,10 @@ def _reranker(session: Session, findings: _Findings) -> str:
 
 
 def _integrity(connection: apsw.Connection, findings: _Findings) -> None:
-    problems = [str(problem) for (problem,) in connection.execute("PRAGMA quick_check(3)") if problem != "ok"]
-    if problems:
-        step = "Move the index away, then run `qmd update` to make it anew from your files."
-        findings.add("index integrity", False, "; ".join(problems), step)
+    problem = damage.first(connection)
+    if problem:
+        step = "Move the index away, then run `qmd update` to make it again from your files."
+        findings.add("index integrity", False, problem, step)
     else:
         findings.add("index integrity", True, "ok")
 

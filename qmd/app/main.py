@@ -83,6 +83,11 @@ def main(argv: Sequence[str] | None = None, settings: Settings | None = None) ->
         code = 1
         where = f": {error.filename}" if error.filename else ""
         out.error(f"{error.strerror or error}{where}")
+    except Exception as error:
+        failure = session.damaged(error) if session else None
+        if failure is None:
+            raise
+        out.error(failure.message)
     finally:
         if session is not None:
             session.close()

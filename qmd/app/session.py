@@ -12,7 +12,7 @@ from core import jsonb
 from core.errors import BrainError, EngineMissing
 from qmd import settings as places
 from qmd.app.output import Exit, Output
-from qmd.store import open_index, translate
+from qmd.store import damaged, open_index, translate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +93,10 @@ class Session:
     def explain(self, error: apsw.Error) -> BrainError:
         """SQLite's failure as ours."""
         return translate(error, self.settings.database)
+
+    def damaged(self, error: Exception) -> BrainError | None:
+        """What an unexpected failure means if the index is damaged, None if the index is sound."""
+        return damaged(error, self.settings.database)
 
     def _open(self, write: bool = False) -> apsw.Connection:
         path = self.settings.database

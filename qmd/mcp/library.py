@@ -102,6 +102,8 @@ class Library:
                 return question(connection)
         except apsw.Error as error:
             raise store.translate(error, self.settings.database) from error
+        except UnicodeDecodeError as error:  # bytes of a text that are no UTF-8
+            raise store.damaged(error, self.settings.database) or error from error
 
     def expander(self, connection: apsw.Connection) -> Expander | str:
         """What expands plain questions, in a third of the time that a call has, or why nothing does."""

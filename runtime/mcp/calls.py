@@ -12,7 +12,7 @@ import apsw
 from core import clock, redaction, telemetry
 from core.config import load
 from core.errors import INTERNAL, BadInput, BrainError, Internal
-from qmd.store import open_index, translate
+from qmd.store import damaged, open_index, translate
 from runtime import withhold
 from runtime.dates import parse_day
 
@@ -56,6 +56,12 @@ class Calls:
             known.quotes = True  # the name of a file
             code = known.code
             raise known from error
+        except Exception as error:
+            fault = damaged(error, self._home.index)
+            if fault is None:
+                raise
+            code = fault.code
+            raise fault from error
         finally:
             latency = round((time.perf_counter() - started) * 1000, 1)
             telemetry.record(self._home, event, "mcp", latency_ms=latency, exit_code=code, tool=name, **fields)

@@ -25,7 +25,7 @@ from core.files import write_atomic
 from core.home import PRIVATE_FILE, make_private
 from core.locks import FileLock
 from core.version import VERSION
-from qmd.store import translate
+from qmd.store import damaged, translate
 from runtime.resident.client import is_ours, peer
 
 if TYPE_CHECKING:
@@ -175,7 +175,8 @@ class Server:
         except apsw.Error as error:
             return translate(error, self._home.index).envelope()
         except Exception as error:  # noqa: BLE001  # a message that breaks something is answered, the next one too
-            return Internal(f"{type(error).__name__}: {error}").envelope()
+            fault = damaged(error, self._home.index)
+            return (fault or Internal(f"{type(error).__name__}: {error}")).envelope()
 
     def status(self) -> dict[str, Any]:
         """What ``brain serve --status`` shows."""
