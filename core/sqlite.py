@@ -56,3 +56,20 @@ def is_full(folder: str) -> bool:
     except OSError:
         return False
     return room.f_blocks > 0 and room.f_bavail * room.f_frsize < _LEAST_BYTES
+
+
+def size_limit() -> int:
+    """Return how many bytes a file of this process may have (``ulimit -f``), 0 if there is no limit.
+
+    SQLite reports a write beyond the limit as "disk I/O error" or "not an error".
+    """
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return 0 if most == resource.RLIM_INFINITY else most
+
+
+def roll_back(connection: apsw.Connection) -> None:
+    """Undo the open transaction, unless SQLite has: it does so itself after some failures, such as a full disk."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")

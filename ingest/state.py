@@ -13,7 +13,7 @@ import apsw
 
 from core import wal
 from core.home import Home, make_private
-from core.sqlite import connect
+from core.sqlite import connect, roll_back
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest import unnamed
 from ingest.remade import DAMAGE, set_aside
@@ -120,7 +120,7 @@ class State:
         try:
             execute(f"{_SCHEMA}pragma user_version={_VERSION};")
         except BaseException:
-            execute("rollback")
+            roll_back(self._connection)
             raise
         execute("commit")
 

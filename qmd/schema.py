@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import apsw
 
+from core import sqlite
 from core.version import INDEX, REDACTION
 
 # The structure that qmd 2.8.3 creates, as read from an index it wrote.
@@ -141,7 +142,7 @@ def ensure(connection: apsw.Connection) -> None:
                 connection.execute("INSERT OR REPLACE INTO brain_state VALUES('redaction', ?)", (REDACTION,))
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        sqlite.roll_back(connection)
         raise
 
 

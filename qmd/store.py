@@ -203,6 +203,8 @@ def damaged(error: Exception, path: str) -> EngineMissing | None:
 
 def disk_full(error: apsw.Error, path: str) -> DiskFull | None:
     """What is to be said where SQLite's failure with the database at ``path`` is the disk's, which has no room left."""
+    if isinstance(error, apsw.FullError | apsw.IOError) and (most := sqlite.size_limit()):
+        return DiskFull(f"no file may grow beyond {most:,} bytes (ulimit -f): {path}", "ulimit -f unlimited")
     if isinstance(error, apsw.FullError) or (
         isinstance(error, apsw.IOError | apsw.CantOpenError) and sqlite.is_full(os.path.dirname(path))
     ):
@@ -253,5 +255,9 @@ class Transaction:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if not self._outer:
-            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        if self._outer:
+            return
+        if kind is None:
+            self._connection.execute("COMMIT")
+        else:
+            sqlite.roll_back(self._connection)

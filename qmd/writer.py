@@ -8,7 +8,7 @@ import time
 
 import apsw
 
-from core import clock
+from core import clock, sqlite
 from core.redaction import clean, may_span
 from qmd import cjk, facts, passages, titles, vectors
 from qmd.rows import Rows
@@ -57,7 +57,7 @@ class Batch:
         if kind is not None:
             self.rows.forget()
             if not self._outer:
-                self._connection.execute("ROLLBACK")
+                sqlite.roll_back(self._connection)
             self._triggers_again()
         elif not self._outer and time.monotonic() - self._begun > _BATCH_S:
             self._commit()

@@ -131,6 +131,17 @@ def test_a_full_disk_loses_nothing(filled: Home, folder: Path, tmp_path: Path, b
     check_integrity(filled)
 
 
+@pytest.mark.parametrize("limit", [20_000, 60_000, 100_000, 200_000])
+def test_a_limit_of_file_sizes_is_named_with_the_command_that_lifts_it(
+    home: Home, folder: Path, tmp_path: Path, limit: int
+) -> None:
+    done = with_room(limit, "index", "--from", str(folder))
+    assert "SQLite:" not in done.stderr, done.stderr
+    if done.returncode:
+        assert "ulimit -f" in said(done, 99)
+        assert "fix: ulimit -f unlimited" in done.stderr
+
+
 def _without_log(home: Home) -> None:
     assert not Path(f"{home.index}-wal").exists()
 
