@@ -28,8 +28,9 @@ class Carried:
 
     def clean(self, text: str, name: str, counts: dict[str, int]) -> str:
         """Return ``text`` without secrets, also those that began in a text before; ``name`` is its field's."""
-        rest = self._without_rest(text, name, counts) if self.records else text
-        cleaned = clean(rest, counts)
+        cleaned = clean(text, counts)
+        if self.records:
+            cleaned = self._without_rest(cleaned, name, counts)
         self._note(text, cleaned, name)
         return cleaned
 

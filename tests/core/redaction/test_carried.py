@@ -14,7 +14,7 @@ import pytest
 from core.redaction import clean_document, redact, screen
 from core.redaction.hint import may_hold
 from ingest.records import Records
-from tests.core.redaction.test_pem import _drawn, _framed, _key
+from tests.core.redaction.test_pem import CUTS, _drawn, _framed, _key
 
 _FRAMES = ("{line}\n", "{n:>6}→{line}\n", "> {line}\n", "{line}\\n", "2026-03-12T10:04:{t}.1Z {line}\n", "+{line}\r\n")
 
@@ -39,6 +39,15 @@ def test_a_key_that_is_read_in_pieces_is_in_no_record(frame: str, cuts: tuple[in
     cleaned = "".join(_lines(texts))
     assert not [line for line in key if not line.startswith("-----") and line[:14] in cleaned]
     assert cleaned.count("What next?") == len(texts) // 3
+
+
+@pytest.mark.parametrize("frame", _FRAMES)
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_key_is_found_as_well_behind_another_that_has_not_ended(frame: str, cut: str) -> None:
+    key = _key(9, "EC ")[CUTS[cut]]
+    texts = ["\n".join(_key(1, "")[:4]), _framed(frame, key)]
+    cleaned = _lines(texts)[1]
+    assert not [line for line in key if not line.startswith("-----") and line[:12] in cleaned]
 
 
 @pytest.mark.parametrize("size", [200, 333, 500])
