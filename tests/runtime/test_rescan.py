@@ -40,7 +40,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     from ingest import records
 
     kept = (redaction.clean_record, redaction.shown)
-    as_before(records, "clean_record", lambda raw, value, counts: value)
+    as_before(records, "clean_record", lambda raw, value, counts, carried: value)
     as_before(redaction, "shown", lambda text: text)
     modules = (recording, rewriting, rescan, withhold, state_module, keeping)
     numbers = [(module, module.REDACTION) for module in modules]
