@@ -32,6 +32,7 @@ OURS = {
     "core.jsonio",
     "core.redaction",
     "core.redaction.hint",
+    "core.redaction.languages",
     "core.redaction.rows",
     "core.sqlite",
     "core.telemetry",

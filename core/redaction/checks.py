@@ -11,10 +11,10 @@ from functools import cache
 from typing import NamedTuple
 
 from core.redaction import MARK
-from core.redaction.looks import is_drawn
+from core.redaction.looks import is_drawn, is_strong, is_worded
 from core.redaction.screen import compiled
 from core.redaction.tokens import is_begun
-from core.redaction.values import is_placeholder
+from core.redaction.values import is_chosen, is_filler, is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,6 +184,73 @@ def is_kept(found: Found) -> int:
     """Accept what a password is kept as."""
     varied = len(set(found.value[-32:])) > 5
     return len(found.value) if varied and not found.after[:1].isalnum() and "..." not in found.value else 0
+
+
+# Words that names in programs are made of: `key user-profile-42` is no secret.
+_TECHNICAL = frozenset(
+    """
+    access account action address api app array asset auth batch block board branch bucket build button cache card case
+    cell chapter chart check child chunk class client cloud cluster code column command commit component composite
+    config container content context count counter customer data database date day default dev device dir document
+    domain draft entry env error event example experiment export feature feed field file filter flag flow folder form
+    frame function group guide handler hash head header hook host hour image import index input instance invoice issue
+    item job key label layer layout level library limit line link list load local lock log main map marker mask max
+    menu message metric migration min minute mode model module month name network node note number object offset option
+    order output package page panel param part partition path pattern payload phase pipeline pixel plan player plugin
+    point policy pool port post prefix price primary process prod product profile project prompt property proxy query
+    queue range rate record ref region release report request resource response result role room root route row rule
+    sample schema screen script search section secret segment sequence server service session set setting shard sheet
+    signal site size slot snapshot sort source space stack stage staging state step storage store stream string style
+    suffix sum symbol system tab table tag target task template tenant term test text theme thread ticket time token
+    topic trace track transaction tree trigger type unit update upload url user uuid value variable version view volume
+    web week widget window word worker workspace year zone bert gpt llama claude gemini mistral sonnet opus haiku turbo
+    mini large base alpha beta
+    """.split()
+)
+
+
+def _words(value: str) -> list[str]:
+    return re.findall(r"[a-z]+", value.lower())
+
+
+def is_called(found: Found) -> int:
+    """Accept what is called a key or a token: words and a number that name nothing else, or a password by its looks."""
+    value = found.value.rstrip(".,:;)]}*_?!")
+    words = _words(value)
+    chosen = is_worded(value) and len(words) > 1 and len(re.findall(r"[0-9]", value)) > 1
+    chosen = chosen and _TECHNICAL.isdisjoint(words) and _TECHNICAL.isdisjoint(word.removesuffix("s") for word in words)
+    return len(value) if (chosen or is_strong(value)) and not is_filler(value) else 0
+
+
+def is_spoken(found: Found) -> int:
+    """Accept a password behind words that say that it comes now."""
+    value = found.value.strip("*_").rstrip(".,:;)]}*_?")
+    chosen = is_strong(value) or is_worded(value) or is_chosen(value, plain=False)
+    return found.value.index(value) + len(value) if chosen and not is_filler(value) and value[:1] != "-" else 0
+
+
+def is_named_behind(found: Found) -> int:
+    """Accept a secret before the words that name it; it stands by itself."""
+    value = found.value.lstrip("*_(")
+    chosen = is_strong(value) or (is_drawn(value) and not value.islower()) or is_called(found) or _is_mixed(value)
+    alone = re.search(r"(?:^|[\s\"'`*(:=])\Z", found.before) is not None
+    return len(found.value) if chosen and alone and not is_filler(value) else 0
+
+
+def _is_mixed(value: str) -> bool:
+    """Return True if digits stand before letters, of both cases, as in ``Tr0ub4dor-xk92``."""
+    inner = re.search(r"[0-9][A-Za-z]", value) is not None
+    return inner and is_chosen(value, plain=False) and re.fullmatch(r"[\w!@#$%^&*+-]+", value) is not None
+
+
+def is_pin(found: Found) -> int:
+    """Accept the digits of a code: no row of them, and no part of a date or a longer number."""
+    digits = re.sub(r"\D", "", found.value)
+    is_row = digits in "01234567890" or digits in "9876543210" or len(set(digits)) == 1
+    counts = re.match(
+        r" (?:lines?|times|items|bytes|users|rows|char\w*|files|tests|errors|s|ms|sec\w*|min\w*)\b", found.after
+    )
+    return 0 if is_row or counts or _is_part(found) else len(found.value)
 
 
 def is_dumped(found: Found) -> int:

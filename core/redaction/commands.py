@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from core.redaction.screen import FOREIGN
+
 _VALUE = r"\\*[\"'`]?(?P<value>[^\s\"'`\\;]{3,200})"
 
 
@@ -100,6 +102,8 @@ TOLD = (
     r"|(?:client(?:v\d)?|\balgoliasearch)\(\s{0,2}"
     r"(?:\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2})?(?=\\*[\"'][\w-]{24,200}\\*[\"']))"
 )
+# What says that the value comes now, in languages of Latin letters.
+COPULA = "lautet|ist|est|es|este|is|é|è|er|är|to|jest|je|on|adalah"
 LATIN = r"mot de passe|passwort|contrase(?:ñ|n)a|senha|wachtwoord"
 # A password said in words (`prose`), or nothing but its name before it (`bare`).
 SAID = (
@@ -108,8 +112,8 @@ SAID = (
     r"|(?:\b|_)(?P<colon>passw(?:or)?d|pwd|passcode|passphrase)\s{1,2}(?:for|of|on)\s[^\n.,:;=]{1,40}?\s?[:=]\s{1,2}"
     rf"|\b(?P<latin>{LATIN})\s{{1,2}}(?:d[aeiou]s?|d['’]|del|du|para|pour|für|fürs|van|voor)\b\s?[^\n.:;=]{{1,40}}?"
     r"(?:\s?[:=]|\s(?:lautet|ist|est|es|is|é|è))\s{1,2}"
-    rf"|\b(?:heslo|kennwort|salasana|{LATIN}|password)"
-    r"\s{1,2}(?:lautet|ist|est|es|is|é|è)\s{1,2}"
+    rf"|\b(?:{FOREIGN}|{LATIN}|password)(?:et|en|a)?"
+    rf"\s{{1,2}}(?:[a-z]{{2,10}}\s{{1,2}}){{0,3}}?(?:{COPULA})\s{{1,2}}"
     r"|\bpassw(?:or)?d's\s|\|\s{0,8}passw(?:or)?d\s{0,8}\|\s{0,8}(?=[^\s|]{6,60}\s{0,8}\|)"
     r"|\b(?:log[ -]?in|credentials?|creds|account|user(?:name)?)\b\s?(?::|with|as|using|are)\s{1,2}"
     r"[\w.@-]{1,60}(?:\s{0,2}/\s{0,2}|:)(?=\S{6}))"

@@ -1,4 +1,4 @@
-"""Words for a password in letters that are not ASCII's, looked for apart from the automaton.
+"""Words for a secret in letters that are not ASCII's, looked for apart from the automaton.
 
 Each such letter would make every state of it larger. A look for a byte that is rare elsewhere, in C, tells most texts
 to have none of them.
@@ -6,19 +6,31 @@ to have none of them.
 
 from __future__ import annotations
 
-from core.redaction.hint import FOREIGN
+from core.redaction.languages import needles
 
-# For ``re``; without what may be a capital, and without the endings of cases.
-WORDS = ("парол[ьяею]", "密码", "密碼", "パスワード", "비밀번호", "hasł[oa]", "şifre", "mật khẩu")
+_NEEDLES = needles()
+_ESCAPED_MOST = 3
+
+
+def _first(needle: str) -> int:
+    """Return where the first letter is that is not ASCII's."""
+    return next(place for place, letter in enumerate(needle) if not letter.isascii())
+
+
 # By the first byte in UTF-8 of their first letter that is not ASCII's.
 _BY_BYTE: dict[bytes, list[bytes]] = {}
-for _needle in (*FOREIGN, "Şifre"):
-    _byte = next(letter for letter in _needle if not letter.isascii()).encode()[:1]
+for _needle in _NEEDLES:
+    _byte = _needle[_first(_needle)].encode()[:1]
     _BY_BYTE.setdefault(_byte, []).append(_needle.encode())
 _PAIRS = tuple(_BY_BYTE.items())
-# As JSON in ASCII has them: patterns for the automaton.
+# As JSON in ASCII has their beginnings: patterns for the automaton.
 ESCAPED = tuple(
-    "".join(f"\\\\u{ord(each):04x}" if ord(each) > 127 else each for each in needle) for needle in (*FOREIGN, "Şifre")
+    dict.fromkeys(
+        "".join(
+            f"\\\\u{ord(each):04x}" if ord(each) > 127 else each for each in needle[_first(needle) :][:_ESCAPED_MOST]
+        )
+        for needle in _NEEDLES
+    )
 )
 
 

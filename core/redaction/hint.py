@@ -7,7 +7,8 @@ together), and little else.
 
 from __future__ import annotations
 
-from core.redaction.rows import LINES, SPANS
+from core.redaction.languages import needles
+from core.redaction.rows import CALLED, CHOSEN, LINES, SPANS, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ _NAMES = (
     "wachtwoord senha passw passphrase passcode pwd dbpass _pass _pw rootpw secret token credential x-amz-signature"
     " -key _key key authorization bearer basic sessid sessionid connect.sid bw_session"
     " bindpw pgpass rootpass adminpass userpass requirepass smtppass mailpass ftppass imappass ldappass redispass"
-    " sqlpass sshpass sudopass vncpass heslo kennwort salasana"
+    " sqlpass sshpass sudopass vncpass heslo kennwort salasana adgangskode contrasenya geslo haslo jelszo kodeord"
+    " losenord lozinka palavra-passe parola parool passord sifre"
 ).split()
 _ELSE = _grouped(
     (
@@ -75,8 +77,8 @@ _ELSE = _grouped(
         "@tcp(|@unix(|@udp(|--passphrase-fd|--auth|jwt.|PSK "
     ).split("|")
 )
-_NAMED = _grouped([*_NAMES, "mot de passe", "contrase", "_auth"])
-_SET = _grouped([*_NAMES, "mot de passe", "contrase", "pass"])
+_NAMED = _grouped([*_NAMES, "mot de passe", "kata sandi", "contrase", "_auth"])
+_SET = _grouped([*_NAMES, "mot de passe", "kata sandi", "contrase", "pass"])
 # Programs that take a password in a form of their own, and calls; in small letters.
 _GIVEN = _grouped(
     (
@@ -89,9 +91,16 @@ _GIVEN = _grouped(
         "private-lines|new pdo("
     ).split("|")
 )
+
+
+def _is_said(row: Row) -> bool:
+    return row.value == CALLED or CHOSEN in row.value
+
+
 # The words of rows: those that stand in what is found, and those that stand near it.
 _WITHIN = _grouped([word for row in (*LINES, *SPANS) if row.is_one for word in row.words], [])
-_NEAR = _grouped([word for row in LINES if not row.is_one for word in row.words])
+_NEAR = _grouped([word for row in LINES if not row.is_one and not _is_said(row) for word in row.words])
+_CHOSEN = _grouped([word for row in LINES if _is_said(row) for word in row.words])
 _OVER = _grouped([word for row in SPANS if not row.is_one for word in row.words])
 _NEAR_MOST = 100
 # Numbers by their shapes: digits become 0, capitals A.
@@ -103,7 +112,21 @@ _CARDS = (
 _SHORTEST_ACCOUNT, _ACCOUNT = 11, 24
 _WALLET = 51
 _SIGNS = frozenset("!@#$%^&*+?~")
-_SAYS = ("lautet ", " ist ", " est ", " es ", " é ", " è ")
+_SAYS = (
+    "lautet ",
+    " ist ",
+    " to ",
+    " er ",
+    " je ",
+    " jest ",
+    " on ",
+    " adalah ",
+    " este ",
+    " est ",
+    " es ",
+    " é ",
+    " è ",
+)
 # Programs whose options of one letter take a password.
 _PROGRAMS = _grouped(
     ("sqlcmd ", "zip ", "7z ", "7za ", "7zr ", "mongo", "az login", "oc login", "podman login", "openssl enc")
@@ -116,13 +139,14 @@ _STORES = _grouped(
         "openvpn static|secret key|clientv"
     ).split("|")
 )
-_STORING = ("add", "bulk", "create", "edit", "generic", "import", "push", "put", "set", "update", "upload", "versions")
+_STORING = tuple("add bulk create edit generic import push put set update upload versions".split())
 _SPOKEN = (
-    "clave|contrase|creds|mdp|mot de passe|passphrase|passwort|passw|pw|senha|wachtwoord|lautet|heslo|kennwort|salasana"
+    "clave|contrase|creds|mdp|mot de passe|passphrase|passwort|passw|pw|senha|wachtwoord|lautet|heslo|kennwort"
+    "|salasana|adgangskode|contrasenya|geslo|haslo|jelszo|kata sandi|kodeord|losenord|lozinka|palavra-passe|parola"
+    "|parool|passord|sifre"
 ).split("|")
 _LATIN = ("contrase", "mot de passe", "passwort", "senha", "wachtwoord")
-# Words for a password (``core.redaction.foreign``), without what may be a capital and without endings of cases.
-FOREIGN = ("арол", "密码", "密碼", "パスワード", "비밀번호", "asł", "şifre", "ật khẩu")
+_FOREIGN = _grouped(needles(), [])
 # How a name in bold ends, and one with what is there already.
 _LABELS = ("*:", "* :", "__:", "__ :", "]:", ":*", ":__", "*=", "* =", "__=", "__ =")
 _VERBS = ("is", "was", "to", "has been", "as")
@@ -227,7 +251,7 @@ def _may_hold(text: str) -> bool:
         or is_manifest(folded)
     ):
         return True
-    if not text.isascii() and any(map(folded.__contains__, FOREIGN)):
+    if not text.isascii() and (_among(_FOREIGN, text) or _among(_FOREIGN, folded)):
         return True
     if _is_parted(text) or "cookie" in folded or ("curl" in folded and "-b" in folded):
         return True
@@ -269,7 +293,13 @@ def _may_hold(text: str) -> bool:
     long = [word for word in words if len(word) > _LONG and any(map(str.isdigit, word))]
     if long and (_among(_TOKENS, " ".join(long)) or _among(_WITHIN, " ".join(long).lower())):
         return True
-    if _is_number(text) or _is_near(folded) or _among(_OVER, folded) or any(map(_is_wallet, long)):
+    if (
+        _is_number(text)
+        or _is_near(folded)
+        or _is_chosen(folded)
+        or _among(_OVER, folded)
+        or any(map(_is_wallet, long))
+    ):
         return True
     named = _among(_NAMED, folded)
     if named and ("|" in text or any(map(text.__contains__, _LABELS))):
@@ -311,6 +341,21 @@ def _is_near(folded: str) -> bool:
         for word in _among(_NEAR, folded)
         for at in _places(folded, word)
     )
+
+
+def _is_chosen(folded: str) -> bool:
+    """Return True if near a word of a row stands what may be a password: letters and a digit, of a key a sign, too."""
+    for word in _among(_CHOSEN, folded):
+        for at in _places(folded, word):
+            behind = folded[at + len(word) : at + len(word) + 1]
+            if word != "passw" and (behind.isalnum() or behind == "-"):
+                continue  # a longer word: `tokens`, `key1`
+            for near in folded[max(0, at - _NEAR_MOST) : at + _NEAR_MOST].replace('"', " ").replace("'", " ").split():
+                value = near.strip("`*_.,:;()[]{}=\\")
+                is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+                if is_mixed and (word.startswith("p") or not value.isalnum()):
+                    return True
+    return False
 
 
 def _places(text: str, word: str) -> Iterator[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from core.redaction.commands import made
-from core.redaction.foreign import WORDS
-from core.redaction.looks import is_plain_word, is_strong, is_worded
+from core.redaction.languages import CODES, KEYS, PASSWORDS
+from core.redaction.looks import is_drawn, is_plain_word, is_strong, is_worded
 from core.redaction.phrases import is_phrase
 from core.redaction.screen import FOREIGN
 from core.redaction.values import is_chosen, is_filler
@@ -25,10 +25,20 @@ _PHRASE = (
     r"(?P<value>[a-z]{3,10}(?: [a-z]{3,10}){2,11}(?: \d{1,6})?)[\"'`]"
 )
 # Behind the word others of its language, and what says that the value comes now: `пароль от базы: …`, `密码是…`.
-_FOREIGN = (
-    rf"(?i:{'|'.join(WORDS)})(?:[^\n:=：＝]{{0,30}}?(?=\s?[:=：＝])|(?:[^\x00-\x7f]|[ ](?=[^\x00-\x7f:=-])){{0,30}}?)"
-    r"(?P<said>(?:\s?[:=：＝]|\s(?:->|[—–-])|[は는은是为為])[*_ \t\u3000]{0,4}|\s)"
-    r"[\"'`「『“]{0,2}(?P<value>[\x21-\x7e]{6,80})"
+_COPULA = r"(?:är|to|jest|je|это|теперь|là|है|हैं|es|est|este|é|ist|was|is|هي|هو|הוא|היא|είναι|คือ|adalah)(?=\s)"
+_COMES = (
+    rf"(?P<said>(?:\s?[:=：＝]|\s(?:->|→|[—–-])|[は는은是为為]|(?<=\s){_COPULA})[*_ \t\u3000]{{0,4}}|\s)"
+    r"[\"'`「『“«]{0,2}"
+)
+_BETWEEN = (
+    rf"\w{{0,5}}(?:[^\n:=：＝]{{0,40}}?(?=\s?[:=：＝]|\s(?:->|→|—|–))|[^\n:=：＝]{{0,40}}?\s(?={_COPULA})"
+    r"|(?:[^\x00-\x7f]|[ ](?=[^\x00-\x7f:=-])){0,30}?)"
+)
+_FOREIGN = rf"(?i:{'|'.join(PASSWORDS)}){_BETWEEN}{_COMES}(?P<value>[\x21-\x7e]{{6,80}})"
+_FOREIGN_KEY = rf"(?i:{'|'.join(KEYS)}){_BETWEEN}{_COMES}(?P<value>[\x21-\x7e]{{8,200}})"
+_FOREIGN_CODE = (
+    rf"(?i:{'|'.join(CODES)})\w{{0,5}}[^\n0-9]{{0,24}}?"
+    r"(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w.,/-]?[0-9])"
 )
 # What says that the value comes now.
 _SAID = re.compile(
@@ -77,9 +87,16 @@ def without_foreign(text: str, counts: dict[str, int]) -> str:
         chosen = is_strong(value) or (
             bool(match["said"].strip()) and (is_chosen(value, plain=True) or is_worded(value) or is_plain_word(value))
         )
-        if not chosen or is_filler(value):
-            return match[0]
-        counts["password"] = counts.get("password", 0) + 1
-        return match[0].replace(value, "[redacted:password]", 1)
+        return replaced(match, value, "password") if chosen and not is_filler(value) else match[0]
 
-    return made(_FOREIGN).sub(judged, text)
+    def key(match: re.Match[str]) -> str:
+        value = match["value"].rstrip(".,:;)]*_`\"'")
+        random = is_strong(value) or is_drawn(value) or (bool(match["said"].strip()) and is_worded(value))
+        return replaced(match, value, "secret") if random and not is_filler(value) else match[0]
+
+    def replaced(match: re.Match[str], value: str, kind: str) -> str:
+        counts[kind] = counts.get(kind, 0) + 1
+        return match[0].replace(value, f"[redacted:{kind}]", 1)
+
+    text = made(_FOREIGN_KEY).sub(key, made(_FOREIGN).sub(judged, text))
+    return made(_FOREIGN_CODE).sub(lambda match: replaced(match, match["value"], "otp"), text)

@@ -60,6 +60,8 @@ class Row:
     @property
     def screened(self) -> str:
         """What the automaton looks for: all finds have it."""
+        if not self.head:
+            return self.tail  # a value at whose end only it is told would cost states at every place
         return self.head if self.is_one else f"{self.head}(?:{self.value}){self.tail}"
 
 
@@ -243,7 +245,92 @@ TOKENS = (
     ),
 )
 
-LINES: tuple[Row, ...] = (*NUMBERS, *HASHES, *TOKENS)
+# Passwords, keys and codes that are spoken of. What is taken has a digit.
+_OPEN = r"[ \"'`*_:=\\]{1,6}"
+CHOSEN = r"[^\s\"'`\\<>]{2,60}[0-9][^\s\"'`\\<>]{0,40}"
+# Words and a number, or what has a digit and a sign.
+CALLED = (
+    r"[A-Za-z](?:[A-Za-z]+(?:[-_.][A-Za-z]+)+[-_.]?[0-9]{1,6}"
+    r"|[A-Za-z0-9]*(?:[0-9][A-Za-z0-9]*[!@#$%^&*+?]|[!@#$%^&*+?][^\s\"'`\\<>]{0,60}[0-9]))[^\s\"'`\\<>]{0,40}"
+)
+_DIGITS = r"(?:[A-Z]-)?(?:[0-9]{4,8}|[0-9]{3}[ -][0-9]{3,4})"
+_CODE = (
+    r"(?:sms|verification|security|confirmation|authentication|auth|login|log-in|sign-in|2fa|mfa|otp|access|activation"
+    r"|unlock|one-time|single-use)[ -](?:pass)?code|one[- ]time (?:pass)?(?:code|word|password|pin)|otp|passcode"
+)
+SAID = (
+    # `the key velvet-mole-3391`, `master key is …`, `use the token …`.
+    Row(
+        "secret",
+        "key, token, secret, credential",
+        r"(?:key|token|secret|credentials?)(?:[ :](?:is|was|to|now|be|becomes|called|->|=>|=|:))?" + _OPEN,
+        CALLED,
+        "is_called",
+        is_word=False,
+    ),
+    Row(
+        "password",
+        "passw, passphrase, passcode, login",
+        r"(?:passw(?:or)?d|passphrase|passcode|login)" + _OPEN,
+        CALLED,
+        "is_called",
+        is_word=False,
+    ),
+    Row(
+        "password",
+        "passw, passcode, passphrase, pwd, pw",
+        r"(?:passw(?:or)?d|passcode|passphrase|pwd|pw)(?: [a-z@.'-]{1,20}){0,5} "
+        r"(?:(?:re)?set to|(?:is|was|are) (?:now|currently|still|just|actually|really|simply|probably)|now|currently"
+        r"|(?:chang|updat|rotat|switch|revert)ed (?:back )?(?:to|from)|be|became|becomes|equals|back to|remains|stays)"
+        + _OPEN,
+        CHOSEN,
+        "is_spoken",
+        is_word=False,
+    ),
+    Row("password", "pwd, pw ", r"(?:pwd|pw) " + _OPEN.replace("1,6", "0,5"), CHOSEN, "is_spoken"),
+    # `Tr0ub4dor-xk (our signing secret)`, `… is the password`.
+    Row(
+        "secret",
+        "secret, password, passphrase, passcode, token, key",
+        "",
+        rf"[A-Za-z0-9]{CHOSEN}",
+        "is_named_behind",
+        tail=r"[\"'`*)]{0,3}(?: (?:[(\[-]|—|–|\\u201[34]) ?| (?:is|was|=|as) )"
+        r"(?:our|the|my|your|their|new|old) (?:[\w-]{1,12} ){0,2}"
+        r"(?:password|passphrase|passcode|(?:signing|client|webhook|shared|app|jwt|session)[ -]secret"
+        r"|(?:api|deploy|master|access|auth|signing|bearer) (?:key|token))\b",
+        is_word=False,
+    ),
+    Row(
+        "otp",
+        " code, -code, passcode, otp, one-time, one time",
+        rf"(?:{_CODE}|(?:your|my) code)(?: (?:is|was|for [\w.]{{1,20}} (?:is|was)|sent|i got|received))?{_OPEN}"
+        r"(?:is )?",
+        _DIGITS,
+        "is_pin",
+        tail=_END,
+    ),
+    Row(
+        "otp",
+        "is your, is my",
+        _AHEAD,
+        _DIGITS,
+        "is_pin",
+        tail=rf" is (?:your|my) (?:[\w.-]{{1,20}} ){{0,3}}(?:{_CODE}|code|pin)",
+        is_word=False,
+    ),
+    Row(
+        "otp",
+        "pin",
+        r"(?:pin|puk|pin[ -]?code|pin number)(?: (?:for|of|to) [\w ]{1,30})?"
+        r"(?: (?:is|was|code|number|now|still|=))*" + _OPEN,
+        "[0-9]{4,8}",
+        "is_pin",
+        tail=_END,
+    ),
+)
+
+LINES: tuple[Row, ...] = (*NUMBERS, *HASHES, *TOKENS, *SAID)
 # Finds of these go on over lines' ends.
 _URLSAFE = "[A-Za-z0-9._-]"
 SPANS: tuple[Row, ...] = (

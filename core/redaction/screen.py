@@ -31,7 +31,10 @@ _PASSWORDS = (
 )
 # Of other languages: so rare elsewhere that whatever follows is worth a look. Letters that are not ASCII's would each
 # make every state of the automaton larger.
-FOREIGN = "heslo|kennwort|salasana"
+FOREIGN = (
+    "adgangskode|contrasenya|geslo|haslo|heslo|jelszo|kata sandi|kennwort|kodeord|losenord|lozinka|palavra-passe|parola"
+    "|parool|passord|salasana|sifre"
+)
 _KEYS = (
     "access account admin aes api app application auth client crypto deploy encrypt encryption hmac jwt license master"
     " private rsa secret service session shared signature signing ssh storage subscription webhook"
@@ -210,7 +213,7 @@ _OPENING: dict[str, tuple[str, ...]] = {
             "|passwd|pw|senha|wachtwoord",
             r"(?:[^\n\\\"A-Za-z0-9/+-]|\\[tu])(?:[^\n\\\"]|\\[tu])*[!#$%^@&*?~+]",
         ),
-        *_each(FOREIGN, r"[^A-Za-z0-9\n]"),
+        *_each(FOREIGN, r"(?:e[nt]|a)?[^A-Za-z0-9\n]"),
     ),
 }
 # Rule → what else it needs to be there: each beginning that can be shared by itself.
