@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import zstandard
 
-from core.errors import BrainError, DiskFull, Internal, LockContention
+from core.errors import BrainError, DiskFull, EngineMissing, Internal, LockContention
 from core.home import Home
 from core.sqlite import connect
 
@@ -280,11 +280,11 @@ def named(path: str) -> Iterator[None]:
     """
     try:
         yield
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise _failure(error, path) from error
 
 
-def _failure(error: apsw.Error, path: str) -> BrainError:
+def _failure(error: Exception, path: str) -> BrainError:
     from core.sqlite import is_full
 
     if isinstance(error, apsw.BusyError | apsw.LockedError):
@@ -296,11 +296,9 @@ def _failure(error: apsw.Error, path: str) -> BrainError:
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError):
         return Internal(f"the archive's catalogue {path}: {error}", f"check its permissions: ls -l {path}")
     # The objects stay where they are: what a catalogue that comes back names can be read again.
-    home = os.path.dirname(os.path.dirname(path))
-    return Internal(
+    return EngineMissing(
         f"the archive's catalogue {path} is damaged: {error}",
-        f"mv {path} {path}.damaged; rm -f {path}-wal {path}-shm; then take it out of a backup, if one has it:"
-        f" tar --zstd -xf FILE -C {home} {FOLDER}/{CATALOGUE}; then, with or without one: brain index",
+        "brain doctor --fix moves it aside, takes it out of the newest backup that has one, and indexes",
     )
 
 

@@ -117,6 +117,23 @@ def unpack(path: str, folder: str, progress: Progress | None = None) -> dict[str
     return manifest
 
 
+def take(path: str, name: str, target: str) -> bool:
+    """Put the file ``name`` of the backup at ``path`` at ``target``; returns False if the backup has no such file.
+
+    Raises BadInput as ``unpack``; OSError.
+    """
+    wanted = _expected(read_manifest(path)).get(name)
+    if wanted is None:
+        return False
+    with _sound(path):
+        for member, stream, _ in _members(path):
+            if member.name == name:
+                if _write(stream, target) != wanted[1]:
+                    raise _damaged(path, f"{name} is not what its manifest says")
+                return True
+    return False
+
+
 def read_manifest(path: str, progress: Progress | None = None) -> dict[str, Any]:
     """Return the manifest of the backup at ``path``; the whole file is read and nothing is written.
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from core.counting import counted
-from core.errors import BadInput, BrainError, DiskFull, Refused
+from core.errors import BadInput, BrainError, DiskFull, EngineMissing, Refused
 from core.text import one_line
 from ingest import losses, soundness, strays
 from ops.finding import Finding, Patient
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 def whole(patient: Patient) -> Iterator[Finding]:
     """No object is missing, or, where that is looked at, damaged; what its file still says can be stored anew."""
-    broken = patient.broken
+    try:
+        broken = patient.broken
+    except EngineMissing as error:
+        yield Finding("archive.whole", "error", error.message, error.fix, lambda: _renew_catalogue(patient))
+        return
     if patient.deep:
         still = {*(each.name for each in broken), *map(strays.name_of, strays.objects(patient.home))}
         losses.found(patient.home, losses.accepted(patient.home).keys() - still)
@@ -45,6 +49,32 @@ def whole(patient: Patient) -> Iterator[Finding]:
         if accepted:
             said = f"{_said(accepted)}, as you know"
             yield Finding(f"archive-accepted:{source}", "notice", said, _out_of_a_backup(patient, accepted))
+
+
+def _renew_catalogue(patient: Patient) -> str:
+    """Move the damaged catalogue aside, take the newest one that a backup has, and have a run store what it lacks."""
+    from ingest import remade
+    from ingest.archive import CATALOGUE, FOLDER
+    from ops import backup, packing
+    from runtime.indexing import index
+
+    path = patient.home.path(FOLDER, CATALOGUE)
+    remade.set_aside(path)
+    said = "no backup has one"
+    temporary = f"{path}.new"
+    for kept in sorted(backup.known(patient.home), key=os.path.basename, reverse=True):
+        try:
+            if packing.take(kept, f"{FOLDER}/{CATALOGUE}", temporary) and not remade.fault(temporary):
+                os.rename(temporary, path)
+                said = f"took it out of {kept}"
+                break
+        except (BrainError, OSError):
+            continue  # an older backup may be sound
+        finally:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+    index(patient.home, patient.config)
+    return f"moved the catalogue to {path}{remade.ASIDE}, {said}, and indexed"
 
 
 def all_named(patient: Patient) -> Iterator[Finding]:

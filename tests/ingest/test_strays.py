@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core import config
-from core.errors import EngineMissing, Internal
+from core.errors import EngineMissing
 from core.home import Home
 from ingest import archive, forgetting, keeping, rewriting, strays
 from runtime import forget
@@ -115,7 +115,7 @@ def test_an_empty_catalogue_is_a_damaged_one(home: Home, archived: set[str]) -> 
     catalogue = Path(home.path("raw", archive.CATALOGUE))
     catalogue.write_bytes(b"")
     for ask in (lambda: archive.sources(home), lambda: gone(home, references=[SESSION]), lambda: keeping.state(home)):
-        with pytest.raises(Internal, match="is damaged: it is empty"):
+        with pytest.raises(EngineMissing, match="is damaged: it is empty"):
             ask()
     assert there(home) == archived
     assert not catalogue.stat().st_size

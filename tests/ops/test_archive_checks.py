@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import brain
 from core.config import load
-from core.errors import Internal
+from core.errors import EngineMissing
 from core.home import Home
 from ingest import archive, losses
 from ops import backup
@@ -158,25 +157,35 @@ def test_a_damaged_catalogue_is_named_by_whatever_needs_it_and_the_way_out_leads
     found = examine(well)
     assert "archive.whole" in ids(found)
     save(folder / "s2.jsonl", Script("s2").user("the puffin of s2"))
-    with pytest.raises(Internal) as failed:
+    with pytest.raises(EngineMissing) as failed:
         run()
-    with pytest.raises(Internal) as not_backed_up:
+    with pytest.raises(EngineMissing) as not_backed_up:
         backup.make(well, load(well), verify=False)
     (finding,) = [each for each in found["findings"] if each["id"] == "archive.whole"]
     told = [(each.value.message, each.value.fix) for each in (failed, not_backed_up)]
     for said, fix in [(finding["evidence"], finding["fix"]), *told]:
         assert f"{catalogue} is damaged" in said
         assert fix == finding["fix"]
-    away, without_log, restoring, _ = finding["fix"].replace("FILE", kept).split("; ")
+        assert fix.startswith("brain doctor --fix")
     # A log that a hook has left belongs to the catalogue that goes.
     Path(f"{catalogue}-wal").write_bytes(b"frames of the damaged one")
-    for command in (away, without_log):
-        subprocess.run(command.split(), check=True)
-    assert not Path(f"{catalogue}-wal").exists()
-    assert restoring.endswith(f"tar --zstd -xf {kept} -C {well.root} raw/catalogue.sqlite")
+    mended = examine(well, fix=True)["mended"]
+    assert [each["id"] for each in mended] == ["archive.whole"]
+    assert f"took it out of {kept}" in mended[0]["outcome"]
+    assert Path(f"{catalogue}.damaged").exists()
     run()
     assert examine(well)["healthy"]
     assert {os.path.basename(path) for path in archive.read(well, "claude")} == {"s1.jsonl", "s2.jsonl"}
+
+
+def test_a_damaged_catalogue_that_no_backup_has_is_made_again(well: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    _archived(well, folder, "s1")
+    catalogue = Path(well.path("raw", "catalogue.sqlite"))
+    catalogue.write_bytes(b"no database " * 999)
+    assert "no backup has one" in examine(well, fix=True)["mended"][0]["outcome"]
+    indexing.index(well, load(well), source="claude", roots=[str(folder)])
+    assert examine(well)["healthy"]
 
 
 def test_objects_that_no_catalogue_names_are_an_alarm_until_their_loss_is_accepted(
@@ -237,7 +246,7 @@ def test_a_backup_of_an_emptied_catalogue_names_it(well: Home, tmp_path: Path) -
     _archived(well, tmp_path / "elsewhere", "s1")
     catalogue = Path(well.path("raw", archive.CATALOGUE))
     catalogue.write_bytes(b"")
-    with pytest.raises(Internal, match=f"{catalogue} is damaged"):
+    with pytest.raises(EngineMissing, match=f"{catalogue} is damaged"):
         backup.make(well, load(well))
 
 
