@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -26,6 +27,18 @@ settings.load_profile("brain")
 ROOT = Path(__file__).resolve().parent.parent
 # As every entry point of the product does, for the code that tests call without one (tests/ops/test_private.py).
 private_process()
+
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this test's own; pytest's fixture lists all folders of the run to number each new one."""
+    name = "".join(sign if sign.isalnum() else "_" for sign in request.node.name if sign.isascii())[:30]
+    path = tmp_path_factory.getbasetemp() / f"{next(_NUMBERS)}_{name}"
+    path.mkdir(mode=0o700)
+    return path
 
 
 @pytest.fixture(autouse=True)

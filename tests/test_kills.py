@@ -174,6 +174,7 @@ def _kill(world: World, spawn: Spawn, kills: int) -> None:
     assert not os.path.exists(os.path.join(world.home.state, "work"))
 
 
+@pytest.mark.long
 def test_whatever_is_killed_the_next_run_heals_it(home: Home, tmp_path: Path, brain: Brain, spawn: Spawn) -> None:
     _kill(World(home, tmp_path / "transcripts", brain, seed=7), spawn, 10)
 

@@ -79,6 +79,7 @@ def test_what_follows_the_gap_is_a_turn_of_its_own(home: Home, tmp_path: Path) -
     assert _shown(after)[-1] == 99
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_split_of_a_long_session_over_files_makes_the_document_of_the_whole(

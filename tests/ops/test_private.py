@@ -52,6 +52,7 @@ def _readable(*places: Path) -> list[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_open_umask")
 def test_no_command_writes_what_others_may_read(brain: Brain, claude_root: Path, tmp_path: Path) -> None:
     for number in range(22):

@@ -304,6 +304,7 @@ def test_status_says_how_the_index_stands(world: World) -> None:
     assert f"    - notes: {world.root}/notes (3 docs)" in text(result)
 
 
+@pytest.mark.long
 def test_where_there_are_vectors_questions_are_asked_by_meaning(world: World) -> None:
     connection = store.open_index(world.settings.database, write=True)
     source = make({}, {})
