@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import EngineMissing
 from qmd import orphans, vectors
+from qmd.rebuilding import Rebuild
 from qmd.schema import SPAN
 from qmd.store import Transaction
 from qmd.update import update
@@ -43,8 +44,6 @@ def state(connection: apsw.Connection, key: str) -> Any:
 
 
 def rebuilt(connection: apsw.Connection, folder: Folder) -> None:
-    from qmd.rebuilding import Rebuild
-
     with Rebuild(connection.filename, 5000) as new:
         update(new.connection, [folder])
         new.finish()
@@ -166,6 +165,20 @@ def test_a_rebuild_keeps_the_vectors_of_what_is_still_there(tmp_path: Path) -> N
     assert rowids(connection, of) == before
     assert vectors.pending(connection, of) == {}
     assert state(connection, "embedded:local/m") == 2
+
+
+def test_a_rebuild_carries_over_the_vectors_that_can_be_read_and_names_the_table_of_others(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "alpha", "b.md": "beta"})
+    of = space(connection)
+    embed(connection, of)
+    first, *_, last = rowids(connection, of)
+    connection.execute(f'DELETE FROM "{of.table}" WHERE rowid = ?', (last,))
+    with Rebuild(connection.filename, 5000) as new:
+        update(new.connection, [folder])
+        new.finish()
+        assert new.unread == [of.table]
+    assert rowids(connection, of) == [first, first + 1]
+    assert vectors.pending(connection, of) == {"notes": 1}
 
 
 def test_ids_of_what_has_gone_are_never_given_to_anything_else(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from core.config import load
 from core.errors import BadInput, LockContention
 from core.home import Home
+from qmd.rebuilding import Rebuild
 from qmd.store import open_index
 from runtime import indexing, pending_queue
 from runtime.ask import Asker, Request
@@ -120,6 +121,25 @@ def test_rebuild_cures_an_index_that_is_none(home: Home, sessions: Path, junk: b
     Path(home.index).write_bytes(junk)
     Path(f"{home.index}-wal").write_bytes(b"stale")
     _run(home, sessions, rebuild=True)
+    assert _answers(home, "walrus") == ["qmd://brain/one.md"]
+
+
+def test_what_is_written_during_a_rebuild_is_in_the_new_index(
+    home: Home, sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _run(home, sessions)
+    finish = Rebuild.finish
+
+    def late(self: Rebuild) -> None:
+        note = Path(home.path("brain", "late.md"))
+        note.write_text("the pelican landed")
+        index_file(home, load(home), "brain", str(note))
+        assert _answers(home, "pelican") == ["qmd://brain/late.md"], "in the old index, which nobody has locked"
+        finish(self)
+
+    monkeypatch.setattr(Rebuild, "finish", late)
+    _run(home, sessions, rebuild=True)
+    assert _answers(home, "pelican") == ["qmd://brain/late.md"]
     assert _answers(home, "walrus") == ["qmd://brain/one.md"]
 
 
