@@ -40,15 +40,12 @@ def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> 
 
 
 def _remove(connection: apsw.Connection, documents: list[tuple[str, str]], *, refill: bool = False) -> None:
-    """Remove documents and orphans in one transaction; the rows that were there are noted for ``_prove``."""
+    """Remove documents and orphans in one transaction."""
     with Transaction(connection):
         if refill:
             schema.empty_full_text(connection)
             legacy.refill(connection)
             heal(connection)
-        for table in TABLES:
-            connection.execute(f"DROP TABLE IF EXISTS temp.{table}_before")
-            connection.execute(f"CREATE TEMP TABLE {table}_before AS SELECT id FROM main.{table}_docsize")
         for collection, path in documents:
             drop(connection, collection, path)
         orphans.remove(connection)
@@ -56,21 +53,21 @@ def _remove(connection: apsw.Connection, documents: list[tuple[str, str]], *, re
 
 
 def _prove(connection: apsw.Connection) -> None:
-    """Raise apsw.CorruptError if FTS5 finds a table damaged, or if a term names a row that ``erase`` removed.
+    """Raise apsw.CorruptError if FTS5 finds a table damaged, or if a term names a passage that is not there.
 
     Both only read, so that others can write meanwhile. FTS5 compares ``documents_fts`` with its texts. Passages have no
-    texts there: the vocabulary is asked for their rows. Other processes may use the number of a removed row again.
+    texts there: the vocabulary is asked for their rows, also those that an earlier version removed.
     """
     for table in TABLES:
         for (said,) in connection.execute(f"PRAGMA main.integrity_check('{table}')").fetchall():
             if said != "ok":
                 raise apsw.CorruptError(str(said))
-        connection.execute(f"CREATE VIRTUAL TABLE temp.instances USING fts5vocab('main', '{table}', 'instance')")
-        rows = f"SELECT id FROM temp.{table}_before EXCEPT SELECT id FROM main.{table}_docsize"
-        found = connection.execute(f"SELECT 1 FROM temp.instances WHERE doc IN ({rows}) LIMIT 1").fetchall()
-        connection.execute("DROP TABLE temp.instances")
-        if found:
-            raise apsw.CorruptError(f"table {table} still has terms of rows that were removed")
+    connection.execute("CREATE VIRTUAL TABLE temp.instances USING fts5vocab('main', 'brain_passages', 'instance')")
+    rows = "SELECT id FROM main.brain_passages_docsize"
+    found = connection.execute(f"SELECT 1 FROM temp.instances WHERE doc NOT IN ({rows}) LIMIT 1").fetchall()
+    connection.execute("DROP TABLE temp.instances")
+    if found:
+        raise apsw.CorruptError("table brain_passages still has terms of rows that were removed")
 
 
 def require_room(path: str) -> None:
