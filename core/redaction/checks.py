@@ -14,13 +14,13 @@ from core.redaction import MARK
 from core.redaction.looks import is_drawn, is_strong, is_worded
 from core.redaction.screen import compiled
 from core.redaction.tokens import is_begun
-from core.redaction.values import is_chosen, is_filler, is_placeholder
+from core.redaction.values import is_chosen, is_filler, is_password, is_placeholder, is_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from core.redaction.rows import Row
+    from core.redaction.row import Row
 
 # Bytes around a find that its function is given.
 _AROUND = 60
@@ -251,6 +251,51 @@ def is_pin(found: Found) -> int:
         r" (?:lines?|times|items|bytes|users|rows|char\w*|files|tests|errors|s|ms|sec\w*|min\w*)\b", found.after
     )
     return 0 if is_row or counts or _is_part(found) else len(found.value)
+
+
+def is_given(found: Found) -> int:
+    """Accept a password as a program's argument."""
+    value = found.value.rstrip(")")
+    number = value.isdigit() or not any(map(str.isdigit, value))
+    return len(value) if not number and value[:1] not in "-$/." and is_password(value, quoted=False, tight=True) else 0
+
+
+def is_sent(found: Found) -> int:
+    """Accept what expect(1) sends as a password."""
+    return len(found.value) if is_chosen(found.value, plain=True) and not is_filler(found.value) else 0
+
+
+def is_impacket(found: Found) -> int:
+    """Accept the password of ``user:password@host``, or what ends the argument of such a tool."""
+    value = (
+        found.value.partition("@")[0] if found.value.count("@") == 1 else found.value.rpartition("@")[0] or found.value
+    )
+    told = "@" in found.value or "impacket" in found.before or "-dc-ip" in found.after or "-target" in found.after
+    return len(value) if told and is_chosen(value, plain=True) and not is_filler(value) else 0
+
+
+def is_random(found: Found) -> int:
+    """Accept a token as machines draw it: letters and digits in some number."""
+    value = found.value
+    drawn = is_secret(value, quoted=True) and sum(map(str.isdigit, value)) > 1
+    return len(value) if drawn and not is_placeholder(value) and not found.after[:1].isalnum() else 0
+
+
+def is_assigned(found: Found) -> int:
+    """Accept a password behind a name of the environment that says little."""
+    return len(found.value) if is_chosen(found.value, plain=True) and not is_filler(found.value) else 0
+
+
+def is_bracketed(found: Found) -> int:
+    """Accept a password with brackets in it: no call has a digit or a sign before them, and nothing in them."""
+    value = found.value.rstrip(",")
+    parts = re.fullmatch(r"(.*?)[({\[](.*?)[)}\]](.*)", value)
+    if parts is None or re.search(r"[\"',=]", parts[2]) or not any(map(str.isdigit, value)):
+        return 0
+    is_call = (
+        re.fullmatch(r"[A-Za-z_][\w.]*", parts[1]) and not re.match(r"\w", parts[3]) and re.search(r"\w|^$", parts[2])
+    )
+    return 0 if is_call or is_filler(value) else len(value)
 
 
 def is_dumped(found: Found) -> int:

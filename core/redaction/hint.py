@@ -8,11 +8,13 @@ together), and little else.
 from __future__ import annotations
 
 from core.redaction.languages import needles
-from core.redaction.rows import CALLED, CHOSEN, LINES, SPANS, Row
+from core.redaction.rows import CALLED, CHOSEN, LINES, SPANS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from core.redaction.row import Row
 
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ "
 
@@ -88,7 +90,7 @@ _GIVEN = _grouped(
         "requirepass|masterauth|openssl passwd|/private-|token(|secret(|apikey(|api_key(|bearerauth(|bearer_auth(|"
         "client(|algoliasearch(|seed phrase|recovery phrase|mnemonic|cypher-shell|"
         "unseal key|wandb login|"
-        "private-lines|new pdo("
+        "private-lines|new pdo(|insert into|insert ignore into"
     ).split("|")
 )
 
@@ -99,7 +101,7 @@ def _is_said(row: Row) -> bool:
 
 # The words of rows: those that stand in what is found, and those that stand near it.
 _WITHIN = _grouped([word for row in (*LINES, *SPANS) if row.is_one for word in row.words], [])
-_NEAR = _grouped([word for row in LINES if not row.is_one and not _is_said(row) for word in row.words])
+_NEAR = _grouped([word for row in LINES if not (row.is_one or row.is_named or _is_said(row)) for word in row.words])
 _CHOSEN = _grouped([word for row in LINES if _is_said(row) for word in row.words])
 _OVER = _grouped([word for row in SPANS if not row.is_one for word in row.words])
 _NEAR_MOST = 100

@@ -7,63 +7,8 @@ a find. This module holds data only, so that loading it costs next to nothing.
 
 from __future__ import annotations
 
-# Pieces of patterns: a quote, white space and the end of a line, each also as JSON writes it.
-QUOTE = r"(?:\\*[\"'`])"
-SPACE = r"(?:[ \t]|\\t)"
-BREAK = r"(?:(?:\\r|\r)?(?:\n|\\n))"
-
-
-class Row:
-    """One rule: a kind, words of which every find has one, what comes first, the value, and who accepts it."""
-
-    __slots__ = ("accept", "head", "is_one", "is_word", "kind", "tail", "value", "words")
-
-    def __init__(
-        self,
-        kind: str,
-        words: str,
-        head: str,
-        value: str,
-        accept: str,
-        *,
-        tail: str = "",
-        is_word: bool = True,
-        is_one: bool = False,
-    ) -> None:
-        """Keep the fields.
-
-        Args:
-            kind: What stands in the mark that replaces the value.
-            words: Small letters, separated by commas; empty where only digits tell.
-            head: The pattern of what stands before the value. Case counts only within ``(?-i:…)``.
-            value: The pattern of the value.
-            accept: The name of a function of ``core.redaction.checks``.
-            tail: The pattern of what has to follow.
-            is_word: The head begins where a word begins.
-            is_one: The head is the value's beginning, and says enough for the automaton; one of ``words`` is in it.
-        """
-        self.kind = kind
-        self.words = tuple(words.split(", ")) if words else ()
-        self.head = head
-        self.value = value
-        self.accept = accept
-        self.tail = tail
-        self.is_word = is_word
-        self.is_one = is_one
-
-    @property
-    def pattern(self) -> str:
-        """The whole pattern, with the value as its first group."""
-        value = f"({self.head}{self.value})" if self.is_one else f"{self.head}({self.value})"
-        return value + self.tail
-
-    @property
-    def screened(self) -> str:
-        """What the automaton looks for: all finds have it."""
-        if not self.head:
-            return self.tail  # a value at whose end only it is told would cost states at every place
-        return self.head if self.is_one else f"{self.head}(?:{self.value}){self.tail}"
-
+from core.redaction.row import BREAK, QUOTE, Row
+from core.redaction.rows_given import ASSIGNED, COMMANDS
 
 # What stands between two words of a list.
 _GAP = r"(?:[\s,;|*>\"'`-]|\\[nrt]){1,12}"
@@ -182,12 +127,41 @@ HASHES = (
         is_word=False,
         is_one=True,
     ),
-    Row("crypt", "$a$005$", r"\$A\$005\$", r"[^\s'\"]{20,80}", "is_kept", is_word=False, is_one=True),
+    Row(
+        "crypt",
+        "$a$005$",
+        r"\$A\$005\$",
+        r"[^\s'\"]{20,80}",
+        "is_kept",
+        is_word=False,
+        is_one=True,
+    ),
     # SQL Server's, ASP.NET's.
-    Row("crypt", "0x0100, 0x0200", "0x0[12]00[0-9A-F]", "[0-9A-F]{47,160}", "is_kept", is_one=True),
-    Row("crypt", "aqaaaa", "(?-i:AQAAAA(?:EAAC|IAAY))", rf"{_B64}{{70,120}}={{0,2}}", "is_kept", is_one=True),
+    Row(
+        "crypt",
+        "0x0100, 0x0200",
+        "0x0[12]00[0-9A-F]",
+        "[0-9A-F]{47,160}",
+        "is_kept",
+        is_one=True,
+    ),
+    Row(
+        "crypt",
+        "aqaaaa",
+        "(?-i:AQAAAA(?:EAAC|IAAY))",
+        rf"{_B64}{{70,120}}={{0,2}}",
+        "is_kept",
+        is_one=True,
+    ),
     # Windows': a dump's line (name:number:LM:NT:::), a challenge's answer, what tools are given.
-    Row("crypt", ":::", rf":{_HEX}{{32}}:", rf"{_HEX}{{32}}:::", "is_dumped", is_word=False),
+    Row(
+        "crypt",
+        ":::",
+        rf":{_HEX}{{32}}:",
+        rf"{_HEX}{{32}}:::",
+        "is_dumped",
+        is_word=False,
+    ),
     Row(
         "crypt",
         "::",
@@ -230,10 +204,32 @@ TOKENS = (
         is_word=False,
     ),
     # https://developers.cloudflare.com/fundamentals/api/get-started/ca-keys/
-    Row("cloudflare", "v1.0-", rf"v1\.0-{_HEX}{{8}}", rf"{_HEX}{{8,32}}-{_HEX}{{60,300}}", "is_any", is_one=True),
-    Row("cursor", "key_", rf"key_{_HEX}{{16}}", rf"{_HEX}{{48}}", "is_any", is_one=True),
+    Row(
+        "cloudflare",
+        "v1.0-",
+        rf"v1\.0-{_HEX}{{8}}",
+        rf"{_HEX}{{8,32}}-{_HEX}{{60,300}}",
+        "is_any",
+        is_one=True,
+    ),
+    Row(
+        "cursor",
+        "key_",
+        rf"key_{_HEX}{{16}}",
+        rf"{_HEX}{{48}}",
+        "is_any",
+        is_one=True,
+    ),
     # https://en.bitcoin.it/wiki/Wallet_import_format
-    Row("wallet", "", _AHEAD, rf"(?-i:5{_B58 * 50}|[KL]{_B58 * 51})", "is_wif", tail=_END, is_word=False),
+    Row(
+        "wallet",
+        "",
+        _AHEAD,
+        rf"(?-i:5{_B58 * 50}|[KL]{_B58 * 51})",
+        "is_wif",
+        tail=_END,
+        is_word=False,
+    ),
     Row(
         "wallet",
         "wallet, private key, private_key, privatekey, privkey, signingkey, from_key, importaccount, importrawkey",
@@ -247,7 +243,7 @@ TOKENS = (
 
 # Passwords, keys and codes that are spoken of. What is taken has a digit.
 _OPEN = r"[ \"'`*_:=\\]{1,6}"
-CHOSEN = r"[^\s\"'`\\<>]{2,60}[0-9][^\s\"'`\\<>]{0,40}"
+CHOSEN = r"[^\s\"'`\\<>]+[0-9][^\s\"'`\\<>]*"
 # Words and a number, or what has a digit and a sign.
 CALLED = (
     r"[A-Za-z](?:[A-Za-z]+(?:[-_.][A-Za-z]+)+[-_.]?[0-9]{1,6}"
@@ -287,18 +283,25 @@ SAID = (
         "is_spoken",
         is_word=False,
     ),
-    Row("password", "pwd, pw ", r"(?:pwd|pw) " + _OPEN.replace("1,6", "0,5"), CHOSEN, "is_spoken"),
+    Row(
+        "password",
+        "pwd, pw ",
+        r"(?:pwd|pw) " + _OPEN.replace("1,6", "0,5"),
+        CHOSEN,
+        "is_spoken",
+    ),
     # `Tr0ub4dor-xk (our signing secret)`, `… is the password`.
     Row(
         "secret",
         "secret, password, passphrase, passcode, token, key",
-        "",
+        _AHEAD,
         rf"[A-Za-z0-9]{CHOSEN}",
         "is_named_behind",
         tail=r"[\"'`*)]{0,3}(?: (?:[(\[-]|—|–|\\u201[34]) ?| (?:is|was|=|as) )"
         r"(?:our|the|my|your|their|new|old) (?:[\w-]{1,12} ){0,2}"
         r"(?:password|passphrase|passcode|(?:signing|client|webhook|shared|app|jwt|session)[ -]secret"
         r"|(?:api|deploy|master|access|auth|signing|bearer) (?:key|token))\b",
+        is_behind=True,
         is_word=False,
     ),
     Row(
@@ -330,7 +333,7 @@ SAID = (
     ),
 )
 
-LINES: tuple[Row, ...] = (*NUMBERS, *HASHES, *TOKENS, *SAID)
+LINES: tuple[Row, ...] = (*NUMBERS, *HASHES, *TOKENS, *SAID, *COMMANDS, *ASSIGNED)
 # Finds of these go on over lines' ends.
 _URLSAFE = "[A-Za-z0-9._-]"
 SPANS: tuple[Row, ...] = (
@@ -352,5 +355,26 @@ SPANS: tuple[Row, ...] = (
         r"[^\n\\]{0,60}?(?:[:=\s\"'`(\[{>]|\\[nrt]){1,8}",
         rf"(?:(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}{_GAP}){{11,23}}(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}",
         "is_seed",
+    ),
+    # CloudFormation's in YAML.
+    Row(
+        "password",
+        "default",
+        rf"(?:passw(?:or)?d|secret|token)\w{{0,20}}:{BREAK} {{1,8}}(?:(?:Type|NoEcho|Description|MinLength|"
+        rf"MaxLength): [^\n\\]{{1,80}}{BREAK} {{1,8}}){{0,5}}Default: {QUOTE}?",
+        r"[^\s\"'`\\|;<>]{4,200}",
+        "is_given",
+        is_word=False,
+        is_named=True,
+    ),
+    # OpenVPN's: https://build.openvpn.net/man/openvpn-2.6/openvpn.8.html
+    Row(
+        "password",
+        "auth-user-pass",
+        rf"<auth-user-pass>{BREAK}[^\n\\]{{1,80}}{BREAK}",
+        r"[^\n\\<]{4,200}",
+        "is_any",
+        is_word=False,
+        is_rare=True,
     ),
 )

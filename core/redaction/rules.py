@@ -45,7 +45,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from core.redaction.rows import Row
+    from core.redaction.row import Row
 
 # Who logs in stands right before what they log in with.
 _USER = re.compile(
@@ -188,7 +188,8 @@ def _plain(text: str, counts: dict[str, int]) -> str:
         from core.redaction import stores, structures, tables  # late: few lines have such places
 
         text = structures.cleaned((*structures.PAIRS, *stores.PAIRS), text, counts)
-        text = tables.without_manifests(tables.without_tables(text, counts), counts)
+        text = tables.without_inserts(tables.without_tables(text, counts), counts)
+        text = tables.without_manifests(text, counts)
     if short:
         return text if rules.isdisjoint(_OF_LINES) else _Lines(text, counts).cleaned(rules)
     # Of a whole history most has nothing, and is not taken apart.

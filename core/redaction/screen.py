@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from core.redaction.rows import Row
+    from core.redaction.row import Row
 
 # Ends of names that hold a secret. `auth` alone stands before too much else.
 _PASSES = "admin ftp imap ldap mail pg redis require root smtp sql ssh sudo user vnc".split()
@@ -114,8 +114,17 @@ KEY_BEGINNINGS = (
 
 def _screened(rows: Sequence[Row], *, is_word: bool) -> tuple[str, ...]:
     """The patterns of ``rows`` for the automaton: those that begin a word, or the others."""
-    found = (row.screened for row in rows if row.is_word is is_word)
-    return tuple(re.sub(r"\{\d+,\d*\}|\{\d\d+\}", lambda count: _loose(count[0]), pattern) for pattern in found)
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.is_rare:
+            if not is_word:
+                found.setdefault("", []).append(row.screened)
+        elif row.is_word is is_word:
+            # What several begin with is there once.
+            shared = row.head if row.screened.startswith(row.head) and row.head else ""
+            found.setdefault(shared, []).append(row.screened.removeprefix(shared))
+    patterns = (f"{head}(?:{'|'.join(rests)})" if head else "|".join(rests) for head, rests in found.items())
+    return tuple(re.sub(r"\{\d+,\d*\}|\{\d\d+\}", lambda count: _loose(count[0]), pattern) for pattern in patterns)
 
 
 # What may stand before a word, where it is not JSON's escape of that: another escape, an address's, a colour.
@@ -258,6 +267,8 @@ _OWN: dict[str, tuple[str, ...]] = {
         r"\"kty\\*\"",
         r"ttpOnly\\*\"",
         rf"[,;](?-i:p)ass(?:{_CHOSEN})",
+        rf"insert(?:\s|\\[nrt])+(?:ignore )?into [^(\n]*\([^()]*(?:{_PASSWORD}|pass|{_NAMED})[^()"
+        rf"]*\)(?:\s|\\[nrt])*values",
         # A manifest of Kubernetes'.
         r"ind(?:\\*\")?:\s*\\*[\"']?(?-i:S)ecret",
         # Typed into a field by an agent's browser.

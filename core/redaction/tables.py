@@ -14,7 +14,7 @@ from core.redaction.commands import made
 from core.redaction.looks import is_drawn, is_plain_word, is_strong, is_worded
 from core.redaction.names import named
 from core.redaction.screen import NAMED, PASSWORD, compiled
-from core.redaction.values import is_about, is_chosen, is_listed, is_placeholder, is_secret
+from core.redaction.values import is_about, is_chosen, is_listed, is_password, is_placeholder, is_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,6 +170,48 @@ def _judged(name: str, value: str) -> str:
     )
 
 
+# A statement of SQL names its columns before the values of its rows.
+_INSERT = (
+    r"(?is)\binsert\s{1,9}(?:ignore\s{1,9})?into\s{1,9}[\w.`\"\[\]]{1,120}\s{0,9}\((?P<names>[^()]{1,2000})\)\s{0,20}"
+    r"values\s{0,20}(?P<rows>\((?:[^'();]|'(?:[^'\\]|''|\\.){0,4000}'|\([^()]{0,400}\)){1,400}\)"
+    r"(?:\s{0,9},\s{0,9}\((?:[^'();]|'(?:[^'\\]|''|\\.){0,4000}'|\([^()]{0,400}\)){1,400}\)){0,500})"
+)
+_GIVEN = r"(?s)(?P<opens>\()|\\?'(?P<value>(?:[^'\\]|''|\\[^'])*)\\?'|(?P<next>,)|(?P<call>\b\w+\([^()]*\))"
+
+
+def without_inserts(text: str, counts: dict[str, int]) -> str:
+    """Return ``text`` without the secrets that a statement of SQL inserts; ``counts`` is added to."""
+
+    def replaced(match: re.Match[str]) -> str:
+        names = [name.strip(' \t\r\n`"[]\\') for name in match["names"].split(",")]
+        columns = {index: name for index, name in enumerate(names) if _is_named(name)}
+        if not columns:
+            return match[0]
+        rows, done, column = match["rows"], 0, 0
+        pieces: list[str] = []
+        for part in made(_GIVEN).finditer(rows):
+            column = 0 if part["opens"] else column + 1 if part["next"] else column
+            value = part["value"]
+            kind = _inserted(columns[column], value) if value and column in columns else ""
+            if kind:
+                counts[kind] = counts.get(kind, 0) + 1
+                pieces += (rows[done : part.start("value")], f"{MARK}{kind}]")
+                done = part.end("value")
+        start = match.start("rows") - match.start()
+        return match[0][:start] + "".join((*pieces, rows[done:]))
+
+    return made(_INSERT).sub(replaced, text)
+
+
+def _inserted(name: str, value: str) -> str:
+    """Return the kind of secret that ``value`` is in a column called ``name``, which holds nothing else."""
+    found = named(name)
+    is_pass = name.lower() == "pass" or (found is not None and found["pass"])
+    if is_pass and len(value) >= 6 and is_password(value, quoted=True, tight=False) and any(map(str.isdigit, value)):
+        return "password"
+    return _judged(name, value)
+
+
 # Kubernetes' `Secret`: https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/
 _KIND = re.compile(r"(?m)^[ \t]*(?:- )?kind:[ \t]*[\"']?Secret[\"']?[ \t\r]*$|\"kind\"\s*:\s*\"Secret\"")
 _BLOCK = re.compile(
@@ -184,7 +226,8 @@ _LINE = (
 _PAIR = r"(?P<name>\"[\w.-]{1,253}\")\s{0,20}:\s{0,20}\"(?P<value>[^\s\"']{6,100000})\""
 # What a manifest's secret names without letting anybody in.
 _TOLD = re.compile(
-    r"(?:user|user-?name|login|host|host-?name|server|port|db|data-?base|db-?name|name|name-?space|region|e-?mail|bucket"
+    r"(?:user|user-?name|login|host|host-?name|server|port|db|data-?base|db-?name|name|name-?space|region|e-?mail|"
+    r"bucket"
     r"|type|engine|end-?point|url|uri|issuer|tenant|realm|project|account|zone|domain|version|.*\.crt|.*cert)$",
     re.IGNORECASE,
 )

@@ -83,11 +83,11 @@ _ABOUT = re.compile(
     r"placeholder|ttl|expiry|expires|expiration|expires_?in|expires_?at|ref|arn|version|prefix|suffix|format|pattern|"
     r"regex|env|var|variable|provider|manager|store|storage|class|column|input|prompt|usage|budget|index|idx|error|status|"
     r"strategy|algorithm|alg|schema|message|text|help|required|enabled|strength|rules?|reset|template|scopes?|endpoint|"
-    r"example|docs?|model|size|per|rate|cost|price|stream|embedding|ids?|list|map|set|mask|at|by|in|for|from|to))$"
+    r"example|docs?|command|cmd|model|size|per|rate|cost|price|stream|embedding|ids?|list|map|set|mask|at|by|in|for|from|to))$"
     r"|(?:Name|File|Path|Url|Uri|Type|Kind|Id|Length|Count|Limit|Policy|Field|Label|Hint|Placeholder|Ttl|Expiry|Expires|"
     r"ExpiresIn|ExpiresAt|Ref|Arn|Version|Prefix|Suffix|Format|Pattern|Regex|Env|Var|Provider|Manager|Store|Class|Input|"
     r"Prompt|Usage|Budget|Index|Error|Status|Schema|Message|Required|Enabled|Template|Scopes?|Endpoint|Model|Size)$"
-    r"|(?:publicKeyToken|tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
+    r"|(?:passwordenv|publicKeyToken|tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
     r"|(?:^|[_.-])(?:public|next|prev|previous|page|continue|continuation|sync|cancel|cancellation|design|"
     r"color|colour|max|min|num|total|input|output|cache|cached|stop|bos|eos|pad|unk|sep|cls|mask)[_-]?token$"
     r"|(?:next|prev|page|continuation|cancellation|nextPage)Token$",

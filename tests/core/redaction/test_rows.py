@@ -9,7 +9,8 @@ import pytest
 from core import redaction
 from core.redaction import checks, clean_record, redact, screen
 from core.redaction.hint import may_hold
-from core.redaction.rows import LINES, SPANS, Row
+from core.redaction.row import Row
+from core.redaction.rows import LINES, SPANS
 from tests.core.redaction import classes
 from tests.core.redaction.test_redaction import LABELLED
 
