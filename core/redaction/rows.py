@@ -172,14 +172,20 @@ HASHES = (
     ),
     Row(
         "crypt",
-        "ntlm, nthash, nt hash, nt_hash, lm hash, lmhash, -hashes, rc4, pass-the-hash, evil-winrm, nxc , "
-        "crackmapexec, netexec",
-        r"(?:ntlm(?:v[12])?|(?:nt|lm)[ _-]?hash|-hashes|rc4|pass-the-hash"
-        r"|(?:evil-winrm|nxc|crackmapexec|netexec) [^\n|;&\\]{1,80} -H)"
-        rf"(?: ?(?:hash|is|was|of|for|[\w.]{{1,20}}))?{QUOTE}?[ :=]{{1,12}}{QUOTE}?",
+        "ntlm, nthash, nt hash, nt_hash, lm hash, lmhash, -hashes, rc4:, pass-the-hash",
+        rf"(?:ntlm(?:v[12])?|(?:nt|lm)[ _-]?hash|-hashes|/rc4|pass-the-hash)(?: ?(?:hash|is|was|of|for))?{QUOTE}?"
+        rf"[ :=]{{1,12}}{QUOTE}?",
         rf"(?:{_HEX}{{32}})?:?{_HEX}{{32}}",
         "is_kept",
         is_word=False,
+    ),
+    Row(
+        "crypt",
+        "evil-winrm, nxc smb, nxc winrm, nxc ldap, nxc ssh, nxc mssql, crackmapexec, netexec",
+        r"(?:evil-winrm|nxc|crackmapexec|netexec) [^\n|;&]*(?-i: -H) :?",
+        rf"(?:{_HEX}{{32}}:)?{_HEX}{{32}}",
+        "is_kept",
+        is_rare=True,
     ),
     Row(
         "crypt",
@@ -259,7 +265,7 @@ SAID = (
     Row(
         "secret",
         "key, token, secret, credential",
-        r"(?:key|token|secret|credentials?)(?:[ :](?:is|was|to|now|be|becomes|called|->|=>|=|:))?" + _OPEN,
+        r"(?:key|token|secret|credentials?)(?: (?:is|was|to|now|be|becomes|called|->|=>|=)|:)? [`*\"']{0,3}",
         CALLED,
         "is_called",
         is_word=False,
@@ -267,7 +273,7 @@ SAID = (
     Row(
         "password",
         "passw, passphrase, passcode, login",
-        r"(?:passw(?:or)?d|passphrase|passcode|login)" + _OPEN,
+        r"(?:passw(?:or)?d|passphrase|passcode|login) [`*\"']{0,3}",
         CALLED,
         "is_called",
         is_word=False,
@@ -321,6 +327,7 @@ SAID = (
         "is_pin",
         tail=rf" is (?:your|my) (?:[\w.-]{{1,20}} ){{0,3}}(?:{_CODE}|code|pin)",
         is_word=False,
+        is_behind=True,
     ),
     Row(
         "otp",

@@ -77,6 +77,8 @@ COMMANDS = (
         r"|cargo login|npm login"
         r"|keepassxc|restic|borg"
         r"|glab auth|doctl auth|heroku|vault|rclone|steghide|zip|7z|unzip)",
+        is_word=False,
+        is_behind=True,
     ),
     Row(
         "password",

@@ -365,6 +365,11 @@ _OWN: dict[str, tuple[str, ...]] = {
 }
 
 
+@cache
+def _apart() -> str:
+    return _parts(_APART)
+
+
 def _parts(rules: Iterable[str]) -> str:
     """What any of ``rules`` needs to be there."""
     found = [each for rule in rules for each in _OWN[rule]]
@@ -407,21 +412,27 @@ _SIGN = r"&(?:amp;)?(?:quot|apos|colon|equals|#[0x][0-9a-zA-Z]+|#[0-9]+);|\xef\x
 _COLOUR = rf"(?:{COLOUR}|\\u001[bB]\[[0-9;]*[mK])"
 
 _match: Callable[[bytes], list[int] | None] | None = None
+# The rows of ``core.redaction.rows``, which have an automaton of their own: in one with all others each pattern
+# multiplies the states, and what a state costs is more than a second look at the bytes.
+_APART = ("row", "span")
 
 
 def suspects(data: bytes) -> bool:
     """Whether ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
     global _match
     if _match is None:
-        anything = "|".join((_parts(_OWN), ESCAPE, _ESCAPED, *ESCAPED))
+        anything = "|".join((_parts([rule for rule in _OWN if rule not in _APART]), ESCAPE, _ESCAPED, *ESCAPED))
         _match = _set(anything, rf"{_GOES_ON}|{_COLOUR}|{_SIGN}")
     found = _match(data)
+    apart = whether(_apart())
+    plain = data
     if found == [1]:
         # The rules take a command that goes on in the next line for one, and a text in colours for one without.
         plain = re.sub(_GOES_ON.encode(), b" ", data)
         plain = re.sub(_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain
-        found = _match(plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
-    if found and found != [1]:
+        plain = plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        found = _match(plain)
+    if (found and found != [1]) or apart(data) or (plain is not data and apart(plain)):
         return True
     return not data.isascii() and holds_foreign(data)
 
