@@ -333,7 +333,7 @@ SAID = (
         "otp",
         "pin",
         r"(?:pin|puk|pin[ -]?code|pin number)(?: (?:for|of|to) [\w ]{1,30})?"
-        r"(?: (?:is|was|code|number|now|still|=))*" + _OPEN,
+        r"(?: (?:is|was|code|number|now|still|=|est|ist|es|jest))*" + _OPEN,
         "[0-9]{4,8}",
         "is_pin",
         tail=_END,

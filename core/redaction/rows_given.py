@@ -91,8 +91,8 @@ COMMANDS = (
     ),
     Row(
         "secret",
-        "mc alias set, mc config host",
-        rf"mc (?:alias set|config host add|alias import) \S{{1,60}} \S{{8,200}} {_GIVEN}\S{{3,100}} {_GIVEN}",
+        "mc alias set, mc config host, mcli alias set",
+        rf"mc(?:li)? (?:alias set|config host add|alias import) \S{{1,60}} \S{{8,200}} {_GIVEN}\S{{3,100}} {_GIVEN}",
         _VALUE,
         "is_given",
         is_rare=True,
