@@ -71,12 +71,14 @@ def test_a_table_that_there_is_no_room_for_is_not_begun(
     monkeypatch.setattr(static_fit, "fit", fit)
 
     class Disk:
-        f_blocks, f_bavail, f_frsize = 100, 10, 4096
+        f_blocks, f_bavail, f_frsize = 1000, 500, 4096  # enough for the vectors
 
-    monkeypatch.setattr(os, "statvfs", lambda _: Disk)
-    report = embed(home, load(home), os.environ)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "statvfs", lambda _: Disk)
+        patch.setattr(static_fit, "room", lambda *_: 5_000_000)
+        report = embed(home, load(home), os.environ)
     assert (report["texts"], report["query_table"], begun) == (3, "later", [])
-    assert report["query_table_reason"] == "the disk is full: it takes 0 MB"
+    assert report["query_table_reason"] == "the disk is full: it takes 5 MB"
     space: Any = type("Space", (), {"dimensions": 384, "fingerprint": "f"})()
     folder = os.path.join(home.state, "models")
     first = static_fit.room(space, Fitting(), folder)
