@@ -217,7 +217,8 @@ def is_called(found: Found) -> int:
     """Accept what is called a key or a token: words and a number that name nothing else, or a password by its looks."""
     value = found.value.rstrip(".,:;)]}*_?!")
     words = _words(value)
-    chosen = is_worded(value) and len(words) > 1 and len(re.findall(r"[0-9]", value)) > 1
+    # With points between its words it is a path of names: `color.blue.500`.
+    chosen = is_worded(value) and "." not in value and len(words) > 1 and len(re.findall(r"[0-9]", value)) > 1
     chosen = chosen and _TECHNICAL.isdisjoint(words) and _TECHNICAL.isdisjoint(word.removesuffix("s") for word in words)
     return len(value) if (chosen or is_strong(value)) and not is_filler(value) else 0
 
