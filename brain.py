@@ -95,7 +95,7 @@ def _run(name: str, argv: list[str]) -> int:
             code = errors.OK
         else:
             if context.surface != "terminal":
-                from runtime import withhold
+                from runtime.asking import withhold
 
                 if context.surface in withhold.AGENTS and name in withhold.SHOWING:
                     withhold.require(context.home)
@@ -178,11 +178,11 @@ def _known(error: Exception, context: object) -> BaseException | None:
         return errors.from_os(error)
     index = getattr(getattr(context, "home", None), "index", "")
     if type(error).__module__ == "apsw":
-        from qmd.store import translate
+        from qmd.index.store import translate
 
         return translate(error, index or "the index")  # type: ignore[arg-type]
     if index and os.path.exists(index):
-        from qmd.store import damaged
+        from qmd.index.store import damaged
 
         return damaged(error, index)
     return None

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import apsw
 
-from qmd import cjk, passages
-from qmd.store import open_index
+from qmd.index import cjk, passages
+from qmd.index.store import open_index
 
 
 def main(folder: str, database: str) -> None:

@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from qmd import onnx
 from qmd.embedding import embedder
 from qmd.embedding.local import Local
-from qmd.store import open_index
+from qmd.index.store import open_index
+from qmd.vectors import onnx
 
 # More than any benchmark has groups of chunks.
 _TURNS = 1_000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.vectors import Space
+    from qmd.vectors.vectors import Space
 
     Matrix = NDArray[np.float32]
 
@@ -40,7 +40,7 @@ _RECALL_BAR = 0.97
 
 def measure(report: Report, *, quick: bool) -> None:
     """An index of synthetic vectors, made anew each time, and questions asked of it both ways."""
-    from qmd import coarse, knn
+    from qmd.vectors import coarse, knn
 
     passages = _QUICK_PASSAGES if quick else PASSAGES
     questions = _QUICK_QUESTIONS if quick else _QUESTIONS
@@ -104,7 +104,7 @@ def measure(report: Report, *, quick: bool) -> None:
 
 
 def _add(report: Report, name: str, spent: dict[str, list[float]], wall: dict[str, list[float]]) -> None:
-    from qmd.knn import DEPTH_OF_MANY
+    from qmd.vectors.knn import DEPTH_OF_MANY
 
     for way, depth in (("first", 10), ("all", DEPTH_OF_MANY)):
         share = median(spent["signs"]) / median(spent[way])
@@ -187,8 +187,9 @@ def _index(path: str, world: _World) -> tuple[apsw.Connection, Space]:
     """An index that has nothing but a space with all vectors of ``world``."""
     import apsw
 
-    from qmd import schema, vectors
-    from qmd.store import Transaction
+    from qmd.index import schema
+    from qmd.index.store import Transaction
+    from qmd.vectors import vectors
 
     connection = apsw.Connection(path)
     connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-64000").fetchall()
@@ -210,10 +211,10 @@ def _index(path: str, world: _World) -> tuple[apsw.Connection, Space]:
 
 
 def _reader(path: str) -> apsw.Connection:
-    """As ``qmd.store.open_index`` opens one."""
+    """As ``qmd.index.store.open_index`` opens one."""
     import apsw
 
-    from qmd import vectors
+    from qmd.vectors import vectors
 
     connection = apsw.Connection(path)
     connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000").fetchall()
@@ -245,7 +246,7 @@ def _rounded(rows: Matrix) -> NDArray[np.int8]:
 
 
 def _chunk(number: int) -> int:
-    from qmd.schema import SPAN
+    from qmd.index.schema import SPAN
 
     return (number // _EACH + 1) * SPAN + number % _EACH
 

@@ -40,7 +40,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Add, index, and say what became of each."""
     from cli.progress import Bar
-    from runtime.articles import add
+    from runtime.capture.articles import add
 
     if not args.words:
         raise BadInput("nothing to add", "brain add FILE, a folder, or - for stdin")

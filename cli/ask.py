@@ -10,13 +10,13 @@ from cli.context import Context, shown, warn
 from cli.spec import Args, Command, Option, file_path, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.request import DEFAULT_TIMEOUT_S, Request, ask_there, exit_code, serving
+from runtime.asking.request import DEFAULT_TIMEOUT_S, Request, ask_there, exit_code, serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from runtime.ask import Asker
+    from runtime.asking.ask import Asker
 
 # How long --refresh waits for another index run, where --timeout does not say.
 _REFRESH_WAIT_S = 10.0
@@ -89,13 +89,13 @@ def run(args: Args, context: Context) -> int:
     request = _request(args)
     engine = context.environ.get("BRAIN_QMD") or _BUILTIN
     if engine != _BUILTIN:
-        from runtime import foreign
+        from runtime.asking import foreign
 
         foreign.refuse(request)
         engine = foreign.locate(engine)
     question = " ".join(args.words)
     if args.batch is None:
-        from runtime.query import validate
+        from runtime.asking.query import validate
 
         question = validate(question, literal=request.literal)
         context.fields["query_len"] = len(question)
@@ -138,10 +138,10 @@ def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
     from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
 
     if engine == _BUILTIN:
-        from runtime.ask import Asker
+        from runtime.asking.ask import Asker
 
         return Asker(context.home, settings, args.timeout)
-    from runtime.foreign import ForeignAsker
+    from runtime.asking.foreign import ForeignAsker
 
     return ForeignAsker(context.home, settings, engine, context.environ, args.timeout)
 
@@ -166,7 +166,7 @@ def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, ob
 def _refresh(args: Args, context: Context, settings: Any) -> None:
     """Index what is new; where another run holds the lock past the deadline, the answer is from what there is."""
     from cli.progress import Bar
-    from runtime.ask import refresh
+    from runtime.asking.ask import refresh
 
     try:
         with Bar() as bar:
@@ -186,7 +186,7 @@ def _request(args: Args) -> Request:
     if args.since_days or args.since or args.until:
         if args.since_days and args.since:
             raise BadInput("--since-days and --since say the same thing twice", "give one of them")
-        from runtime.dates import parse_day
+        from runtime.dates.dates import parse_day
 
         now = int(time.time())
         since = (
@@ -218,8 +218,8 @@ def _batch(args: Args, context: Context, settings: Any, request: Request, engine
     import gc
 
     from core import telemetry
-    from runtime import ask
-    from runtime.answer import Warm
+    from runtime.asking import ask
+    from runtime.asking.answer import Warm
 
     gc.enable()  # a batch may be long
     context.event = "ask_batch"  # each question has an "ask" row of its own

@@ -103,7 +103,7 @@ def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
     where = "there" if within else "in memory"
     about = envelope.get("days")
     if about:
-        from runtime.empty_days import sentence
+        from runtime.asking.empty_days import sentence
 
         lines.append(sentence(about, within=bool(within)))
         if not about["documents"]:

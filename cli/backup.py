@@ -44,7 +44,8 @@ def run(args: Args, context: Context) -> int:
     """Make one."""
     from cli.progress import Bar
     from core.text import printable
-    from ops import backup, forgetting
+    from ops.backup import backup
+    from ops.sync import forgetting
 
     left = forgetting.go_on(context.home, context.environ)
     with Bar("MB", 1_000_000) as bar:
@@ -91,9 +92,9 @@ def _broken(report: dict[str, Any]) -> EngineMissing | None:
     """What a backup says of an archive that is not whole: it is made, and not of all that was kept."""
     names = {each["object"] for each in report["broken"] if not each["accepted"]}
     if not names and report["unnamed"]:
-        from ingest import strays
+        from ingest.archive import orphan_objects
 
-        lost = strays.said(report["unnamed"])
+        lost = orphan_objects.said(report["unnamed"])
         return EngineMissing(f"{lost}: nothing can read them, here or in the backup", "brain doctor says the way out")
     if not names:
         return None

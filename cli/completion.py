@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cli.context import Context, write, write_styled
 from cli.spec import Args, Command
 from core.errors import OK, BadInput
-from ops.completions import SHELLS
+from ops.install.completions import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Print the code of one shell, or install it."""
     from core.text import printable
-    from ops import completions
+    from ops.install import completions
 
     if args.command is UNINSTALL:
         done = completions.uninstall(context.home)
@@ -86,7 +86,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _shell(args: Args, context: Context) -> str:
-    from ops import completions
+    from ops.install import completions
 
     if args.command is INSTALL and not args.words:
         return completions.own_shell(context.environ)

@@ -89,7 +89,7 @@ def _since(text: str | None) -> int | None:
     if not text:
         return None
     from core import clock
-    from runtime.dates import parse_day
+    from runtime.dates.dates import parse_day
 
     return parse_day(text, clock.now(), end=False)
 

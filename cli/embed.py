@@ -56,7 +56,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Embed, and print what was done and what still waits."""
     from cli.progress import Bar
-    from runtime.embedding import be_nice, embed
+    from runtime.watching.embedding import be_nice, embed
 
     be_nice()
     with Bar("tokens") as bar:

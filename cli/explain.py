@@ -10,7 +10,7 @@ from cli.table import table
 from core.counting import counted
 from core.errors import BadInput
 from core.text import one_line, printable
-from runtime.explain_distilled import line as distilled
+from runtime.explaining.distilled import line as distilled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,7 @@ def run(args: Args, context: Context) -> int:
         return _hit(args, context)
     if args.words:
         raise BadInput("a question goes with --hit URI", f'brain explain --hit URI "{one_line(args.words[0], 40)}"')
-    from runtime.explain import report
+    from runtime.explaining.explain import report
 
     found = report(context.home, context.surface, context.environ)
     context.fields["n_problems"] = len(found["problems"])
@@ -67,7 +67,7 @@ def _hit(args: Args, context: Context) -> int:
     if not query.strip():
         raise BadInput("--hit needs the question", f'brain explain --hit {args.hit} "the question"')
     from core.config import load
-    from runtime.explain_hit import explain
+    from runtime.explaining.hit import explain
 
     context.fields["query_len"] = len(query)
     found = explain(context.home, load(context.home), args.hit, query)

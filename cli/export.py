@@ -9,10 +9,10 @@ from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, file_path
 from core import clock, config, redaction
 from core.errors import NO_RESULTS, OK, BadInput
-from qmd.store import open_index
-from runtime import export
-from runtime.ask import project_glob
-from runtime.dates import parse_day
+from qmd.index.store import open_index
+from runtime.asking.ask import project_glob
+from runtime.dates.dates import parse_day
+from runtime.explaining import export
 
 COMMAND = Command(
     "export",

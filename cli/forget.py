@@ -52,8 +52,8 @@ def run(args: Args, context: Context) -> int:
     """Forget what the words and options select."""
     if args.unforget:
         return _unforget(args, context)
-    from ops import forgetting
-    from runtime import forget, leftovers, own_files
+    from ops.sync import forgetting
+    from runtime.forgetting import forget, own_files, verify_erasure
 
     settings = config.load(context.home)
     selection = _selection(args)
@@ -61,10 +61,10 @@ def run(args: Args, context: Context) -> int:
     late: list[str] = []
     if not args.dry_run and forget.pending(context.home):
         # An earlier run was cut short. What was agreed to is not asked again.
-        probes = leftovers.spellings(args.match) if args.match else []
+        probes = verify_erasure.spellings(args.match) if args.match else []
         late, _ = forget.finish_elsewhere(context.home, elsewhere, probes)
     if os.path.exists(context.home.index):
-        from runtime.indexing import index
+        from runtime.capture.indexing import index
 
         # What lies on the disk and is not indexed yet (another machine's, a hand's) is to be found, too.
         index(context.home, settings, markdown_only=True, trust_stat=True)
@@ -78,12 +78,12 @@ def run(args: Args, context: Context) -> int:
         left, own = forget.sweep(context.home, args.match, for_good=args.yes) if args.match else ([], [])
         if args.match and args.yes:
             # Backups and the history of what is synchronised may hold what no document holds any more.
-            probes = leftovers.spellings(args.match)
+            probes = verify_erasure.spellings(args.match)
             failed, beyond = elsewhere([], [], probes)
             left, own = own_files.search(context.home, probes)
             left = failed + left
         left = late + left
-        beyond += leftovers.unsettled(context.home) if left else []
+        beyond += verify_erasure.unsettled(context.home) if left else []
         if not left and not beyond:
             _show(args, context, found, None, swept=True, own=own)
             return NO_RESULTS
@@ -98,8 +98,8 @@ def run(args: Args, context: Context) -> int:
 
 
 def _selection(args: Args) -> Any:
-    from runtime.dates import parse_day
-    from runtime.export import Selection
+    from runtime.dates.dates import parse_day
+    from runtime.explaining.export import Selection
 
     filters = [name for name in ("project", "since", "until") if getattr(args, name)]
     ways = [*(["HIT"] if args.words else []), *(f"--{name}" for name in filters), *(["--match"] if args.match else [])]
@@ -143,7 +143,7 @@ def _ask(args: Args, found: Any) -> None:
 
 def _lines(found: Any) -> list[str]:
     from core.text import printable
-    from runtime.hits import uri
+    from runtime.asking.hits import uri
 
     lines = [
         printable(f"{shown(uri(row.collection, row.path))}  {clock.iso(row.date)[:10]}  {shown(row.title)}")
@@ -164,7 +164,7 @@ def _lines(found: Any) -> list[str]:
 def _growing(found: Any) -> list[str]:
     """What will be left out from now on, with what lifts that."""
     from core.text import printable
-    from runtime.forget import growing
+    from runtime.forgetting.forget import growing
 
     marks = growing(found)
     lines = [
@@ -185,8 +185,8 @@ def _lifting(unit: str) -> str:
 def _show(
     args: Args, context: Context, found: Any, outcome: Any, *, swept: bool = False, own: Sequence[str] = ()
 ) -> None:
-    from runtime.forget import growing
-    from runtime.hits import uri
+    from runtime.asking.hits import uri
+    from runtime.forgetting.forget import growing
 
     if args.json:
         answer: dict[str, object] = {
@@ -245,7 +245,7 @@ def _show_own(own: Sequence[str]) -> None:
 
 
 def _unforget(args: Args, context: Context) -> int:
-    from runtime import forget
+    from runtime.forgetting import forget
 
     if not args.words:
         held = forget.forgotten(context.home)

@@ -49,7 +49,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _run(args: Args, context: Context) -> None:
-    from runtime import hooks
+    from runtime.hooks import hooks
 
     verb = args.command.verb
     context.fields["hook"] = verb
@@ -69,7 +69,7 @@ def _run(args: Args, context: Context) -> None:
         if args.json:
             context.emit({"schema": 1, "ok": True, **done})
         return
-    from runtime import recall
+    from runtime.hooks import recall
 
     spoken = recall.speak(context.home, verb, given, misses_only=verb == "session-start" and args.misses)
     context.fields["n_hits"] = len(spoken.uris)

@@ -51,7 +51,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Install, report or remove."""
     from core.text import printable
-    from ops import hooks
+    from ops.install import hooks
 
     if args.user and args.project:
         raise BadInput("--user and --project exclude each other", "brain hooks --help")

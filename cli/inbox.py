@@ -9,7 +9,7 @@ from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, whole
 from core.errors import BadInput
 from core.text import printable
-from runtime import inbox
+from runtime.capture import inbox
 
 _GROUNDS = (
     Option("--why", metavar="TEXT", default="", convert=str, help="what a decision or a rejection rests on"),
@@ -115,7 +115,7 @@ def run(args: Args, context: Context) -> int:
 
 def _note(args: Args, context: Context, supersedes: str = "") -> int:
     """Write one entry; 0 also where it could not be indexed yet, which is then said."""
-    from runtime.capture import capture
+    from runtime.capture.capture import capture
 
     context.event = "inbox_write"
     text, warnings = _text(args)

@@ -12,14 +12,14 @@ from core.text import printable
 
 if TYPE_CHECKING:
     from cli.spec import Args
-    from runtime.entries import Stored
+    from runtime.capture.entries import Stored
 
 
 def run(verb: str, args: Args, context: Context) -> int:
     """One of the subcommands; each prints one object with ``--json``."""
     if verb == "list":
         return _list(args, context)
-    from runtime import entries
+    from runtime.capture import entries
 
     if len(args.words) != 1:
         raise BadInput("expected one entry", "brain inbox list")
@@ -39,7 +39,7 @@ def _item(stored: Stored) -> dict[str, Any]:
 def _list(args: Args, context: Context) -> int:
     from itertools import islice
 
-    from runtime import entries
+    from runtime.capture import entries
 
     if args.words:
         raise BadInput("`brain inbox list` takes no arguments", 'brain ask "…" -c inbox searches the entries')
@@ -68,9 +68,9 @@ def _show(args: Args, context: Context, stored: Stored) -> int:
 
 
 def _edit(args: Args, context: Context, stored: Stored) -> int:
-    from runtime import entries
-    from runtime.capture import refuse_secrets
-    from runtime.show import edit
+    from runtime.capture import entries
+    from runtime.capture.capture import refuse_secrets
+    from runtime.explaining.show import edit
 
     with open(stored.path, "rb") as stream:
         before = stream.read()
@@ -102,7 +102,7 @@ def _edit(args: Args, context: Context, stored: Stored) -> int:
 
 
 def _remove(args: Args, context: Context, stored: Stored) -> int:
-    from runtime import entries
+    from runtime.capture import entries
 
     if not args.yes:
         if args.json or not sys.stdin.isatty():

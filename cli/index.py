@@ -64,7 +64,7 @@ def run(args: Args, context: Context) -> int:
     import gc
 
     from cli.progress import Bar
-    from runtime.indexing import index
+    from runtime.capture.indexing import index
 
     # What is read lives until its document is written, and next to nothing of it is a cycle.
     gc.set_threshold(_COLLECT, 50, 50)
@@ -95,20 +95,20 @@ def run(args: Args, context: Context) -> int:
         write("\n".join(_lines(shown(report), printable)) + "\n")
         _say_nothing_found(report, roots)
         if report.get("unnamed"):
-            from ingest import strays
+            from ingest.archive import orphan_objects
 
-            warn(f"brain: not read: {strays.said(report['unnamed'])}")
-            warn(f"fix: {strays.way_out(context.home)}")
+            warn(f"brain: not read: {orphan_objects.said(report['unnamed'])}")
+            warn(f"fix: {orphan_objects.way_out(context.home)}")
     return _told(failure, args)
 
 
 def _settle(context: Context) -> int:
     """Take up what hooks left undone, so that the run has repaired what the next session would hear of."""
-    from runtime import due
+    from runtime.distill import due
 
     if not due.waiting(context.home):
         return 0
-    from runtime import hooks
+    from runtime.hooks import hooks
 
     try:
         return hooks.drain(context.home)
@@ -122,8 +122,8 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
 
     What is skipped counts for nothing (other tools' files lie beside a source's), unless it was read and is withheld.
     """
-    from ingest.exclusions import EXCLUDED
-    from ingest.keeping import FORGOTTEN
+    from ingest.archive.keeping import FORGOTTEN
+    from ingest.policy.exclusions import EXCLUDED
 
     failed: list[str] = []
     judged = 0
@@ -156,8 +156,8 @@ def _told(failure: BadInput | None, args: Args) -> int:
 def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
     """Name the sources that had nothing at the places that were given: a wrong one looks like a quiet one."""
     from core.text import printable
-    from ingest.exclusions import EXCLUDED
-    from ingest.keeping import FORGOTTEN
+    from ingest.archive.keeping import FORGOTTEN
+    from ingest.policy.exclusions import EXCLUDED
 
     for name, ledger in report["sources"].items() if roots else ():
         kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
@@ -170,7 +170,7 @@ def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
 def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     from cli.progress import Bar
     from ingest.registry import is_on_request
-    from runtime.rehearsing import dry_run
+    from runtime.capture.rehearsing import dry_run
 
     with Bar() as bar:
         report = dry_run(

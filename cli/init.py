@@ -13,7 +13,7 @@ from cli.context import Context, write
 from cli.spec import Args, Command, Option, file_path
 from core.errors import OK
 from core.text import printable
-from runtime.init import setup
+from runtime.capture.init import setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -45,7 +45,7 @@ def run(args: Args, context: Context) -> int:
         return main(argv)
     argv.remove(_BRAIN)
     context.home.make()
-    from runtime import fence, withhold
+    from runtime.asking import fence, withhold
 
     serves = "mcp" in argv[:ends] or context.surface in withhold.AGENTS
     return main(argv, of_brain(context.home, withhold.shown_to_agents if serves else withhold.shown, fence.answer))

@@ -56,7 +56,7 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Do what the subcommand says."""
-    from runtime import pending_queue
+    from runtime.distill import queue as pending_queue
 
     verb = args.command.verb
     context.fields["verb"] = verb
@@ -80,7 +80,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _listed(args: Args, context: Context) -> dict[str, Any]:
-    from runtime import pending_queue
+    from runtime.distill import queue as pending_queue
 
     rows = (pending_queue.dead if args.dead else pending_queue.read)(context.home)
     items = [
@@ -95,7 +95,7 @@ def _listed(args: Args, context: Context) -> dict[str, Any]:
 
 
 def _moved(args: Args, context: Context, verb: str) -> dict[str, Any]:
-    from runtime import pending_queue
+    from runtime.distill import queue as pending_queue
     from runtime.distill import run as distilling
     from runtime.distill import source
 

@@ -24,7 +24,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Rebuild, and say what it changed."""
     from cli.progress import Bar
-    from ops import rebuild
+    from ops.backup import rebuild
 
     with Bar() as bar:
         report = rebuild.rebuild(context.home, config.load(context.home), bar)

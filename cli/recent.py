@@ -13,8 +13,8 @@ from core import clock, config
 from core.counting import counted
 from core.errors import NO_RESULTS, OK
 from core.text import one_line
-from runtime import recent
-from runtime.dates import parse_day
+from runtime.asking import recent
+from runtime.dates.dates import parse_day
 
 if TYPE_CHECKING:
     from cli.render import Line

@@ -70,7 +70,8 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Install, report, remove or run."""
-    from ops import schedule, schedule_files
+    from ops.schedule import files as schedule_files
+    from ops.schedule import schedule
 
     verb = args.command.verb
     if verb == "run":
@@ -88,7 +89,8 @@ def run(args: Args, context: Context) -> int:
 
 
 def _install(args: Args, context: Context) -> int:
-    from ops import schedule, schedule_files
+    from ops.schedule import files as schedule_files
+    from ops.schedule import schedule
 
     where = schedule_files.setting(context.home, context.environ)
     scheduler = args.scheduler or schedule.detect()
@@ -102,7 +104,9 @@ def _install(args: Args, context: Context) -> int:
 
 
 def _run(args: Args, context: Context) -> int:
-    from ops import schedule_files, schedule_jobs, schedule_run
+    from ops.schedule import files as schedule_files
+    from ops.schedule import jobs as schedule_jobs
+    from ops.schedule import run as schedule_run
 
     if len(args.words) != 1:
         raise BadInput(

@@ -9,9 +9,10 @@ from cli.context import Context, shown
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
 from core.errors import OK, BadInput
-from qmd.store import open_index
-from runtime import hits, show
-from runtime.withhold import AGENTS
+from qmd.index.store import open_index
+from runtime.asking import hits
+from runtime.asking.withhold import AGENTS
+from runtime.explaining import show
 
 if TYPE_CHECKING:
     from cli.render import Line

@@ -51,7 +51,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Install, report or remove."""
     from core.text import printable
-    from ops import skills
+    from ops.install import skills
 
     where = skills.folder(context.environ, dest=args.dest, agents=args.agents)
     verb = args.command.verb

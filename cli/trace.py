@@ -27,8 +27,8 @@ def run(args: Args, context: Context) -> int:
     import apsw
 
     from core.text import printable
-    from qmd.store import open_index, translate
-    from runtime.trace import lines, trace
+    from qmd.index.store import open_index, translate
+    from runtime.explaining.trace import lines, trace
 
     connection = open_index(context.home.index)
     try:

@@ -5,8 +5,8 @@ agent, a day for a browser, the id of a note or an article; of any other documen
 SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
 
 A day of commits, a symbol of code and an article have a second one, ``<unit>\\t<digest>,<digest>``: the commits'
-hashes, the symbol's digest (``ingest.code.same``), the SHA-256 of the article's file. A clone in another folder and a
-copy of the file are told by it.
+hashes, the symbol's digest (``ingest.sources.code.source.same``), the SHA-256 of the article's file. A clone in
+another folder and a copy of the file are told by it.
 
 A day of commits is called after its repository. Where that name is itself what is to be forgotten, ``sha256:`` and the
 digest of the unit stand in its place.

@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
-from runtime.ask import Request
-from runtime.plan import MODES
+from runtime.asking.ask import Request
+from runtime.asking.plan import MODES
 
 if TYPE_CHECKING:
     from core.config import Config

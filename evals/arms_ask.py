@@ -1,4 +1,4 @@
-"""Arms that go through ``runtime.ask``: what ``brain ask`` does after its start, in this process."""
+"""Arms that go through ``runtime.asking.ask``: what ``brain ask`` does after its start, in this process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineTimeout, Internal
 from evals.arms import Found, Unavailable
-from qmd import vectors
 from qmd.embedding.provider import make, quantise
-from qmd.static_query import Known
-from qmd.store import open_index
-from runtime.ask import Asker, Request
+from qmd.index.store import open_index
+from qmd.vectors import vectors
+from qmd.vectors.static_query import Known
+from runtime.asking.ask import Asker, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from evals.arms import Answer, Place
     from qmd.embedding.provider import Provider
-    from qmd.knn import Look
-    from qmd.static_query import Encoder
+    from qmd.vectors.knn import Look
+    from qmd.vectors.static_query import Encoder
 
 
 # What a route's reason says where the table encoded, and where nothing could.
@@ -98,7 +98,7 @@ def reranked(place: Place) -> AbstractContextManager[Answer]:
 
 
 class _ByModel:
-    """A question's vector by the model, in this process (``qmd.static_query.Encoder``)."""
+    """A question's vector by the model, in this process (``qmd.vectors.static_query.Encoder``)."""
 
     __slots__ = ("_source", "fingerprint", "kind", "level")
 
@@ -130,7 +130,7 @@ def _blended(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
 
 def _probe(place: Place) -> None:
     """Raises Unavailable where the reranker cannot be used: a run of thousands of failures would tell nothing more."""
-    from runtime.reranking import Reranking
+    from runtime.asking.reranking import Reranking
 
     connection = open_index(place.home.index)
     try:

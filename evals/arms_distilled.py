@@ -11,10 +11,10 @@ from core import document
 from core.files import open_regular
 from core.home import Home
 from evals.arms import Unavailable
-from qmd.answers import Filters
-from qmd.search import Searcher
-from qmd.store import open_index
-from qmd.writer import put
+from qmd.index.store import open_index
+from qmd.index.writer import put
+from qmd.search.answers import Filters
+from qmd.search.search import Searcher
 from runtime.distill.distiller import TERMS
 from runtime.distill.extractive import distil
 from runtime.distill.likeness import Reader

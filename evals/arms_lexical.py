@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from core import frontmatter
 from evals.arms import Unavailable
-from qmd.answers import Filters
-from qmd.search import Searcher
-from qmd.store import open_index
-from runtime.ask import default_filters
+from qmd.index.store import open_index
+from qmd.search.answers import Filters
+from qmd.search.search import Searcher
+from runtime.asking.ask import default_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def bm25(place: Place) -> Iterator[Answer]:
 
 @contextmanager
 def lex(place: Place) -> Iterator[Answer]:
-    """``qmd.search`` as it is, without what ``ask`` puts around it."""
+    """``qmd.search.search`` as it is, without what ``ask`` puts around it."""
     connection = open_index(place.home.index)
     try:
         searcher = Searcher(connection)

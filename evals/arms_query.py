@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evals.arms import Unavailable
-from qmd import hybrid, semantic
 from qmd.generation import expander
-from qmd.store import open_index
+from qmd.index.store import open_index
+from qmd.search import hybrid, semantic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

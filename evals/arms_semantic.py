@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from evals.arms import Unavailable
 from evals.arms_lexical import filters
-from qmd import vec0, vectors
 from qmd.embedding.provider import make
-from qmd.schema import SPAN
-from qmd.store import open_index
+from qmd.index.schema import SPAN
+from qmd.index.store import open_index
+from qmd.vectors import vec0, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

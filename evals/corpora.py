@@ -99,14 +99,14 @@ def build(home: Home, corpus: Corpus, *, vectors: bool = False, progress: Progre
 def without_table(built: Built) -> str:
     """Why a cold question of this corpus finds nothing by meaning; "" where a query table encodes it.
 
-    A table is fitted from ``qmd.static_fit.LEAST`` chunks on. Raises apsw.Error.
+    A table is fitted from ``qmd.vectors.static_fit.LEAST`` chunks on. Raises apsw.Error.
     """
     from core import config
     from core.config import embedder
     from core.home import Home
-    from qmd import static_query, vectors
-    from qmd.static_fit import LEAST
-    from qmd.store import open_index
+    from qmd.index.store import open_index
+    from qmd.vectors import static_query, vectors
+    from qmd.vectors.static_fit import LEAST
 
     home = Home(built.root, built.inbox)
     connection = open_index(home.index)

@@ -1,4 +1,4 @@
-"""qmd's ``bench`` fixtures: questions with the files that are expected (``qmd.bench`` has their form).
+"""qmd's ``bench`` fixtures: questions with the files that are expected (``qmd.app.bench`` has their form).
 
 ``corpus.json`` with documents in a folder ``corpus/`` or ``docs/`` beside it is a set of its own; without them the
 questions are asked of the brain that is there, in the collection that the fixture names.
@@ -14,7 +14,7 @@ from evals import files
 from evals.dataset import Corpus, Dataset, Question, clean, digest, repeated
 from evals.own import corpus_of, documents_of
 from evals.trec import file_corpus
-from qmd import bench
+from qmd.app import bench
 
 if TYPE_CHECKING:
     from core.home import Home

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core import config
 from core.errors import BadInput
 from evals.dataset import Corpus, digest
-from qmd.store import open_index
+from qmd.index.store import open_index
 
 if TYPE_CHECKING:
     from core.home import Home

@@ -20,7 +20,7 @@ from evals import candidates, remembered
 from evals.candidates import KINDS
 from evals.dataset import Corpus, Dataset, Question, digest, order
 from evals.own import OWN, corpus_of, documents_of
-from qmd.store import open_index
+from qmd.index.store import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

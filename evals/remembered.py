@@ -13,8 +13,8 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from evals.dataset import order
-from qmd.schema import content_of
-from qmd.terms import STOP
+from qmd.index.schema import content_of
+from qmd.search.terms import STOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

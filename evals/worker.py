@@ -40,7 +40,7 @@ def main() -> None:
 def index(job: dict[str, Any], say: Say) -> None:
     """Index the home; says how many documents it has, and which modules had a part in making it."""
     from evals.own import documents_of
-    from runtime.indexing import index as run
+    from runtime.capture.indexing import index as run
 
     home = Home(job["home"])
     transcripts = os.path.join(home.root, "transcripts")
@@ -52,8 +52,8 @@ def index(job: dict[str, Any], say: Say) -> None:
 
 def embed(job: dict[str, Any], say: Say) -> None:
     """Give the home's documents vectors of the local model; says how far it is, then which modules had a part in it."""
-    from runtime.embedding import be_nice
-    from runtime.embedding import embed as run
+    from runtime.watching.embedding import be_nice
+    from runtime.watching.embedding import embed as run
 
     be_nice()
     home = Home(job["home"])

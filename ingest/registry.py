@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 GROUP = "brain.sources"
 # In the order in which sources run; those on request last.
 BUILTIN = {
-    "claude": "ingest.claude",
-    "codex": "ingest.codex",
-    "pi": "ingest.pi",
-    "gemini": "ingest.gemini",
-    "cursor": "ingest.cursor",
-    "opencode": "ingest.opencode",
-    "copilot": "ingest.copilot",
-    "amp": "ingest.amp",
-    "shell": "ingest.shell",
-    "openclaw": "ingest.openclaw",
-    "chrome": "ingest.chrome",
-    "code": "ingest.code",
-    "git": "ingest.git",
+    "claude": "ingest.sources.claude.source",
+    "codex": "ingest.sources.codex.source",
+    "pi": "ingest.sources.pi.source",
+    "gemini": "ingest.sources.gemini.source",
+    "cursor": "ingest.sources.cursor.source",
+    "opencode": "ingest.sources.opencode.source",
+    "copilot": "ingest.sources.copilot.source",
+    "amp": "ingest.sources.amp.source",
+    "shell": "ingest.sources.shell.source",
+    "openclaw": "ingest.sources.openclaw.source",
+    "chrome": "ingest.sources.chrome.source",
+    "code": "ingest.sources.code.source",
+    "git": "ingest.sources.git.source",
 }
 # ``state/roots``: the tables of roots, so that a question need not import every source.
 _TABLE = "roots"

@@ -2,8 +2,8 @@
 
 A source is a subclass of ``Source`` in a module of its own, and one entry in the entry point group ``brain.sources``
 (``ingest.registry``). ``name``, ``roots`` and ``read`` are enough for a tool that writes one transcript a file; all
-other methods have defaults. A run over a source is ``ingest.run``; a source whose documents are not made of sessions
-is a ``Collector`` with a run of its own.
+other methods have defaults. A run over a source is ``ingest.pipeline.run``; a source whose documents are not made of
+sessions is a ``Collector`` with a run of its own.
 
 The module of a source is imported whenever sources are listed: it imports its parser inside its methods.
 """
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from core.document import Document, Failure
     from core.home import Home
-    from ingest.files import SourceFile
-    from ingest.ledger import Ledger
-    from ingest.reading import Reading
-    from ingest.shadow import Shadow
-    from ingest.state import FileRow
+    from ingest.pipeline.ledger import Ledger
+    from ingest.pipeline.reading import Reading
+    from ingest.pipeline.shadow import Shadow
+    from ingest.pipeline.state import FileRow
+    from ingest.raw.files import SourceFile
 
     Composed = tuple[dict[str, object], str] | str
     Progress = Callable[[int, int, str], None]
@@ -79,7 +79,7 @@ class Source:
         The history of prompts is among them, also if it lies beside the roots. A file that cannot be a transcript has
         the reason in ``skip``.
         """
-        from ingest.files import walk
+        from ingest.raw.files import walk
 
         places = list(roots)
         return walk([*places, *self.histories(places)], self.wants, self.skip_files, self.skip_folders)
@@ -98,7 +98,7 @@ class Source:
 
         ``trust_stat``: same size, mtime and inode means unchanged; otherwise the bytes must also have the same digest.
         """
-        from ingest.files import pending
+        from ingest.raw.files import pending
 
         return pending(files, known, trust_stat=trust_stat)
 
@@ -120,7 +120,7 @@ class Source:
         ``link``: agent type and task, tab-separated, as the parent's call has them; ``mtime_ns`` dates a unit without
         timestamps. The result depends on the set of ``parts`` alone, not on their order.
         """
-        from ingest.sessions import compose
+        from ingest.session.sessions import compose
 
         return compose(unit, parts, link, mtime_ns)
 
@@ -135,8 +135,8 @@ class Source:
         A run uses ``read`` and ``compose`` instead, which put the copies of one session together.
         """
         from core.document import Document, Failure
-        from ingest.names import stem
-        from ingest.sessions import faults
+        from ingest.pipeline.names import stem
+        from ingest.session.sessions import faults
 
         reading = self.read(path)
         for unit, part in reading.parts.items():
@@ -148,8 +148,10 @@ class Source:
         yield from faults(reading)
 
     def stats(self, home: Home) -> dict[str, object]:
-        """Return what the last run recorded of this source (see ``ingest.ledger``); empty before the first run."""
-        from ingest.ledger import of
+        """Return what the last run recorded of this source (see ``ingest.pipeline.ledger``); empty before the first
+        run.
+        """
+        from ingest.pipeline.ledger import of
 
         return of(home, self.name)
 
@@ -179,8 +181,8 @@ class Source:
         progress: Progress | None = None,
         on_written: OnWritten | None = None,
     ) -> Ledger:
-        """Bring the corpus up to date with this source: see ``ingest.run.run``."""
-        from ingest.run import over
+        """Bring the corpus up to date with this source: see ``ingest.pipeline.run.run``."""
+        from ingest.pipeline.run import over
 
         return over(
             self,
@@ -203,8 +205,8 @@ class Source:
         rebuild: bool = False,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
-        """Return the account that ``run`` would give: see ``ingest.rehearsal.rehearse``."""
-        from ingest.rehearsal import over
+        """Return the account that ``run`` would give: see ``ingest.pipeline.rehearsal.rehearse``."""
+        from ingest.pipeline.rehearsal import over
 
         return over(self, home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
 
@@ -245,7 +247,7 @@ class Collector(Source):
         progress: Progress | None = None,
         on_written: OnWritten | None = None,
     ) -> Ledger:
-        """Bring the corpus up to date with this source: see ``ingest.run.run``."""
+        """Bring the corpus up to date with this source: see ``ingest.pipeline.run.run``."""
         del check_archive  # its documents are not made of archived files
         return self.collect(
             home,
@@ -268,8 +270,8 @@ class Collector(Source):
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Return the account that ``run`` would give, made with copies in memory of what the run would write to."""
-        from ingest.rehearsal import SHOWN
-        from ingest.shadow import Shadow
+        from ingest.pipeline.rehearsal import SHOWN
+        from ingest.pipeline.shadow import Shadow
 
         shadow = Shadow(home, self.collection)
         ledger = self.collect(

@@ -19,7 +19,7 @@ from core.config import load
 from core.errors import BrainError, Internal, Refused
 from core.files import read_or_none, write_atomic
 from evals import kept
-from ops import installed
+from ops.install import installed
 from ops.stats import BUDGET_MS, percentile, read
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ def full_text_is_sound(patient: Patient) -> Iterator[Finding]:
     """FTS5's own check of its tables, which writes nothing but needs to be allowed to."""
     import apsw
 
-    from qmd.store import open_index, translate
+    from qmd.index.store import open_index, translate
 
     if not patient.has_index:
         return

@@ -13,8 +13,9 @@ import apsw
 from core.files import read_or_none
 from core.home import Home
 from core.sqlite import connect
-from ingest import archive, registry
-from ingest import state as known
+from ingest import registry
+from ingest.archive import archive
+from ingest.pipeline import state as known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ def remade(home: Home, count: int, now: float, broken: set[str]) -> Iterator[tup
         with tempfile.TemporaryDirectory(prefix="brain-deep-") as folder:
             scratch = Home(join(folder, "home"))
             _shelve(home, scratch, name, {path for paths in sample.values() for path in paths})
-            from ingest.run import run
+            from ingest.pipeline.run import run
 
             run(scratch, name, trust_stat=True, rebuild=True, from_archive=True)
             for document in sorted(sample):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from ingest.soundness import Broken
+    from ingest.archive.soundness import Broken
 
 SEVERITIES = ("error", "warning", "notice")
 
@@ -60,28 +60,28 @@ class Patient:
     @cached_property
     def report(self) -> dict[str, Any]:
         """What ``brain explain --json`` says."""
-        from runtime.explain import report
+        from runtime.explaining.explain import report
 
         return report(self.home, "launchd", self.environ)
 
     @cached_property
     def index(self) -> apsw.Connection:
         """The index, open for reading. Raises EngineMissing."""
-        from qmd.store import open_index
+        from qmd.index.store import open_index
 
         return open_index(self.home.index)
 
     @cached_property
     def index_fault(self) -> str:
         """What is damaged in the index, "" if nothing is. Raises EngineMissing, apsw.Error."""
-        from qmd import damage
+        from qmd.index import damage
 
         return damage.first(self.index)
 
     @cached_property
     def broken(self) -> list[Broken]:
         """What of the archive is missing, or with ``deep`` damaged. Raises BrainError."""
-        from ingest.soundness import broken
+        from ingest.archive.soundness import broken
 
         return broken(self.home, contents=self.deep)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from qmd.store import open_index
-from runtime.ask import Asker, Request, batch
+from qmd.index.store import open_index
+from runtime.asking.ask import Asker, Request, batch
 
 if TYPE_CHECKING:
     import apsw

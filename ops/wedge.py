@@ -21,8 +21,8 @@ if __name__ == "__main__":  # as a file: the rooms lie beside this one
 
 from core.child import run
 from core.document import split
-from ops import program
 from ops.finding import Finding, Patient
+from ops.install import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

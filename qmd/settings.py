@@ -10,7 +10,7 @@ import os
 from os.path import abspath, dirname, exists, join, normpath
 
 from core.errors import BadInput
-from qmd.references import home
+from qmd.index.references import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Settings:
 
 
 class Collection:
-    """A collection as the configuration has it; what ``qmd.walk.Folder`` asks for besides."""
+    """A collection as the configuration has it; what ``qmd.index.walk.Folder`` asks for besides."""
 
     __slots__ = ("context", "ignore", "include_by_default", "name", "path", "pattern", "update")
 

@@ -15,8 +15,8 @@ from os.path import abspath, dirname, isabs, isdir, islink, join, normpath, real
 from core import clock
 from core.errors import Refused
 from core.files import write_atomic
-from qmd.models import DEFAULTS
-from qmd.references import home
+from qmd.index.references import home
+from qmd.vectors.models import DEFAULTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

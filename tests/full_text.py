@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from qmd.segments import TABLES
+from qmd.index.segments import TABLES
 
 _SQLITE = b"SQLite format 3\0"
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from qmd.store import open_index
+from qmd.index.store import open_index
 from tests.conftest import Brain
 from tests.ingest.transcripts import Script, corpus, save, text, tool
 

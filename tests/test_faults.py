@@ -18,9 +18,9 @@ import pytest
 from brain import main
 from core import wal
 from core.home import Home
-from ops import backup
+from ops.backup import backup
 from tests.conftest import Brain
-from tests.ingest.test_rows import cursor
+from tests.ingest.archive.test_rows import cursor
 from tests.test_concurrency import check_integrity, session, transcripts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -243,8 +243,8 @@ def test_a_full_disk_is_said_to_be_full_by_every_run_and_nothing_is_to_be_moved_
     def fails(*_: object) -> None:
         raise apsw.IOError("disk I/O error")
 
-    monkeypatch.setattr("ingest.state.State._prepare", fails)
-    monkeypatch.setattr("ingest.rehearsal.known", fails)
+    monkeypatch.setattr("ingest.pipeline.state.State._prepare", fails)
+    monkeypatch.setattr("ingest.pipeline.rehearsal.known", fails)
     monkeypatch.setattr("core.sqlite.is_full", lambda _: True)
     assert main(["index", "--from", str(folder), *form]) == 99
     told = "".join(capsys.readouterr())
@@ -263,7 +263,7 @@ def test_a_copy_of_a_database_that_finds_no_room_ends_the_run_and_blames_no_data
         raise OSError(errno.ENOSPC, "No space left on device")
 
     cursor(tmp_path / "User")
-    monkeypatch.setattr("ingest.sqlite_copy._copy_file", full)
+    monkeypatch.setattr("ingest.raw.sqlite_copy._copy_file", full)
     assert main(["index", "--source", "cursor", "--from", str(tmp_path / "User"), "--json"]) == 99
     assert json.loads(capsys.readouterr().out)["message"] == "the disk is full"
     monkeypatch.undo()

@@ -41,33 +41,41 @@ OURS = {
     "core.text",
     "core.version",
     "ingest",
-    "ingest.pulse",
-    "ingest.claude",
-    "ingest.pi",
+    "ingest.pipeline",
+    "ingest.pipeline.pulse",
+    "ingest.sources",
+    "ingest.sources.claude",
+    "ingest.sources.pi",
+    "ingest.sources.claude.source",
+    "ingest.sources.pi.source",
     "ingest.registry",
     "ingest.source",
     "qmd",
-    "qmd.answers",
-    "qmd.cjk",
-    "qmd.common",
-    "qmd.schema",
-    "qmd.scoring",
+    "qmd.index",
     "qmd.search",
-    "qmd.snippet",
-    "qmd.store",
-    "qmd.terms",
+    "qmd.search.answers",
+    "qmd.index.cjk",
+    "qmd.search.common",
+    "qmd.index.schema",
+    "qmd.search.scoring",
+    "qmd.search.search",
+    "qmd.search.snippet",
+    "qmd.index.store",
+    "qmd.search.terms",
     "runtime",
-    "runtime.age",
-    "runtime.ask",
+    "runtime.asking",
+    "runtime.asking.age",
     "runtime.dates",
-    "runtime.envelope",
-    "runtime.freshness",
-    "runtime.days",
-    "runtime.hits",
-    "runtime.representations",
-    "runtime.plan",
-    "runtime.query",
-    "runtime.request",
+    "runtime.asking.ask",
+    "runtime.dates.dates",
+    "runtime.asking.envelope",
+    "runtime.asking.freshness",
+    "runtime.dates.days",
+    "runtime.asking.hits",
+    "runtime.asking.representations",
+    "runtime.asking.plan",
+    "runtime.asking.query",
+    "runtime.asking.request",
 }
 # What a question imports where a resident process answers it.
 WARM = (
@@ -75,13 +83,14 @@ WARM = (
 ) | {
     "_socket",
     "runtime",
-    "runtime.query",
-    "runtime.request",
+    "runtime.asking",
+    "runtime.asking.query",
+    "runtime.asking.request",
     "runtime.resident",
     "runtime.resident.client",
 }
 # Whether exact things are asked for, before weak evidence is taken for none.
-BEFORE_NOTHING = {"runtime.route"}
+BEFORE_NOTHING = {"runtime.asking.route"}
 # fcntl is the lock of the telemetry row.
 STANDARD = {"__future__", "_json", "fcntl", "gc", "math"}
 # What apsw would import besides itself, `collections` and all that imports, `core.jsonb` spares it.
@@ -227,7 +236,7 @@ def test_a_question_in_a_pipe_does_not_import_what_a_terminal_needs(indexed: Hom
 
 def test_a_run_that_finds_nothing_new_imports_nothing_to_read_with(indexed: Home, tmp_path: Path) -> None:
     imported = of_brain("index", "--new", "--source", "claude", "--from", str(tmp_path / "t"), "--json")
-    assert "ingest.run" in imported
+    assert "ingest.pipeline.run" in imported
     assert imported.isdisjoint(("contextlib", "dataclasses", "hashlib", "typing", "yaml", "zstandard"))
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from core.home import Home
 from core.locks import FileLock
-from qmd import store
+from qmd.index import store
 from tests.conftest import Brain
 from tests.ingest.transcripts import Script, save, text
 
@@ -57,9 +57,10 @@ def impatient() -> Impatient:
     """The real program, with every wait for another process cut to a fifth of a second."""
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1))\n"
-        "import ingest.run, runtime.indexing\n"
-        "assert min(runtime.indexing._BUSY_MS, runtime.indexing._LOCK_WAIT_S, ingest.run.LOCK_WAIT_S) > 1\n"
-        "runtime.indexing._BUSY_MS = 200; runtime.indexing._LOCK_WAIT_S = ingest.run.LOCK_WAIT_S = 0.2\n"
+        "from ingest.pipeline import run\n"
+        "from runtime.capture import indexing\n"
+        "assert min(indexing._BUSY_MS, indexing._LOCK_WAIT_S, run.LOCK_WAIT_S) > 1\n"
+        "indexing._BUSY_MS = 200; indexing._LOCK_WAIT_S = run.LOCK_WAIT_S = 0.2\n"
         "import brain; brain.entry()\n"
     )
 

@@ -16,9 +16,9 @@ import pytest
 from core import config
 from core.document import split
 from core.home import Home
-from ops import backup, packing
-from runtime.ask import Asker, Request
-from runtime.indexing import index
+from ops.backup import backup, packing
+from runtime.asking.ask import Asker, Request
+from runtime.capture.indexing import index
 from tests.conftest import Brain
 from tests.prior import put_prior
 from tests.test_concurrency import Spawn, check_integrity, contents, session, spawn, transcript, transcripts

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
-from ingest import _chrome_archive
+from ingest.sources.chrome import visits as chrome_archive
 from tests.conftest import Brain
 from tests.test_concurrency import transcripts
 from tests.test_faults import bound
@@ -65,7 +65,7 @@ def filled(home: Home, tmp_path: Path, places: dict[str, Path], brain: Brain) ->
     for words in (["hooks", "install"], ["sync", "--dir", str(tmp_path / "memory.git")], ["backup", "--no-verify"]):
         assert brain(*words).returncode == 0
     assert brain("forget", "--match", "topic2", "--yes").returncode == 0
-    _chrome_archive.Archive(home).close()
+    chrome_archive.Archive(home).close()
     return home
 
 

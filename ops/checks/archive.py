@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull, EngineMissing, Refused
 from core.text import one_line
-from ingest import losses, soundness, strays
+from ingest.archive import losses, orphan_objects, soundness
 from ops.finding import Finding, Patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from core.home import Home
-    from ingest.soundness import Broken
+    from ingest.archive.soundness import Broken
 
 
 def whole(patient: Patient) -> Iterator[Finding]:
@@ -26,7 +26,7 @@ def whole(patient: Patient) -> Iterator[Finding]:
         yield Finding("archive.whole", "error", error.message, error.fix, lambda: _renew_catalogue(patient))
         return
     if patient.deep:
-        still = {*(each.name for each in broken), *map(strays.name_of, strays.objects(patient.home))}
+        still = {*(each.name for each in broken), *map(orphan_objects.name_of, orphan_objects.objects(patient.home))}
         losses.found(patient.home, losses.accepted(patient.home).keys() - still)
     for source in dict.fromkeys(each.source for each in broken):
         held = [each for each in broken if each.source == source]
@@ -53,10 +53,10 @@ def whole(patient: Patient) -> Iterator[Finding]:
 
 def _renew_catalogue(patient: Patient) -> str:
     """Move the damaged catalogue aside, take the newest one that a backup has, and have a run store what it lacks."""
-    from ingest import remade
-    from ingest.archive import CATALOGUE, FOLDER
-    from ops import backup, packing
-    from runtime.indexing import index
+    from ingest.archive.archive import CATALOGUE, FOLDER
+    from ingest.pipeline import remade
+    from ops.backup import backup, packing
+    from runtime.capture.indexing import index
 
     path = patient.home.path(FOLDER, CATALOGUE)
     remade.set_aside(path)
@@ -79,15 +79,15 @@ def _renew_catalogue(patient: Patient) -> str:
 
 def all_named(patient: Patient) -> Iterator[Finding]:
     """The catalogue names the objects: but for a few that killed runs left, whatever it does not name was lost."""
-    found = strays.count(patient.home)
-    out = strays.way_out(patient.home)
+    found = orphan_objects.count(patient.home)
+    out = orphan_objects.way_out(patient.home)
     if found.accepted:
-        yield Finding("archive-unnamed-accepted", "notice", f"{strays.said(found.accepted)}, as you know", out)
+        yield Finding("archive-unnamed-accepted", "notice", f"{orphan_objects.said(found.accepted)}, as you know", out)
     if found.new:
         yield Finding(
             "archive-unnamed",
             "warning" if found.is_lost else "notice",
-            f"{strays.said(found.new)}: nothing can read {'it' if found.new == 1 else 'them'}",
+            f"{orphan_objects.said(found.new)}: nothing can read {'it' if found.new == 1 else 'them'}",
             f"{out}; where none has: brain doctor --accept-loss",
         )
 
@@ -102,7 +102,7 @@ def accept(home: Home) -> str:
     found = soundness.broken(home, contents=True)
     there = {each.name for each in found if _is_there(home, each)}
     lost = {each.name for each in found if each.name not in there}
-    count = losses.accept(home, lost.union(map(strays.name_of, strays.objects(home))))
+    count = losses.accept(home, lost.union(map(orphan_objects.name_of, orphan_objects.objects(home))))
     return f"accepted the loss of {counted(count, 'object')}"
 
 
@@ -115,7 +115,7 @@ def _out_of_a_backup(patient: Patient, broken: list[Broken]) -> str:
 
 
 def _is_there(home: Home, each: Broken) -> bool:
-    from ingest.keeping import Policy
+    from ingest.archive.keeping import Policy
 
     return each.version <= 0 and os.path.exists(each.path) and Policy(home).enabled
 
@@ -136,8 +136,8 @@ def _mending(patient: Patient, source: str) -> Callable[[], str]:
 
 def _mend(patient: Patient, source: str) -> str:
     """Have a run read the files again: those in the tool's own folders, then those that lie elsewhere."""
-    from ingest.archive import FOLDER, object_path
-    from runtime.indexing import index
+    from ingest.archive.archive import FOLDER, object_path
+    from runtime.capture.indexing import index
 
     def left() -> list[Broken]:
         return [each for each in soundness.broken(patient.home, (source,), contents=patient.deep) if each.version <= 0]
@@ -159,16 +159,17 @@ def _mend(patient: Patient, source: str) -> str:
 
 def visits(patient: Patient) -> Iterator[Finding]:
     """The archive of visits is whole, and every day that has a document is made of it."""
-    from ingest import _chrome_archive, _chrome_damage
+    from ingest.sources.chrome import damage as chrome_damage
+    from ingest.sources.chrome import visits as chrome_archive
 
-    path = _chrome_archive.place(patient.home)
-    out = _chrome_damage.way_out(path)
+    path = chrome_archive.place(patient.home)
+    out = chrome_damage.way_out(path)
     if not os.path.exists(path):
-        if days := len(_chrome_damage.days_there(patient.home)):
+        if days := len(chrome_damage.days_there(patient.home)):
             yield Finding("visits-lost", "warning", f"{path} is gone, of which {counted(days, 'day')} were made", out)
     else:
         try:
-            lost = sorted(_chrome_damage.examine(patient.home, path))
+            lost = sorted(chrome_damage.examine(patient.home, path))
         except (BadInput, DiskFull):
             raise  # nothing is damaged
         except BrainError as error:

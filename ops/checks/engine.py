@@ -6,8 +6,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from ops import program
 from ops.finding import Finding, Patient
+from ops.install import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

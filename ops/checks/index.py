@@ -45,7 +45,7 @@ def integrity(patient: Patient) -> Iterator[Finding]:
 
 def _is_of_the_machine(patient: Patient, error: Exception) -> bool:
     """Return True if a full disk or a permission is why the index cannot be read: each is a finding of its own."""
-    from qmd.store import disk_full
+    from qmd.index.store import disk_full
 
     if isinstance(error, apsw.Error):
         return disk_full(error, patient.home.index) is not None
@@ -129,7 +129,7 @@ def _is_own(patient: Patient, folder: str) -> bool:
 
 def _missing(patient: Patient, name: str) -> Iterator[Finding]:
     """Find the documents on disk that the index lacks; what a running command has just written is not among them."""
-    from runtime.explain_corpus import missing
+    from runtime.explaining.corpus import missing
 
     if not patient.has_index:
         return
@@ -171,7 +171,7 @@ def vectors(patient: Patient) -> Iterator[Finding]:
         return
     if found.get("why"):
         yield Finding("embedder", "error", f"nothing can be embedded: {found['why']}", str(found["fix"]))
-    from qmd import vectors as stored
+    from qmd.vectors import vectors as stored
 
     try:
         if not patient.has_index or not stored.exist(patient.index):
@@ -250,7 +250,7 @@ def _count(patient: Patient, query: str) -> int:
 def _index(patient: Patient) -> Any:
     def mend() -> str:
         from core.config import load
-        from runtime.indexing import index
+        from runtime.capture.indexing import index
 
         report = index(patient.home, load(patient.home), trust_stat=True)
         return f"indexed in {report['took_ms'] / 1000:.1f} s"
@@ -261,7 +261,7 @@ def _index(patient: Patient) -> Any:
 def _rebuild(patient: Patient) -> Any:
     def mend() -> str:
         from core.config import load
-        from runtime.indexing import index
+        from runtime.capture.indexing import index
 
         patient.close()
         patient.__dict__.pop("index", None)

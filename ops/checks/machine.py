@@ -118,8 +118,8 @@ def leftovers(patient: Patient) -> Iterator[Finding]:
 
 def copies(patient: Patient) -> Iterator[Finding]:
     """No killed process left a copy of another program's database: it holds what no policy has looked at."""
-    from ingest.sqlite_copy import abandoned, sweep
-    from runtime.indexing import COPIES
+    from ingest.raw.sqlite_copy import abandoned, sweep
+    from runtime.capture.indexing import COPIES
 
     places = [join(patient.home.state, name) for name in COPIES]
     left = [folder for place in places for folder in abandoned(place)]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
-from ingest import remade
-from ingest.withheld import Withheld
-from ops import backup, forgetting, restore, sync
+from ingest.pipeline import remade
+from ingest.policy.exclusion_log import Withheld
+from ops.backup import backup, restore
 from ops.finding import Finding, Patient
-from ops.git import Repository
-from ops.sync_state import State
-from runtime import forget
+from ops.sync import forgetting, sync
+from ops.sync.git import Repository
+from ops.sync.state import State
+from runtime.forgetting import forget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

@@ -111,7 +111,7 @@ def size(patient: Patient) -> Iterator[Finding]:
 def queue(patient: Patient) -> Iterator[Finding]:
     """Distillation is not far behind."""
     from core.clock import parse_iso
-    from runtime.pending_queue import read
+    from runtime.distill.queue import read
 
     waiting = read(patient.home)
     if not waiting:
@@ -129,7 +129,8 @@ def queue(patient: Patient) -> Iterator[Finding]:
 
 def missed(patient: Patient) -> Iterator[Finding]:
     """No hook noted a transcript that nobody indexed."""
-    from runtime import due, hooks
+    from runtime.distill import due
+    from runtime.hooks import hooks
 
     notes = due.missed(patient.home, patient.now)
     if notes:

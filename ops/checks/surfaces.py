@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from core import child, clock
 from core.errors import BrainError
 from core.files import read_or_none
-from ops import hooks, installed, skills
 from ops.finding import Finding, Patient
-from runtime.explain_surfaces import claude_folder
+from ops.install import hooks, installed, skills
+from runtime.explaining.surfaces import claude_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

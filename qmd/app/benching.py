@@ -8,7 +8,8 @@ import time
 from os.path import join
 
 from core.errors import BrainError
-from qmd import bench, ecma
+from qmd import ecma
+from qmd.app import bench
 from qmd.settings import working_directory
 
 TYPE_CHECKING = False
@@ -48,8 +49,8 @@ def run(session: Session) -> None:
         if not as_json:
             out.status(f"  {query} / {backend}..." if latency is None else f" {latency:.0f}ms\n")
 
-    from qmd import semantic
     from qmd.app.embedding import section
+    from qmd.search import semantic
 
     provider, model = (arguments.text.get(name, "") for name in ("provider", "model"))
     opened = semantic.opened(connection, section(session), os.environ, provider, model)

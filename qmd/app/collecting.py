@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from os.path import join, normpath, realpath
 
-from qmd import collections, trust, virtual
+from qmd import trust
 from qmd.app import figures
+from qmd.index import collections, virtual
 from qmd.settings import DEFAULT_GLOB, working_directory
 
 TYPE_CHECKING = False
@@ -132,7 +133,7 @@ def _add(session: Session) -> None:
             f"\nUse 'qmd update' to re-index it, or remove it first with 'qmd collection remove {twin.name}'",
         )
     from qmd.app.updating import index_one
-    from qmd.walk import matcher
+    from qmd.index.walk import matcher
 
     matcher(pattern)
     was_approved = trust.may_run_commands(session.settings, session.config)

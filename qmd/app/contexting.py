@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from os.path import abspath, join, normpath, realpath
 
-from qmd import collections, config_file, contexts, virtual
-from qmd.references import home
+from qmd import config_file
+from qmd.index import collections, contexts, virtual
+from qmd.index.references import home
 from qmd.settings import working_directory
 
 TYPE_CHECKING = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from core.errors import BrainError
-from qmd import damage, models, vec0
 from qmd.app import environment, expanding, figures, model_checks, semantic
 from qmd.app.embedding import active
+from qmd.index import damage
+from qmd.vectors import models, vec0
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from core.config import EMBEDDERS, embedder
 from core.errors import BadInput
 from core.pace import Pace
-from qmd import collections, ecma, trust, vectors
+from qmd import ecma, trust
 from qmd.app.searching import wanted
 from qmd.app.updating import trusted
+from qmd.index import collections
+from qmd.vectors import vectors
 
 if TYPE_CHECKING:
     from qmd.app.session import Session

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from qmd.app.session import Session
     from qmd.generation.expander import Expander
-    from qmd.semantic import Semantic
-    from qmd.structured import Search
+    from qmd.search.semantic import Semantic
+    from qmd.search.structured import Search
 
 _SHOWN = 72
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from qmd import retrieve, virtual
 from qmd.app.formats import csv_field, xml_text
 from qmd.app.results import full_path, quoted_context, warn_unresolved
-from qmd.references import is_docid, is_list, lines, number_lines, split_range
+from qmd.index import retrieve, virtual
+from qmd.index.references import is_docid, is_list, lines, number_lines, split_range
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.app.session import Session
-    from qmd.retrieve import Entry
+    from qmd.index.retrieve import Entry
 
 _RULE = "=" * 60
 

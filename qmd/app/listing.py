@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from qmd import retrieve, virtual
 from qmd.app import figures
+from qmd.index import retrieve, virtual
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from os.path import basename, isdir, isfile, join
 
-from qmd import models
 from qmd.app import figures
+from qmd.vectors import models
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def fingerprints(connection: apsw.Connection, active: str) -> list[tuple[str, bo
 def sample(connection: apsw.Connection, config: Config) -> tuple[bool, str]:
     """Whether a few texts that count as embedded have vectors, and such as a model makes. Raises EngineMissing."""
     from core.config import embedder
-    from qmd import vectors
-    from qmd.schema import SPAN
+    from qmd.index.schema import SPAN
+    from qmd.vectors import vectors
 
     if not connection.execute("SELECT 1 FROM documents WHERE active = 1 LIMIT 1").get:
         return True, "no active documents indexed"

@@ -7,7 +7,7 @@ from os.path import dirname, exists, join, realpath
 
 from qmd import config_file, settings, trust
 from qmd.app.updating import show_gated
-from qmd.references import home
+from qmd.index.references import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

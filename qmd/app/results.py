@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from os.path import exists, realpath, relpath
 
-from qmd import ecma, snippets_qmd, virtual
+from qmd import ecma
 from qmd.app.formats import csv_field
-from qmd.references import number_lines
+from qmd.index import virtual
+from qmd.index.references import number_lines
+from qmd.search import snippets_qmd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from qmd.app.output import Output
     from qmd.app.session import Session
-    from qmd.snippets_qmd import Snippet
+    from qmd.search.snippets_qmd import Snippet
 
 _CSV_HEADER = "docid,score,file,title,context,line,snippet"
 # The excerpt's length in JSON, and elsewhere.
@@ -247,7 +249,7 @@ class _View:
 
 def full_path(session: Session, collection: str, path: str) -> str | None:
     """A document's file for people: ``./…`` below the working directory, else absolute; None where it is gone."""
-    from qmd.retrieve import on_disk
+    from qmd.index.retrieve import on_disk
 
     found = on_disk(session.index, collection, path)
     if found is None or not exists(found):

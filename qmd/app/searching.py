@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from qmd import lex, virtual
 from qmd.app.results import Result, show, show_none
+from qmd.index import virtual
+from qmd.search import lex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from qmd.answers import Filters
     from qmd.app.session import Session
+    from qmd.search.answers import Filters
 
 
 def search(session: Session) -> None:
@@ -28,7 +29,7 @@ def search(session: Session) -> None:
         return
     shown = [hit for hit in found if hit.score >= arguments.min_score][:limit]
     texts = lex.bodies(connection, shown)
-    from qmd.contexts import Contexts
+    from qmd.index.contexts import Contexts
 
     contexts = Contexts(connection)
     results = [
@@ -78,7 +79,7 @@ def filters_of(session: Session) -> Filters | None:
     if not given:
         return None
     from core import clock
-    from qmd.answers import Filters
+    from qmd.search.answers import Filters
 
     fields = []
     for text in arguments.filters:

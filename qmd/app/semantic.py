@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from core.errors import BrainError
-from qmd import ecma, fusion, hybrid, lex, models, semantic, structured, trust
+from qmd import ecma, trust
 from qmd.app.embedding import section
 from qmd.app.expanding import Expansion
 from qmd.app.results import Result, show, show_none
 from qmd.app.searching import filters_of, wanted
 from qmd.app.updating import trusted
+from qmd.search import fusion, hybrid, lex, semantic, structured
+from qmd.vectors import models
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ def query(session: Session) -> None:
         out.error(f"Warning: not reranked: {judge.reason}; in the order of the fused ranks")
     elif judge is not None:
         out.error(out.paint("dim", f"Reranked by {judge.name}"))
-    from qmd.contexts import Contexts
+    from qmd.index.contexts import Contexts
 
     contexts = Contexts(connection)
     results = [
@@ -179,7 +181,7 @@ def vsearch(session: Session) -> None:
     if not found:
         show_none(session.out, shape)
         return
-    from qmd.contexts import Contexts
+    from qmd.index.contexts import Contexts
 
     contexts = Contexts(connection)
     texts = lex.bodies(connection, found)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def mcp(session: Session) -> None:
     """Serve, or stop the one that serves. Raises Exit with its exit code."""
-    from qmd.mcp_server import main
+    from qmd.mcp.command import main
 
     arguments = session.arguments
     argv = list(arguments.words)

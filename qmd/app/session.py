@@ -12,7 +12,7 @@ from core import jsonb
 from core.errors import BrainError, EngineMissing
 from qmd import settings as places
 from qmd.app.output import Exit, Output
-from qmd.store import damaged, open_index, translate
+from qmd.index.store import damaged, open_index, translate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Session:
             return
         checked = time.time_ns()
         self._config = places.read(self.settings)
-        from qmd import collections
+        from qmd.index import collections
 
         portable = collections.portable(self._config)
         try:
@@ -158,6 +158,6 @@ class Session:
 
 
 def _tick(mtime_ns: str | int) -> int:
-    from qmd.update import COARSE_TICK_NS, TICK_NS
+    from qmd.index.update import COARSE_TICK_NS, TICK_NS
 
     return COARSE_TICK_NS if int(mtime_ns) % 1_000_000_000 == 0 else TICK_NS

@@ -9,7 +9,7 @@ from os.path import basename, dirname, exists, isdir, isfile, islink, join, lexi
 
 from qmd import ecma
 from qmd.app.output import Exit
-from qmd.references import home
+from qmd.index.references import home
 from qmd.settings import working_directory
 
 TYPE_CHECKING = False

@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 from os.path import exists, getsize, join
 
-from qmd import collections, contexts, ecma, models, syntax, virtual
+from qmd import ecma
 from qmd.app import expanding, figures, semantic
 from qmd.app.embedding import active
+from qmd.index import collections, contexts, virtual
+from qmd.vectors import models, syntax
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from qmd.app.session import Session
-    from qmd.collections import Stored
+    from qmd.index.collections import Stored
 
 _PREVIEW = 60
 
 
 def status(session: Session) -> None:
     """Print how the index stands."""
-    from qmd import vectors as own
+    from qmd.vectors import vectors as own
 
     out = session.out
     connection = session.index
@@ -121,8 +123,8 @@ def _collections(session: Session, stored: list[Stored]) -> None:
 
 def _embedding(session: Session) -> None:
     """Whose vectors the index has, as the fork that had several providers showed it; nothing where it has none."""
-    from qmd import renewal, vectors
     from qmd.app.embedding import active
+    from qmd.vectors import renewal, vectors
 
     out, connection = session.out, session.index
     spaces = vectors.spaces(connection)
@@ -186,7 +188,7 @@ def _some(names: list[str]) -> str:
 
 def cleanup(session: Session) -> None:
     """Remove what no document has any more, or with ``--dry-run`` say what would go."""
-    from qmd import orphans
+    from qmd.index import orphans
 
     out = session.out
     dry = "dry-run" in session.arguments.flags

@@ -26,8 +26,8 @@ def link(session: Session, result: Result, name: str, line: int) -> str:
     out = session.out
     where = f":{line}" if line else ""
     if out.terminal and result.path:
-        from qmd.editor import uri
-        from qmd.retrieve import on_disk
+        from qmd.app.editor import uri
+        from qmd.index.retrieve import on_disk
         from qmd.settings import EDITOR_URI
 
         path = on_disk(session.index, result.collection, result.path)

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 from core.home import users_umask
 from core.pace import Pace
-from qmd import collections, models, trust, virtual
+from qmd import trust
 from qmd.app.output import Exit
+from qmd.index import collections, virtual
+from qmd.index.update import Changes, update
+from qmd.index.walk import walk
 from qmd.settings import folder
-from qmd.update import Changes, update
-from qmd.walk import walk
+from qmd.vectors import models
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ def _heal(connection: apsw.Connection) -> None:
         " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash) LIMIT 1"
     )
     if foreign.fetchone():
-        from qmd.writer import heal
+        from qmd.index.writer import heal
 
         heal(connection)
 
@@ -264,8 +266,8 @@ def _adopt(connection: apsw.Connection, where: _Folder) -> None:
     )
     if unknown.fetchone() is None:
         return
-    from qmd.handles import adopt
-    from qmd.store import Transaction
+    from qmd.index.handles import adopt
+    from qmd.index.store import Transaction
 
     with contextlib.suppress(OSError), Transaction(connection):
         if adopt(connection, where.name, (entry.relative for entry in walk(where))):

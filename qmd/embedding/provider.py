@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.chunking import Break
     from qmd.embedding.cutting import Tokens
+    from qmd.vectors.chunking import Break
 
 LOCAL = "local"
 

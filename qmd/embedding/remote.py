@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.chunking import Break
+    from qmd.vectors.chunking import Break
 
 GEMINI = "https://generativelanguage.googleapis.com/v1beta"
 _DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}

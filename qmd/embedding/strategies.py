@@ -1,15 +1,15 @@
 """By which rule code is cut, and what it takes to go over to the other one.
 
 The rule holds for all models of a layout, since they share its cuts, and stays in force until another is asked for.
-Only texts whose cuts it moves are embedded anew, and their old vectors answer until then (``qmd.moves``).
+Only texts whose cuts it moves are embedded anew, and their old vectors answer until then (``qmd.vectors.rechunking``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qmd import moves, syntax, vectors
-from qmd.store import Transaction
+from qmd.index.store import Transaction
+from qmd.vectors import rechunking, syntax, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,10 +56,10 @@ def _group(connection: apsw.Connection, layout: Layout, texts: list[tuple[int, s
     with Transaction(connection):
         for cut, hash, grammar, same in changed:
             if same:
-                moves.give_up(connection, layout.name, hash)
+                rechunking.give_up(connection, layout.name, hash)
                 connection.execute("UPDATE brain_cuts SET grammar = ? WHERE id = ?", (grammar, cut))
             elif _answers(connection, cut):
-                moves.begin(connection, layout.name, cut, hash, grammar)
+                rechunking.begin(connection, layout.name, cut, hash, grammar)
             else:
                 vectors.drop_cut(connection, cut)
         vectors.note(connection)

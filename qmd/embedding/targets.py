@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.errors import Refused
-from qmd import coarse, renewal, vectors
-from qmd.store import Transaction
+from qmd.index.store import Transaction
+from qmd.vectors import coarse, renewal, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Provider
-    from qmd.renewal import Renewal
-    from qmd.vectors import Space
+    from qmd.vectors.renewal import Renewal
+    from qmd.vectors.vectors import Space
 
 
 def settle(

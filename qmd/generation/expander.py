@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
 from core.text import one_line
-from qmd import llm_cache, models
 from qmd.generation import expansion
 from qmd.generation.choice import choose
 from qmd.generation.generator import make
+from qmd.search import llm_cache
+from qmd.vectors import models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.generation.generator import Generator
-    from qmd.structured import Search
+    from qmd.search.structured import Search
 
     # JSON-like text as it may leave; raises BrainError where it may not (``Settings.outgoing``).
     Outgoing = Callable[[Any], Any]

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.text import one_line, printable
-from qmd import structured
+from qmd.search import structured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -74,7 +74,7 @@ def _start(settings: Settings, files: Files, host: str, port: int, aliases: bool
         _SETTINGS: json.dumps(_packed(settings)),
         _READY: str(writer),
     }
-    command = [sys.executable, "-P", "-m", "qmd.mcp_server", "qmd", "mcp"]
+    command = [sys.executable, "-P", "-m", "qmd.mcp.command", "qmd", "mcp"]
     command += ["--http", "--port", str(port), "--host", host, *(["--with-aliases"] if aliases else [])]
     log = os.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qmd import retrieve
+from qmd.index import retrieve
 
 if TYPE_CHECKING:
     import apsw

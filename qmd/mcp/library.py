@@ -19,7 +19,9 @@ import apsw
 from core.errors import BrainError, EngineMissing
 from core.home import make_private
 from core.sqlite import connect
-from qmd import collections, legacy, models, settings, store, trust
+from qmd import settings, trust
+from qmd.index import collections, legacy, store
+from qmd.vectors import models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
 from core.version import INDEX
-from qmd import ecma, fusion, hybrid, lex, semantic, snippets_qmd, structured
-from qmd.contexts import Contexts
-from qmd.references import number_lines
+from qmd import ecma
+from qmd.index.contexts import Contexts
+from qmd.index.references import number_lines
+from qmd.search import fusion, hybrid, lex, semantic, snippets_qmd, structured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from qmd.generation.expander import Expander
     from qmd.reranking.judge import Judge
-    from qmd.semantic import Semantic
+    from qmd.search.semantic import Semantic
 
     Engine = Callable[[apsw.Connection, "Query", Semantic | None, Judge | None], list[dict[str, Any]]]
 
@@ -227,8 +228,8 @@ def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> lis
 
     Nothing in an index that has no passages, because another program wrote it.
     """
-    from qmd.answers import Filters
-    from qmd.search import Searcher
+    from qmd.search.answers import Filters
+    from qmd.search.search import Searcher
 
     if not _has_passages(connection):
         return []

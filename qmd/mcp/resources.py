@@ -8,8 +8,8 @@ from urllib.parse import quote, unquote
 
 from mcp_types import TextResourceContents
 
-from qmd import retrieve, virtual
-from qmd.references import number_lines
+from qmd.index import retrieve, virtual
+from qmd.index.references import number_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError, EngineTimeout
-from qmd import structured
 from qmd.mcp import queries, resources
 from qmd.mcp.library import NoIndex
+from qmd.search import structured
 
 if TYPE_CHECKING:
     import apsw

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from qmd.retrieve import DEFAULT_MAX_BYTES
+from qmd.index.retrieve import DEFAULT_MAX_BYTES
 
 _FORK_MAX_BYTES = 10 * 1024
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

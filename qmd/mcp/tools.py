@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents, Tool, ToolAnnotations
 
 from core.errors import BrainError
-from qmd import references, retrieve, structured, virtual
+from qmd.index import references, retrieve, virtual
 from qmd.mcp import arguments, queries, resources
 from qmd.mcp.library import NoIndex
 from qmd.mcp.schemas import ALIASES, TOOLS
+from qmd.search import structured
 
 if TYPE_CHECKING:
     import apsw

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from qmd.answers import Hit
     from qmd.project.semantic import Near
+    from qmd.search.answers import Hit
 
 _LIMIT = 15
 # Below this cosine `query` shows nothing; docs/commonplace.md has the trial behind the figure.
@@ -132,7 +132,7 @@ def _known(error: Exception) -> BrainError:
         return error
     if isinstance(error, OSError):
         return from_os(error) or Internal(str(error))
-    from qmd.store import translate
+    from qmd.index.store import translate
 
     return translate(error, "the index")  # type: ignore[arg-type]
 
@@ -252,9 +252,9 @@ def _query(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _keyword(arguments: argparse.Namespace) -> dict[str, Any]:
-    from qmd.answers import Filters
     from qmd.project import store
-    from qmd.search import Searcher
+    from qmd.search.answers import Filters
+    from qmd.search.search import Searcher
 
     question = _question(arguments)
     database = _database(arguments)

@@ -11,7 +11,7 @@ from os.path import isabs, join, normpath, relpath
 from typing import TYPE_CHECKING
 
 from core.errors import NO_RESULTS, BrainError
-from qmd import virtual
+from qmd.index import virtual
 
 if TYPE_CHECKING:
     import apsw
@@ -119,7 +119,7 @@ class Records:
         return rows  # type: ignore[return-value]
 
     def _near(self, path: str) -> list[str]:
-        from qmd.references import similar_files
+        from qmd.index.references import similar_files
 
         similar = similar_files(self._connection, path.rpartition("/")[2], 5, _NEAR)
         rows = [

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BadInput, EngineMissing
-from qmd import snippet, vectors
-from qmd.schema import SPAN
+from qmd.index.schema import SPAN
+from qmd.search import snippet
+from qmd.vectors import vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from qmd.embedding.embedder import Report
     from qmd.embedding.provider import Provider
-    from qmd.vectors import Space
+    from qmd.vectors.vectors import Space
 
 SETTING = "COMMONPLACE_EMBEDDING"
 NONE = "none"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BadInput, EngineMissing
-from qmd.store import open_index
+from qmd.index.store import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qmd.index.update import Changes
     from qmd.project.config import Project
-    from qmd.update import Changes
 
 UPDATE = "commonplace-search-update"
 _ROOT = "project_root"
@@ -58,8 +58,8 @@ def update(
     """
     from core import clock
     from core.locks import FileLock
-    from qmd.update import register
-    from qmd.update import update as bring_up_to_date
+    from qmd.index.update import register
+    from qmd.index.update import update as bring_up_to_date
 
     _make_place(database)
     with FileLock(f"{database}.lock", _WAIT_S):

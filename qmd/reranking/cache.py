@@ -9,8 +9,8 @@ import contextlib
 import math
 from typing import TYPE_CHECKING
 
-from qmd import llm_cache
-from qmd.models import cache_key
+from qmd.search import llm_cache
+from qmd.vectors.models import cache_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

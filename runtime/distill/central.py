@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from qmd.cjk import has_cjk
+from qmd.index.cjk import has_cjk
 from runtime.distill.distillate import Statement
 from runtime.distill.tongues import FUNCTION_WORDS, is_english, is_fragment
 from runtime.distill.voice import QUOTED

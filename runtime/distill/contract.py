@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from core.text import one_line
-from runtime import fence
+from runtime.asking import fence
 from runtime.distill import shell, transcript
 from runtime.distill.distillate import SECTIONS, Distillate, Statement
 from runtime.distill.source import MARKER

@@ -19,8 +19,9 @@ from core.errors import BadInput, BrainError, EngineMissing, LockContention
 from core.files import write_atomic
 from core.locks import FileLock
 from core.tombstones import Tombstones
-from ingest.names import stem
-from runtime import pending_queue, unindexed
+from ingest.pipeline.names import stem
+from runtime.capture import unindexed
+from runtime.distill import queue as pending_queue
 from runtime.distill import source as sources
 from runtime.distill.distiller import OutOfBudget, Unfit
 
@@ -273,7 +274,7 @@ class _Step:
         A model takes minutes, in which the session may go on, or be forgotten: says ``changed`` or ``gone`` then, and
         writes nothing. Whoever forgets holds the same lock.
         """
-        from runtime.indexing import index_file
+        from runtime.capture.indexing import index_file
 
         file = sources.file_of(self._config, sources.DISTILLED, source.path)
         with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
@@ -291,7 +292,7 @@ class _Step:
 
     def _drop(self, key: Key) -> None:
         """Remove what was distilled from a document that is gone, from disk and from the index."""
-        from runtime.indexing import drop_file
+        from runtime.capture.indexing import drop_file
 
         _, path = key
         with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
@@ -350,8 +351,8 @@ def resolve(home: Home, config: Config, references: Sequence[str]) -> list[Key]:
     """The sessions that references name; a distilled document stands for its session. Raises as ``hits.resolve``."""
     import apsw
 
-    from qmd.store import open_index, translate
-    from runtime import hits
+    from qmd.index.store import open_index, translate
+    from runtime.asking import hits
 
     connection = open_index(home.index)
     try:

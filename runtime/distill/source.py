@@ -13,7 +13,7 @@ from core import document, redaction
 from core.document import Timestamp
 from core.errors import BadInput
 from core.files import read_or_none
-from ingest.exclusions import SYNTHETIC_PROMPT
+from ingest.policy.exclusions import SYNTHETIC_PROMPT
 
 if TYPE_CHECKING:
     from core.config import Config

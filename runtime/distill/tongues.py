@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qmd.cjk import is_cjk
-from qmd.terms import STOP
+from qmd.index.cjk import is_cjk
+from qmd.search.terms import STOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ingest.toolnames import KINDS
+from ingest.session.tool_names import KINDS
 
 TURN = re.compile(r"^## \[(\d+)\] (\w+)( · \d{4}-\d\d-\d\d \d\d:\d\d)?$")
 _CALL = re.compile(r"^- (mcp__[\w.-]+|[A-Za-z][\w.]{1,40})(?: \([^)]*\))?: (.+)$")

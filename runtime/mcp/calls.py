@@ -12,9 +12,9 @@ import apsw
 from core import clock, redaction, telemetry
 from core.config import load
 from core.errors import INTERNAL, BadInput, BrainError, Internal
-from qmd.store import damaged, open_index, translate
-from runtime import withhold
-from runtime.dates import parse_day
+from qmd.index.store import damaged, open_index, translate
+from runtime.asking import withhold
+from runtime.dates.dates import parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,8 +84,8 @@ class Calls:
     def _search(
         self, question: str, given: dict[str, Any], fields: dict[str, Any], *, mode: str, source: str = ""
     ) -> dict[str, Any]:
-        from runtime.answer import answer
-        from runtime.request import Request
+        from runtime.asking.answer import answer
+        from runtime.asking.request import Request
 
         now = clock.now()
         since, until = given.get("since"), given.get("until")
@@ -105,7 +105,7 @@ class Calls:
         return envelope
 
     def _recent(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-        from runtime.recent import recent
+        from runtime.asking.recent import recent
 
         now = clock.now()
         envelope = recent(
@@ -120,7 +120,7 @@ class Calls:
         return envelope
 
     def _get(self, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str, Any]:
-        from runtime.show import show
+        from runtime.explaining.show import show
 
         line = _between(given.get("line", 0), 0, 10**9)
         context = _between(given["context"], 0, _MOST_CONTEXT)
@@ -137,13 +137,13 @@ class Calls:
             )
 
     def _trace(self, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str, Any]:
-        from runtime.trace import trace
+        from runtime.explaining.trace import trace
 
         with self._index() as connection:
             return trace(self._home, load(self._home), connection, given["hit"], now=clock.now())
 
     def _why(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-        from runtime.why import why
+        from runtime.asking.why import why
 
         limit = _between(given["limit"], 1, _MOST_HITS)
         envelope = why(self._home, load(self._home), given["topic"], project=given.get("project") or "", limit=limit)
@@ -151,7 +151,7 @@ class Calls:
         return envelope
 
     def _inbox(self, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-        from runtime.capture import capture
+        from runtime.capture.capture import capture
 
         entry = capture(
             self._home,
@@ -166,10 +166,10 @@ class Calls:
         if bool(given["hit"]) != bool(given["question"].strip()):
             raise BadInput("hit and question go together", "give both, or neither for the state of the whole")
         if given["hit"]:
-            from runtime.explain_hit import explain
+            from runtime.explaining.hit import explain
 
             return explain(self._home, load(self._home), given["hit"], given["question"])
-        from runtime.explain import report
+        from runtime.explaining.explain import report
 
         return report(self._home, "mcp", os.environ)
 

@@ -14,7 +14,7 @@ from core.errors import NO_RESULTS, BadInput, BrainError
 from core.redaction import shown_value
 from core.version import VERSION
 from qmd.mcp import arguments, resources
-from runtime import fence
+from runtime.asking import fence
 from runtime.mcp import words
 from runtime.mcp.calls import Calls
 from runtime.mcp.schemas import TOOLS

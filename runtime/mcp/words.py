@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
-from runtime import fence
+from runtime.asking import fence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ def _nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
     lines = [f"Asked only within {', '.join(within)}: leave that out to ask all of memory."] if within else []
     about = envelope.get("days")
     if about:
-        from runtime.empty_days import sentence
+        from runtime.asking.empty_days import sentence
 
         lines.append(sentence(about, within=bool(within)))
         if not about["documents"]:
@@ -74,7 +74,7 @@ def _document(envelope: dict[str, Any]) -> str:
 
 
 def _origin(envelope: dict[str, Any]) -> str:
-    from runtime.trace import lines
+    from runtime.explaining.trace import lines
 
     return fence.block([fence.inert(line) for line in lines(envelope)])
 

@@ -15,14 +15,14 @@ import time
 
 from core import jsonio
 from core.version import INDEX, VERSION
-from runtime.request import project_glob
+from runtime.asking.request import project_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from core.home import Home
-    from runtime.request import Request
+    from runtime.asking.request import Request
 
 MOST_BYTES = 4 << 20
 # Of a question's time so much may be spent on waiting for a warm answer; the rest is for looking it up oneself.

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import clock
 from core.errors import EngineMissing
-from qmd.static_query import MODEL_LEVEL
+from qmd.vectors.static_query import MODEL_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from qmd.knn import Look
+    from qmd.vectors.knn import Look
 
 _ROOT = dirname(dirname(dirname(abspath(__file__))))
 _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.model import main; main()"
@@ -282,7 +282,7 @@ class Model:
 
 
 class Encoder:
-    """Questions through the child's model (``qmd.static_query.Encoder``)."""
+    """Questions through the child's model (``qmd.vectors.static_query.Encoder``)."""
 
     __slots__ = ("_model", "fingerprint", "kind", "level", "timeout_s")
 
@@ -322,5 +322,5 @@ class Encoding:
         return self._found.result().vector
 
     def chunks(self) -> list[tuple[int, float]] | None:
-        """The nearest chunks, as ``qmd.knn.chunks`` gives them; None where the child has not looked."""
+        """The nearest chunks, as ``qmd.vectors.knn.chunks`` gives them; None where the child has not looked."""
         return self._found.result().chunks

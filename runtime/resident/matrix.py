@@ -1,4 +1,4 @@
-"""The vectors of a space in memory: what is nearest to a question, exactly as ``qmd.knn.chunks`` would find it.
+"""The vectors of a space in memory: what is nearest to a question, exactly as ``qmd.vectors.knn.chunks`` would find it.
 
 The process that has the model has numpy as well, and a core of its own while words are searched. It reads what lies
 behind the vec0 table (https://github.com/asg017/sqlite-vec/blob/main/ARCHITECTURE.md): chunks of as many vectors as fit
@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qmd import coarse, store, vectors
-from qmd.knn import depth
-from qmd.schema import SPAN
+from qmd.index import store
+from qmd.index.schema import SPAN
+from qmd.vectors import coarse, vectors
+from qmd.vectors.knn import depth
 
 if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
-# A space with more is left to SQLite, which has other means then (qmd/coarse.py).
+# A space with more is left to SQLite, which has other means then (qmd/vectors/coarse.py).
 _MOST_BYTES = 64 << 20
 # Selections of chunks that are kept until the index changes: those of a few sets of collections.
 _MOST_KEPT = 8
@@ -42,7 +43,7 @@ class Matrix:
     def nearest(self, look: dict[str, Any], vector: bytes) -> list[tuple[int, float]] | None:
         """(chunk, L2 distance) of the nearest, nearest first; None of a space that is not to be held in memory.
 
-        ``look`` has the fields of ``qmd.knn.Look``, of its space ``name``, ``table`` and ``dimensions``. Raises
+        ``look`` has the fields of ``qmd.vectors.knn.Look``, of its space ``name``, ``table`` and ``dimensions``. Raises
         BrainError, apsw.Error, OSError, ValueError (a table of another form), MemoryError.
         """
         connection = self._open(look)

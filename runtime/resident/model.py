@@ -30,7 +30,7 @@ def main() -> None:
     limit(int(job["memory_bytes"]))
     from qmd.embedding.provider import make, quantise
     from qmd.embedding.remote import Remote
-    from qmd.semantic import QUESTION_S
+    from qmd.search.semantic import QUESTION_S
 
     try:
         # One thread: a question is short, and more of them would spin while there is nothing to do.
@@ -72,7 +72,7 @@ def _nearest(matrix: Matrix, look: dict[str, Any], vector: bytes) -> list[tuple[
 def limit(most_bytes: int) -> None:
     """Let the kernel refuse this process more data than that, where it can (setrlimit(2): RLIMIT_DATA on Linux).
 
-    The soft limit: what it starts may be freed of it (``runtime.watching``).
+    The soft limit: what it starts may be freed of it (``runtime.watching.watching``).
     """
     import resource
 

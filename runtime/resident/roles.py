@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from core.config import load
 from core.errors import EngineMissing, Refused
-from runtime.ask import Asker, Request
+from runtime.asking.ask import Asker, Request
 from runtime.resident.client import caller
 
 if TYPE_CHECKING:

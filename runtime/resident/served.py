@@ -11,15 +11,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineMissing
-from qmd.static_query import Known
-from runtime.ask import Asker
+from qmd.vectors.static_query import Known
+from runtime.asking.ask import Asker
 from runtime.resident import client
 
 if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
-    from qmd.knn import Look
-    from runtime.request import Request
+    from qmd.vectors.knn import Look
+    from runtime.asking.request import Request
 
 # A question is encoded in a few ms; what takes longer is not worth waiting for.
 _PATIENCE_S = 1.0
@@ -27,7 +27,7 @@ _SHARE = 0.1
 
 
 class Encoder:
-    """The resident process's model (``qmd.static_query.Encoder``)."""
+    """The resident process's model (``qmd.vectors.static_query.Encoder``)."""
 
     __slots__ = ("_home", "_patience_s", "encoded", "fingerprint", "kind", "level")
 

@@ -25,7 +25,7 @@ from core.files import write_atomic
 from core.home import PRIVATE_FILE, make_private
 from core.locks import FileLock
 from core.version import VERSION
-from qmd.store import damaged, translate
+from qmd.index.store import damaged, translate
 from runtime.resident.client import is_ours, peer
 
 if TYPE_CHECKING:

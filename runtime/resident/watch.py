@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from core.home import Home
     from runtime.resident.roles import Operation
-    from runtime.watching import Watcher
+    from runtime.watching.watching import Watcher
 
 
 _TICK_S = 1.0
@@ -42,7 +42,7 @@ class _Run:
 
     def stop(self) -> None:
         """Watch no more, and end the run that is under way."""
-        from runtime.watching import END_S
+        from runtime.watching.watching import END_S
 
         self._ended.set()
         self.watcher.ending.set()
@@ -137,7 +137,7 @@ class Watching:
         with self._lock:
             if self._run is not None:
                 return False
-            from runtime.watching import Watcher
+            from runtime.watching.watching import Watcher
 
             run = _Run(Watcher(self._home, self._command))
             run.start()

@@ -13,7 +13,7 @@ import pytest
 
 from brain import COMMANDS
 from core.home import Home
-from ops.completions import SHELLS
+from ops.install.completions import SHELLS
 from tests.conftest import ROOT, Brain
 
 

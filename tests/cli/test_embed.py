@@ -15,8 +15,8 @@ import pytest
 from cli.embed import duration
 from core.home import Home
 from core.locks import FileLock
-from qmd import vectors
-from qmd.store import open_index
+from qmd.index.store import open_index
+from qmd.vectors import vectors
 from tests.conftest import ROOT, Brain
 from tests.prior import put_prior
 from tests.qmd.embedding.endpoint import Endpoint, says

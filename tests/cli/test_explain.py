@@ -10,7 +10,7 @@ import pytest
 
 from core.home import Home
 from core.version import VERSION
-from ops import skills
+from ops.install import skills
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,7 +14,8 @@ import pytest
 from core.config import load
 from core.home import Home
 from core.tombstones import Tombstones
-from ops import backup, forgetting, packing, sync
+from ops.backup import backup, packing
+from ops.sync import forgetting, sync
 from tests.runtime.index_fixture import Shelf
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
@@ -205,8 +206,8 @@ def test_what_is_synchronised_forgets_where_the_backups_cannot(home: Home, monke
 
 def cut_short(home: Home, session: str) -> None:
     """Forget here, and be killed before the backups are reached."""
-    from runtime import forget
-    from runtime.export import Selection
+    from runtime.explaining.export import Selection
+    from runtime.forgetting import forget
 
     def dies(*_: object) -> tuple[list[str], list[str]]:
         raise KeyboardInterrupt

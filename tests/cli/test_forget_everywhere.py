@@ -13,9 +13,9 @@ import pytest
 
 from core.config import locate
 from core.home import Home
-from ops import backup, packing
+from ops.backup import backup, packing
 from tests.ingest.history import MORNING, History
-from tests.ingest.test_git import Repository
+from tests.ingest.sources.test_git import Repository
 from tests.ingest.transcripts import OTHER, SESSION, Script, save, text, tool
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from qmd.store import open_index
-from runtime import withhold
+from qmd.index.store import open_index
+from runtime.asking import withhold
 from tests.unseen import HOSTILE, unseen
 
 Brain = Callable[..., CompletedProcess[str]]

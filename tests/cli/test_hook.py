@@ -13,11 +13,14 @@ import pytest
 from cli import hook
 from core import wal
 from core.home import Home
-from ops.hooks import HOOKS
-from qmd.segments import TABLES
-from qmd.store import open_index
-from qmd.writer import put
-from runtime import due, fence, hooks, tidying
+from ops.install.hooks import HOOKS
+from qmd.index.segments import TABLES
+from qmd.index.store import open_index
+from qmd.index.writer import put
+from runtime.asking import fence
+from runtime.capture import tidying
+from runtime.distill import due
+from runtime.hooks import hooks
 from tests.cli.hooked import Brain, asked, eventually, indexed, patient, payload, rows, silent, transcript
 
 __all__ = ["indexed", "patient"]
@@ -123,7 +126,7 @@ def test_the_child_has_nothing_open_and_is_in_no_group_of_the_hooks(
         "        json.dump(said, stream)\n"
         f"    os.rename({str(told) + '.part'!r}, {str(told)!r})\n"
     )
-    monkeypatch.setattr(hooks, "__file__", str(tmp_path / "runtime" / "hooks.py"))
+    monkeypatch.setattr(hooks, "__file__", str(tmp_path / "runtime" / "hooks" / "hooks.py"))
     Path(home.root).mkdir(parents=True, exist_ok=True)
     Path(home.root, "json.py").write_text("raise SystemExit('a module of the home')")
     reading, writing = os.pipe()

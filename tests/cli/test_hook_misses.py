@@ -13,8 +13,10 @@ import pytest
 
 from core.errors import EngineMissing
 from core.home import Home
-from ingest import files
-from runtime import due, hooks, indexing, tidying
+from ingest.raw import files
+from runtime.capture import indexing, tidying
+from runtime.distill import due
+from runtime.hooks import hooks
 from tests.cli.hooked import Brain, asked, eventually, indexed, patient, payload, silent, transcript
 
 __all__ = ["indexed", "patient"]
@@ -134,7 +136,7 @@ def test_the_child_waits_for_a_message_that_comes_after_a_silence(
         transcript(claude_root, session, "what is a noddy", "A tern of the tropics.")
         os.utime(path, (time.time() - 5, time.time() - 5))
 
-    monkeypatch.setattr("runtime.hooks.time.sleep", written)
+    monkeypatch.setattr("runtime.hooks.hooks.time.sleep", written)
     assert hooks.drain(indexed) == 1
     assert "tropics" in Path(indexed.path("brain", f"{session}.md")).read_text()
 

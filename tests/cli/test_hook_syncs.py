@@ -12,8 +12,8 @@ import pytest
 
 from core import wal
 from core.home import Home
-from ingest import archive
-from runtime import tidying
+from ingest.archive import archive
+from runtime.capture import tidying
 from tests.cli.hooked import indexed, patient, payload, transcript
 
 __all__ = ["indexed", "patient"]

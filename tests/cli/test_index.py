@@ -10,8 +10,8 @@ import pytest
 from core.home import Home
 from tests.conftest import Brain
 from tests.ingest.history import History
-from tests.ingest.test_chrome import configure
-from tests.ingest.test_databases import cursor
+from tests.ingest.raw.test_databases import cursor
+from tests.ingest.sources.test_chrome import configure
 from tests.ingest.transcripts import Script, save
 
 

@@ -344,7 +344,7 @@ def test_the_demos_subagent_is_linked_to_its_session(brain: Brain, place: Path) 
 
 
 def test_a_machine_with_another_agents_sessions_alone_gets_no_demo(brain: Brain, tmp_path: Path) -> None:
-    from tests.ingest.test_codex import NAME, Rollout, save
+    from tests.ingest.sources.test_codex import NAME, Rollout, save
 
     make = Rollout()
     save(tmp_path / "codex" / "sessions" / "2026" / NAME, make.meta(), *make.asked("Why does the walrus sing?"))

@@ -18,7 +18,7 @@ from mcp import Client
 from core import access_token
 from core.config import load
 from core.home import Home
-from runtime import indexing
+from runtime.capture import indexing
 from tests.qmd.mcp.world import free_port, talk, wait_for
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]

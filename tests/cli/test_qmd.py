@@ -13,12 +13,12 @@ import pytest
 from mcp import Client
 
 from core.home import Home
+from qmd.index.store import open_index
 from qmd.mcp import resources, tools
 from qmd.mcp.library import Library
 from qmd.mcp.server import Service
 from qmd.settings import of_brain
-from qmd.store import open_index
-from runtime import fence, withhold
+from runtime.asking import fence, withhold
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
 from tests.qmd.mcp.world import talk

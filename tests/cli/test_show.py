@@ -16,8 +16,8 @@ import pytest
 
 from core import clock
 from core.home import Home
-from qmd.store import open_index
-from qmd.writer import put
+from qmd.index.store import open_index
+from qmd.index.writer import put
 from tests.runtime.index_fixture import Shelf
 
 ROOT = Path(__file__).resolve().parents[2]

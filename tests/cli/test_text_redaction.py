@@ -11,10 +11,11 @@ import pytest
 
 from core import clock
 from core.home import Home
-from qmd.store import open_index
-from qmd.writer import put
-from runtime import freshness, inbox
-from runtime.pending_queue import PendingQueue
+from qmd.index.store import open_index
+from qmd.index.writer import put
+from runtime.asking import freshness
+from runtime.capture import inbox
+from runtime.distill.queue import PendingQueue
 from tests.runtime.index_fixture import Shelf
 
 Brain = Callable[..., CompletedProcess[str]]

@@ -13,8 +13,9 @@ from core import config
 from core.errors import EngineMissing
 from core.home import Home
 from core.tombstones import FILE, Tombstones
-from ops import backup, packing, sync
-from runtime.indexing import index
+from ops.backup import backup, packing
+from ops.sync import sync
+from runtime.capture.indexing import index
 from tests import damaged
 from tests.ingest.transcripts import SESSION, Script, corpus, save
 

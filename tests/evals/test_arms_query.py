@@ -12,8 +12,8 @@ from evals import arms_query
 from evals.arms import ARMS, Place, Unavailable
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import make
-from qmd.store import open_index
-from runtime.indexing import index
+from qmd.index.store import open_index
+from runtime.capture.indexing import index
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import qmd.scoring
-import qmd.search
-import qmd.terms
-import runtime.plan
+import qmd.search.scoring
+import qmd.search.search
+import qmd.search.terms
+import runtime.asking.plan
 from core import config
 from core.home import Home
 from evals import arms_ask, corpora, metrics, sets
@@ -89,19 +89,19 @@ def test_the_invented_conversations_are_answered_as_well_as_they_were(asked: tup
 
 
 def _scoring(name: str, value: float) -> Callable[[Patch], None]:
-    return lambda patch: patch.setattr(qmd.scoring, name, value)
+    return lambda patch: patch.setattr(qmd.search.scoring, name, value)
 
 
 def _no_stop_words(patch: Patch) -> None:
-    patch.setattr(qmd.terms, "STOP", frozenset())
+    patch.setattr(qmd.search.terms, "STOP", frozenset())
 
 
 def _no_dates(patch: Patch) -> None:
-    patch.setattr(runtime.plan, "date_boost", lambda question, now: (None, None))
+    patch.setattr(runtime.asking.plan, "date_boost", lambda question, now: (None, None))
 
 
 def _no_irregular_forms(patch: Patch) -> None:
-    patch.setattr(qmd.terms, "_IRREGULAR", "go goes")
+    patch.setattr(qmd.search.terms, "_IRREGULAR", "go goes")
 
 
 SPOILT = {

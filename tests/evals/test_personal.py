@@ -15,8 +15,8 @@ from core.home import Home
 from evals import candidates, paraphrased, personal
 from evals.candidates import HELD, Pool
 from evals.dataset import order
-from qmd.store import open_index
-from runtime.indexing import index
+from qmd.index.store import open_index
+from runtime.capture.indexing import index
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
 

@@ -17,7 +17,7 @@ from evals.arms import Chosen, Place, Unavailable
 from evals.dataset import split_of
 from evals.run import Settings
 from qmd.embedding.embedder import alone
-from runtime.indexing import index
+from runtime.capture.indexing import index
 from tests.evals import small
 from tests.qmd.reranking.onnx_file import folder
 
@@ -129,9 +129,9 @@ def test_a_changed_module_makes_the_index_anew(home: Home, data: Path, monkeypat
     stamps = sorted(Path(corpora.cache(home)).glob("*/built.json"))
     assert len(stamps) == 3
     stamp = json.loads(stamps[0].read_text())
-    assert "qmd/passages.py" in stamp["modules"]
-    assert "qmd/search.py" not in stamp["modules"], "ranking is no part of the index"
-    stamp["modules"]["qmd/passages.py"] = "0"
+    assert "qmd/index/passages.py" in stamp["modules"]
+    assert "qmd/search/search.py" not in stamp["modules"], "ranking is no part of the index"
+    stamp["modules"]["qmd/index/passages.py"] = "0"
     stamps[0].write_text(json.dumps(stamp))
     jobs = _watch(monkeypatch)
     _run(home, data, "qmd-lex")

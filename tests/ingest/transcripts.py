@@ -9,8 +9,8 @@ from typing import Any
 
 from core.document import split
 from core.home import Home
-from ingest.ledger import Ledger
-from ingest.run import run
+from ingest.pipeline.ledger import Ledger
+from ingest.pipeline.run import run
 
 SESSION = "5f0c2a1e-0000-4000-8000-00000000000a"
 OTHER = "7b1d3c2f-0000-4000-8000-00000000000b"

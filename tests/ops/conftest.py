@@ -9,9 +9,9 @@ import pytest
 
 from core.config import load
 from core.home import Home
-from ops import program
-from runtime import inbox, indexing
-from runtime.capture import capture
+from ops.install import program
+from runtime.capture import inbox, indexing
+from runtime.capture.capture import capture
 from tests.ops.backups import transcript
 from tests.ops.machines import Machine
 from tests.ops.patients import ROOT, RUN, examine, ids

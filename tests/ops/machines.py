@@ -9,10 +9,10 @@ from typing import Any
 
 from core import config
 from core.home import Home
-from ops import sync
-from runtime import forget
-from runtime.export import Selection
-from runtime.indexing import index
+from ops.sync import sync
+from runtime.capture.indexing import index
+from runtime.explaining.export import Selection
+from runtime.forgetting import forget
 from tests.ingest.transcripts import Script, save, text
 
 
@@ -59,7 +59,7 @@ class Machine:
         }
 
     def asks(self, question: str) -> list[str]:
-        from runtime.ask import Asker, Request
+        from runtime.asking.ask import Asker, Request
 
         with Asker(self.home, self.config) as asker:
             return [hit["uri"] for hit in asker.ask(question, Request())["hits"]]

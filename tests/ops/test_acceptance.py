@@ -12,9 +12,10 @@ from core import clock
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from evals import kept, personal
-from ops import acceptance, installed
+from ops import acceptance
 from ops.checks import acceptance as check
 from ops.finding import Patient
+from ops.install import installed
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 

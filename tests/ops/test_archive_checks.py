@@ -12,10 +12,11 @@ import brain
 from core.config import load
 from core.errors import EngineMissing
 from core.home import Home
-from ingest import archive, losses
-from ops import backup
-from runtime import forget, indexing
-from runtime.export import Selection
+from ingest.archive import archive, losses
+from ops.backup import backup
+from runtime.capture import indexing
+from runtime.explaining.export import Selection
+from runtime.forgetting import forget
 from tests.ingest.history import MORNING, History
 from tests.ingest.transcripts import Script, save
 from tests.ops.patients import examine, ids, mends

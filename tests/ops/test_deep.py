@@ -14,7 +14,7 @@ from core.home import Home
 from evals import personal
 from ops import deep
 from ops.finding import Finding, Patient
-from runtime import indexing
+from runtime.capture import indexing
 
 WORDS = "walrus ocelot heron puffin lynx badger".split()
 

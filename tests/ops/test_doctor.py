@@ -20,12 +20,14 @@ import pytest
 
 from core.config import load
 from core.home import Home
-from ingest import state
-from ops import completions, doctor, hooks, installed, notify, program, skills, wedge
-from qmd import vectors
-from qmd.store import open_index
-from runtime import due, indexing
-from runtime.capture import capture
+from ingest.pipeline import state
+from ops import doctor, notify, wedge
+from ops.install import completions, hooks, installed, program, skills
+from qmd.index.store import open_index
+from qmd.vectors import vectors
+from runtime.capture import indexing
+from runtime.capture.capture import capture
+from runtime.distill import due
 from tests.ops.patients import ROOT, examine, ids, mends
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -11,7 +11,7 @@ import pytest
 
 from core.home import Home
 from core.version import VERSION
-from ops import hooks, skills
+from ops.install import hooks, skills
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from ops import hooks, program, skills
-from runtime import due
+from ops.install import hooks, program, skills
+from runtime.distill import due
 from runtime.mcp.schemas import TOOLS
 from tests import claude_code
 from tests.claude_code import ClaudeCode, streams

@@ -14,12 +14,14 @@ from core import config, wal
 from core.config_yaml import _DOCTOR
 from core.errors import BadInput, EngineMissing
 from core.home import Home
-from ops import backup, forgetting, restore
+from ops.backup import backup, restore
 from ops.checks import index, recovery, sources
 from ops.finding import Finding, Patient
-from runtime import forget, inbox
-from runtime.export import Selection
-from runtime.indexing import index as index_run
+from ops.sync import forgetting
+from runtime.capture import inbox
+from runtime.capture.indexing import index as index_run
+from runtime.explaining.export import Selection
+from runtime.forgetting import forget
 from tests.conftest import Brain
 from tests.ingest.transcripts import OTHER, SESSION, Script, save
 

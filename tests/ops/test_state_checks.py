@@ -13,12 +13,13 @@ import brain
 from core.config import load
 from core.errors import Internal
 from core.home import Home
-from ingest import code, forgetting
-from ops import backup
+from ingest.policy import forgetting
+from ingest.sources.code import source as code
+from ops.backup import backup
 from ops.checks import recovery
 from ops.finding import Finding, Patient
-from ops.sync_state import State
-from runtime.indexing import index
+from ops.sync.state import State
+from runtime.capture.indexing import index
 
 _GARBLED = b"no database at all " * 200
 

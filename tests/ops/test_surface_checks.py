@@ -12,10 +12,10 @@ import pytest
 from core import clock, telemetry
 from core.config import load
 from core.home import Home
-from ops import hooks, installed, program, skills
 from ops.checks import surfaces
 from ops.finding import Patient
-from runtime import indexing
+from ops.install import hooks, installed, program, skills
+from runtime.capture import indexing
 from tests.ops.patients import ROOT, examine, ids
 
 NOW = clock.parse_iso("2026-06-30T12:00:00Z") or 0

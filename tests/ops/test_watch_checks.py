@@ -22,7 +22,7 @@ from ops.finding import Patient
 from runtime.resident import control
 from runtime.resident.server import LOCK, Server
 from runtime.resident.watch import Watching
-from runtime.watching import Watcher
+from runtime.watching.watching import Watcher
 
 
 def found(home: Home) -> dict[str, str]:

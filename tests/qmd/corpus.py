@@ -8,12 +8,12 @@ from pathlib import Path
 
 import apsw
 
-from qmd.store import open_index
-from qmd.update import Changes, update
+from qmd.index.store import open_index
+from qmd.index.update import Changes, update
 
 
 class Folder:
-    """A collection as ``qmd.walk`` wants it."""
+    """A collection as ``qmd.index.walk`` wants it."""
 
     def __init__(self, path: Path, name: str = "notes", pattern: str = "**/*.md", ignore: tuple[str, ...] = ()) -> None:
         self.name = name

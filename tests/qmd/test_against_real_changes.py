@@ -15,7 +15,7 @@ import apsw
 import pytest
 import yaml
 
-from qmd import models, vec0
+from qmd.vectors import models, vec0
 from tests.qmd.real import Pair, World, pair
 
 pytestmark = pytest.mark.long

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from qmd import trust
-from qmd.models import DEFAULTS
 from qmd.settings import Config, Settings
+from qmd.vectors.models import DEFAULTS
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from core import clock
 from core.config import Config, load
 from core.document import render
 from core.home import Home
-from qmd.store import open_index
-from qmd.writer import put
-from runtime import freshness
+from qmd.index.store import open_index
+from qmd.index.writer import put
+from runtime.asking import freshness
 
 
 class Shelf:

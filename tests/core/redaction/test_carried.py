@@ -13,7 +13,7 @@ import pytest
 
 from core.redaction import clean_document, redact, screen
 from core.redaction.hint import may_hold
-from ingest.records import Records
+from ingest.raw.records import Records
 from tests.core.redaction.test_pem import CUTS, _drawn, _framed, _key
 
 _FRAMES = ("{line}\n", "{n:>6}→{line}\n", "> {line}\n", "{line}\\n", "2026-03-12T10:04:{t}.1Z {line}\n", "+{line}\r\n")

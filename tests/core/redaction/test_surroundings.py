@@ -9,7 +9,7 @@ import pytest
 
 from core.redaction import clean_record, redact, screen
 from core.redaction.hint import may_hold
-from qmd.snippet import around
+from qmd.search.snippet import around
 from tests.core.redaction.test_redaction import LABELLED, POSITIVES
 
 

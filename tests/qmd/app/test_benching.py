@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qmd import bench
+from qmd.app import bench
 from tests.qmd.app.world import Qmd
 
 

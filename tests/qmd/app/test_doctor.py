@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from qmd import models
-from qmd.schema import SPAN
+from qmd.index.schema import SPAN
+from qmd.vectors import models
 from tests.qmd.app.world import Qmd, write
 
 CUSTOM = "hf:example/custom/custom.gguf"
@@ -118,8 +118,8 @@ def test_vectors_of_several_fingerprints_are_told(notes: Path, qmd: Qmd, tmp_pat
 
 def test_a_sample_of_vectors_is_looked_at(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
     from core.config import embedder
-    from qmd import vectors
-    from qmd.store import open_index
+    from qmd.index.store import open_index
+    from qmd.vectors import vectors
 
     connection = open_index(str(tmp_path / "cache/qmd/index.sqlite"), write=True)
     provider, model = embedder({})

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.locks import FileLock
-from qmd import trust, vectors
+from qmd import trust
+from qmd.index.store import open_index
 from qmd.settings import locate, read
-from qmd.store import open_index
+from qmd.vectors import vectors
 from tests.qmd.app.world import Qmd, stand, write
 from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint
 

@@ -108,7 +108,7 @@ def test_expansions_are_searched_by_meaning_after_the_question_itself(
 def test_a_strong_hit_needs_no_expansion_unless_there_is_an_intent(
     kitchen: Path, qmd: Qmd, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from qmd import fusion
+    from qmd.search import fusion
 
     monkeypatch.setattr(fusion, "STRONG_SCORE", 0.1)
     monkeypatch.setattr(fusion, "STRONG_GAP", 0.1)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
-from qmd import walk
+from qmd.index import walk
 from tests.conftest import Brain
 from tests.qmd.app.world import Qmd, write
 
@@ -277,7 +277,7 @@ def test_files_that_vanish_between_listing_and_reading_are_no_failure(
         yield from entries
 
     with monkeypatch.context() as patch:
-        patch.setattr("qmd.update.walk", vanishing)
+        patch.setattr("qmd.index.update.walk", vanishing)
         done = qmd("update", "--verify")
     assert (done.code, done.err) == (0, "")
     assert _counts(done.out).startswith("7 new, 0 updated, 1 unchanged")

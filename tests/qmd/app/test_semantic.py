@@ -186,8 +186,8 @@ def test_a_query_is_answered_by_its_words_where_the_endpoint_does_not_encode_it(
 def test_a_question_waits_half_a_minute_for_an_endpoint_at_most(
     remote: Endpoint, qmd: Qmd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from qmd import semantic
     from qmd.embedding import wire
+    from qmd.search import semantic
 
     monkeypatch.setattr(wire, "_LEAST_S", 0.05)
     assert semantic.QUESTION_S <= 30

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import Internal
-from qmd.chunking import Break
 from qmd.embedding.cutting import Sizes, Tokens, cut
 from qmd.embedding.provider import TextRefused
+from qmd.vectors.chunking import Break
 
 
 class Words:

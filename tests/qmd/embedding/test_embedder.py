@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from core.errors import EngineTimeout, Internal, Refused
 from core.load import Load
-from qmd import vectors
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
-from qmd.store import open_index
-from qmd.update import update
-from qmd.writer import drop
+from qmd.index.store import open_index
+from qmd.index.update import update
+from qmd.index.writer import drop
+from qmd.vectors import vectors
 from tests.qmd.corpus import indexed, write
 from tests.qmd.embedding.fake import Fake
 

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Refused
-from qmd import vectors
 from qmd.embedding import embedder, wire
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import TextRefused, make
 from qmd.embedding.remote import Layout, OpenAI, tokens
-from qmd.update import update
-from qmd.vectors import PIECE
+from qmd.index.update import update
+from qmd.vectors import vectors
+from qmd.vectors.vectors import PIECE
 from tests.qmd.corpus import indexed, write
 from tests.qmd.embedding.clients import KEY, Slept, gemini, openai
 from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, answer, closes, good, half_closes, hangs, says, vector

@@ -9,16 +9,16 @@ import apsw
 import pytest
 
 from core.errors import Internal, Refused
-from qmd import coarse, renewal, vectors
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import TextRefused, quantise
-from qmd.schema import SPAN
-from qmd.semantic import Semantic
-from qmd.store import open_index
-from qmd.update import update
-from qmd.vectors import Space
-from qmd.writer import drop
+from qmd.index.schema import SPAN
+from qmd.index.store import open_index
+from qmd.index.update import update
+from qmd.index.writer import drop
+from qmd.search.semantic import Semantic
+from qmd.vectors import coarse, renewal, vectors
+from qmd.vectors.vectors import Space
 from tests.qmd.corpus import Folder, indexed, write
 from tests.qmd.embedding.fake import Fake, Words
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from qmd import semantic
 from qmd.embedding.embedder import embed
+from qmd.search import semantic
 from tests.qmd.corpus import indexed
 from tests.qmd.embedding.clients import gemini, openai
 from tests.qmd.embedding.endpoint import Endpoint

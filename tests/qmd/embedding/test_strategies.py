@@ -10,11 +10,11 @@ import pytest
 
 import core.grammars
 from core.errors import Internal
-from qmd import renewal, syntax, vectors
 from qmd.embedding import embedder, strategies
 from qmd.embedding.embedder import embed
-from qmd.store import open_index
-from qmd.update import update
+from qmd.index.store import open_index
+from qmd.index.update import update
+from qmd.vectors import renewal, syntax, vectors
 from tests.qmd.corpus import Folder, write
 from tests.qmd.embedding.fake import Fake
 

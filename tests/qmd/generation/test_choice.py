@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import BadInput
 from qmd.generation.choice import NONE, choose
-from qmd.models import GENERATE
+from qmd.vectors.models import GENERATE
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import apsw
 import pytest
 
 from core.errors import EngineTimeout
-from qmd import llm_cache, models
 from qmd.generation import expander, expansion
 from qmd.generation.expander import Expander
-from qmd.store import open_index
+from qmd.index.store import open_index
+from qmd.search import llm_cache
+from qmd.vectors import models
 
 
 class Says:

@@ -17,7 +17,7 @@ import pytest
 from core.home import Home
 from qmd.mcp import daemon
 from qmd.settings import Settings, locate, of_brain
-from runtime import fence, withhold
+from runtime.asking import fence, withhold
 from tests.qmd.mcp.test_http import JSON, SEARCH
 from tests.qmd.mcp.world import Site, World, alive, free_port, wait_for
 

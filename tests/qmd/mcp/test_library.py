@@ -11,10 +11,10 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing, EngineTimeout
-from qmd import lex, structured
+from qmd.index.store import open_index
 from qmd.mcp import queries
 from qmd.mcp.library import Library, NoIndex
-from qmd.store import open_index
+from qmd.search import lex, structured
 from tests.qmd.mcp.world import World
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

@@ -9,9 +9,9 @@ import pytest
 from mcp import Client, MCPError
 
 from core.version import VERSION
-from qmd import store
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import make
+from qmd.index import store
 from qmd.mcp import tools
 from qmd.mcp.library import Library
 from qmd.mcp.server import Service

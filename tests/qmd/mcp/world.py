@@ -19,9 +19,10 @@ import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from qmd import collections, settings
-from qmd.store import open_index
-from qmd.update import update
+from qmd import settings
+from qmd.index import collections
+from qmd.index.store import open_index
+from qmd.index.update import update
 
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from qmd.app.main import entry; entry()"

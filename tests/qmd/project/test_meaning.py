@@ -9,9 +9,9 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
-from qmd import vectors
 from qmd.embedding.embedder import embed
 from qmd.project import semantic
+from qmd.vectors import vectors
 from tests.qmd.corpus import indexed
 from tests.qmd.embedding.fake import Fake
 

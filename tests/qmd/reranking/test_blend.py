@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qmd import hybrid
 from qmd.reranking.judge import Judge
-from qmd.structured import Search
+from qmd.search import hybrid
+from qmd.search.structured import Search
 from tests.qmd.corpus import indexed
 
 COUNT = 16

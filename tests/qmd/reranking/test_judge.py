@@ -10,10 +10,10 @@ import apsw
 import pytest
 
 from core.errors import EngineTimeout, Internal, Refused
-from qmd.models import cache_key
+from qmd.index.store import open_index
 from qmd.reranking import cache
 from qmd.reranking.judge import Judge, is_logit, opened, probability
-from qmd.store import open_index
+from qmd.vectors.models import cache_key
 
 
 class Fake:

@@ -16,11 +16,11 @@ import pytest
 
 from core.errors import EngineMissing
 from core.home import Home
-from runtime import pending_queue
 from runtime.distill import contract
+from runtime.distill import queue as pending_queue
 from runtime.distill.of_claude import Claude
+from runtime.distill.queue import PendingQueue
 from runtime.distill.thinking import Failed
-from runtime.pending_queue import PendingQueue
 from tests import claude_code
 from tests.claude_code import Behaviour, ClaudeCode, refuses, streams
 from tests.qmd.embedding.endpoint import closes, hangs, says

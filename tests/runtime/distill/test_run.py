@@ -10,12 +10,12 @@ from core.errors import BadInput, LockContention
 from core.home import Home
 from core.locks import FileLock
 from core.tombstones import Tombstones
-from runtime import pending_queue
-from runtime.ask import Asker, Request
+from runtime.asking.ask import Asker, Request
+from runtime.distill import queue as pending_queue
 from runtime.distill.distiller import Extractive, Made, Unfit
+from runtime.distill.queue import PendingQueue
 from runtime.distill.run import Asked, resolve, run
 from runtime.distill.source import MARKER, Source
-from runtime.pending_queue import PendingQueue
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 

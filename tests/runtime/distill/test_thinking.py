@@ -19,16 +19,16 @@ import pytest
 from core import clock
 from core.errors import BadInput, BrainError, EngineMissing
 from core.home import Home
-from runtime import pending_queue
 from runtime.distill import contract
+from runtime.distill import queue as pending_queue
 from runtime.distill.budget import Budget
 from runtime.distill.distiller import Distiller, OutOfBudget, Unfit, choose
 from runtime.distill.of_claude import Claude
 from runtime.distill.of_openai import OpenAI
+from runtime.distill.queue import PendingQueue
 from runtime.distill.run import Asked, run
 from runtime.distill.source import Source
 from runtime.distill.thinking import Reply, Thinking
-from runtime.pending_queue import PendingQueue
 from tests.qmd.embedding import endpoint as endpoints
 from tests.qmd.embedding.endpoint import Endpoint, answer, half, says
 from tests.runtime.distill.session import REFRESH, body

@@ -14,8 +14,9 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from core.config import load
 from core.home import Home
-from runtime import fence, indexing
-from runtime.capture import capture
+from runtime.asking import fence
+from runtime.capture import indexing
+from runtime.capture.capture import capture
 from runtime.mcp import words
 from runtime.mcp.schemas import TOOLS
 from runtime.mcp.server import Service

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from core.errors import EngineMissing
-from qmd import coarse, knn, moves, vectors
-from qmd.answers import Filters
-from qmd.schema import SPAN
-from qmd.store import Transaction
-from qmd.vectors import Space
+from qmd.index.schema import SPAN
+from qmd.index.store import Transaction
+from qmd.search.answers import Filters
+from qmd.vectors import coarse, knn, rechunking, vectors
+from qmd.vectors.vectors import Space
 from runtime.resident import matrix
 from runtime.resident.matrix import Matrix
 from tests.qmd.corpus import indexed
@@ -119,8 +119,8 @@ def test_while_a_cut_is_under_way_both_ways_leave_out_its_chunks_and_no_others(w
     row: Any = world.connection.execute("SELECT id, hash FROM brain_cuts ORDER BY id LIMIT 1").fetchone()
     old, text = row
     with Transaction(world.connection):
-        moves.begin(world.connection, world.space.layout, old, text, "code")
-        following = moves.following(world.space)
+        rechunking.begin(world.connection, world.space.layout, old, text, "code")
+        following = rechunking.following(world.space)
         spans = [(0, end + 1, vectors.PIECE) for end in range(_CHUNKS)]
         new = vectors.put_cut(world.connection, following, text, spans)
         vectors.add(world.connection, following, new, 0, [question] * (_CHUNKS // 2))

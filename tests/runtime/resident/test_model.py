@@ -14,15 +14,15 @@ import pytest
 from core.config import load
 from core.errors import EngineMissing
 from core.home import Home
-from qmd import knn, vectors
-from qmd.answers import Filters
 from qmd.embedding.provider import make, quantise
-from qmd.store import open_index
-from runtime.embedding import embed
+from qmd.index.store import open_index
+from qmd.search.answers import Filters
+from qmd.vectors import knn, vectors
 from runtime.resident import encoder
 from runtime.resident.client import caller
 from runtime.resident.encoder import Encoder, Model
 from runtime.resident.roles import Asking
+from runtime.watching.embedding import embed
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.runtime.index_fixture import Shelf
 

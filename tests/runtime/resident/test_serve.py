@@ -19,8 +19,8 @@ from core.config import load
 from core.errors import Refused
 from core.home import Home, make_private
 from core.locks import FileLock
-from runtime.answer import answer
-from runtime.request import Request
+from runtime.asking.answer import answer
+from runtime.asking.request import Request
 from runtime.resident import client, control
 from runtime.resident.encoder import Model
 from runtime.resident.roles import Asking, Role

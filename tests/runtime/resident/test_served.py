@@ -14,19 +14,19 @@ import pytest
 from core.errors import EngineMissing
 from core.home import Home, make_private
 from qmd.embedding.provider import quantise
-from qmd.knn import Look
-from runtime.answer import answer
-from runtime.request import Request
+from qmd.vectors.knn import Look
+from runtime.asking.answer import answer
+from runtime.asking.request import Request
 from runtime.resident import client, served
 from runtime.resident.encoder import Encoded, Encoder, Model
 from tests.conftest import Brain
 from tests.qmd.embedding.endpoint import Endpoint
-from tests.qmd.test_static_query import _WORDS
-from tests.qmd.test_static_query import Model as Words
+from tests.qmd.vectors.test_static_query import _WORDS
+from tests.qmd.vectors.test_static_query import Model as Words
+from tests.runtime.asking.test_meaning import embed
+from tests.runtime.asking.test_reranking import configure, paths, prefers
 from tests.runtime.index_fixture import Shelf
 from tests.runtime.resident.test_serve import NoModel, Running
-from tests.runtime.test_meaning import embed
-from tests.runtime.test_reranking import configure, paths, prefers
 
 pytestmark = pytest.mark.usefixtures("direct")
 

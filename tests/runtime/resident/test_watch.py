@@ -26,7 +26,7 @@ from core.locks import FileLock
 from runtime.resident import client, control, watch
 from runtime.resident.server import LOCK, Server
 from runtime.resident.watch import Watching
-from runtime.watching import LONGEST_STOP_S, Watcher
+from runtime.watching.watching import LONGEST_STOP_S, Watcher
 from tests.conftest import Brain
 
 MOST_BYTES = 80 << 20

@@ -1,0 +1,1 @@
+"""The archive of raw files: objects, catalogue and verification."""

@@ -1,0 +1,419 @@
+"""Databases in the archive: the rows that documents are made from, redacted, and a database made of them again.
+
+One object a session: a session that did not change is stored once, whatever else its database says by then. An object
+is JSON Lines: ``{"unit": …, "records": …, "tables": {table: [column, …]}}``, then ``[table, [cell, …]]`` for each row.
+A cell is null, a number, or one of ``{"text"}``, ``{"json"}`` (text that is JSON), ``{"lines"}`` (a blob of JSON
+Lines), ``{"hex"}`` (``Names``). The parser then reads the database of these rows with the statements it always uses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from core.redaction import clean, clean_record
+from core.redaction.screen import suspects
+from core.version import REDACTION
+from ingest.archive import archive
+from ingest.raw import records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import apsw
+
+    from ingest.archive.keeping import Keeping
+    from ingest.archive.recording import Recorder
+    from ingest.pipeline.reading import Reading
+
+    # (table, values), as the database has them.
+    Row = tuple[str, tuple[Any, ...]]
+    # Table → its columns that are read.
+    Tables = Mapping[str, tuple[str, ...]]
+    # (unit, its rows).
+    Groups = Iterable[tuple[str, Iterable[Row]]]
+
+# Made once: `json.dumps` makes an encoder for each value.
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
+# What that one makes of a text.
+_string = json.encoder.encode_basestring_ascii
+# Bytes of rows that are looked at together, and rows where something may be in these.
+_TOGETHER = 4096
+_FEW = 8
+# What is counted of the archive's.
+LOST = "archived sessions that cannot be read any more"
+# Characters of a text that may come again, and how many of those are remembered.
+_SHORT, _MANY = 256, 10_000
+# Columns whose text is JSON.
+_DOCUMENTS = frozenset({"value", "data", "event_json"})
+
+
+class Names(bytes):
+    """A blob that names others and holds no text: the only bytes that are kept as they are."""
+
+
+class Lines(bytes):
+    """A blob of JSON Lines."""
+
+
+class Json:
+    """A cell whose text should be JSON: decoded and redacted once, for its document and for the archive.
+
+    ``plain``: there is nothing in it to redact; ``raw``: the archive keeps it as it was found.
+    """
+
+    __slots__ = ("_error", "_plain", "_raw", "_text", "_value")
+
+    def __init__(self, text: str | bytes, *, plain: bool, raw: bool) -> None:
+        self._text: str | bytes | None = text  # until it is of no more use
+        self._plain = plain
+        self._raw = raw
+        self._value: Any = None
+        self._error: ValueError | RecursionError | None = None
+
+    def value(self, redacted: dict[str, int]) -> Any:
+        """The value; ``redacted`` (kind → secrets replaced) is added to for whoever asks first.
+
+        Raises ValueError and RecursionError where it is no JSON.
+        """
+        if self._error is not None:
+            raise self._error
+        if self._text is not None and self._value is None:
+            try:
+                self._value = records.value(self._text, None if self._plain else redacted)
+            except (ValueError, RecursionError) as error:
+                self._error = error
+                raise
+            if not self._raw:
+                self._text = None
+        return self._value
+
+    @property
+    def may_span(self) -> bool:
+        """Whether a tag of a private span may be in it."""
+        text = self._text or ""
+        return not self._plain and (
+            b"private" in text.lower() if isinstance(text, bytes) else "private" in text.lower()
+        )
+
+    def found(self) -> Any:
+        """The value with its secrets, for what only several cells tell. Raises ValueError and RecursionError."""
+        return records.value(self._text or "", None)
+
+    def become(self, value: Any, redacted: dict[str, int]) -> None:
+        """Be ``value`` instead, whose secrets are replaced here; what is kept raw stays as it was found."""
+        self._value = clean_record(_encoded(value).encode(), value, redacted)
+        if not self._raw:
+            self._text = None
+
+    def archived(self) -> Any:
+        """The cell as it is archived."""
+        with contextlib.suppress(ValueError, RecursionError):
+            return {"json": json.loads(self._text or "", strict=False) if self._raw else self.value({})}
+        return _text(self._text or "", None if self._plain or self._raw else _Cleaned())
+
+
+def decoded(cell: str | bytes | Json, redacted: dict[str, int]) -> Any:
+    """The value of a cell that should be JSON, whether or not that was opened; else as ``Json.value``."""
+    return cell.value(redacted) if isinstance(cell, Json) else records.value(cell, redacted)
+
+
+class Opened:
+    """A row of ``table`` with its ``cells``: a ``Json`` where the column's text should be that, else the value.
+
+    ``plain``: there is nothing in it to redact.
+    """
+
+    __slots__ = ("cells", "plain", "table")
+
+    def __init__(self, table: str, cells: list[Any], *, plain: bool) -> None:
+        self.table = table
+        self.cells = cells
+        self.plain = plain
+
+
+class Shelf:
+    """Takes the rows of a database into the archive, a unit's at a time, once the reading has that one's part.
+
+    What the database does not hold any more stays in the archive, as its documents stay; a session that was longer
+    does, too, and is the reading's part again: ``parts`` are those that archived lines hold. Nothing of units that
+    were forgotten or are excluded is kept. Without a run (``keeping``), or where it archives nothing, rows are only
+    opened.
+    """
+
+    def __init__(
+        self, reading: Reading, keeping: Keeping | None, parts: Callable[[Iterable[bytes]], dict[str, Any]]
+    ) -> None:
+        self.tables: Tables = {}
+        """What is read of the database, for whoever reads it to say."""
+        self.lets_go: Callable[[str], bool] = lambda _: False
+        """Whether a unit that is not read any more goes from the archive as well."""
+        self._reading = reading
+        self._keeping = keeping
+        self._parts = parts
+        self._raw = keeping is not None and keeping.keeps_raw
+        self._cleaned = _Cleaned()
+        self._recorder: Recorder | None = None
+        self._before: dict[str, list[tuple[archive.Segment, int]]] = {}
+        self._made: dict[str, int] = {}
+        self._stay: set[str] = set()
+        self._loose: list[tuple[str, list[Opened]]] = []
+
+    def open(self, rows: Iterable[Row]) -> list[Opened]:
+        """Rows to be read and then ``put``."""
+        opened: list[Opened] = []
+        documents = {
+            table: [place for place, column in enumerate(columns) if column in _DOCUMENTS]
+            for table, columns in self.tables.items()
+        }
+        for (table, values), plain in _looked_at(rows):
+            cells = list(values)
+            for place in documents[table]:
+                if cells[place] and type(cells[place]) in (str, bytes):
+                    cells[place] = Json(cells[place], plain=plain, raw=self._raw)
+            opened.append(Opened(table, cells, plain=plain))
+        return opened
+
+    def put(self, unit: str, rows: list[Opened], *, whole: bool = True) -> None:
+        """Archive the rows of a unit; where they are not ``whole``, as many that the archive has go before them.
+
+        Raises OSError and apsw.Error.
+        """
+        keeping, part = self._keeping, self._reading.parts.get(unit)
+        if keeping is None or unit in self._stay:
+            return
+        if part is None and unit not in self._made:
+            self._loose.append((unit, rows))
+            return
+        recorder = None if part is not None and keeping.withholds(unit, self._reading) else self._opened(keeping)
+        if recorder is not None:
+            count = self._made[unit] if part is None else len(part.uuids)
+            longer = self._longer(recorder, unit, count if whole else count - 1)
+            if longer is not None:
+                self._stay.add(unit)
+                self._reading.parts[unit] = longer
+                return
+            self._made[unit] = count
+            recorder.piece(self._packed(unit, count, rows))
+
+    def keep(self, groups: Groups) -> None:
+        """``put`` units that were read otherwise than from ``open`` rows."""
+        if self._keeping is None:
+            return
+        self._keeping.remove(self._reading)
+        if self._reading.parts or self._reading.taken:
+            for unit, rows in groups:
+                self.put(unit, self.open(rows))
+
+    def tidy(self) -> None:
+        """Have what is let go leave the archive, also where nothing else is put there."""
+        if self._keeping is not None and self._recorder is None:
+            recorder = self._opened(self._keeping)
+            self._recorder = recorder if recorder is not None and recorder.before is not None else None
+
+    def finish(self) -> None:
+        """The database was read to its end. Raises OSError and apsw.Error."""
+        keeping, loose = self._keeping, self._loose
+        whole = keeping is not None and not keeping.remove(self._reading)
+        self._loose = []
+        for unit, rows in loose:
+            self.put(unit, rows)
+        recorder = self._recorder
+        if recorder is None or keeping is None:
+            return
+        recorder.in_pieces()
+        for unit, held in self._before.items():
+            if unit and unit not in self._made and not keeping.forgot(unit) and not self.lets_go(unit):
+                for segment, _ in held:
+                    recorder.piece(self._again(recorder, segment))
+        if self._loose and whole:  # whose they are is not certain: they go with whichever unit is forgotten
+            recorder.piece(self._packed("", 0, [row for _, rows in self._loose for row in rows]))
+        reading = self._reading
+        recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+
+    def abandon(self) -> None:
+        """Nothing of the database is to be kept."""
+        if self._recorder is not None:
+            self._recorder.abandon()
+
+    def _opened(self, keeping: Keeping) -> Recorder | None:
+        if self._recorder is None:
+            self._recorder = recorder = keeping.recorder(self._reading.path)
+            if recorder is not None and recorder.before is not None:
+                for segment in recorder.before.segments:
+                    try:
+                        held = archive.content(recorder.folder, segment)
+                    except OSError:
+                        # Of a session that the database still holds it is stored anew; what others had is not there.
+                        self._reading.recovered[LOST] = self._reading.recovered.get(LOST, 0) + 1
+                        continue
+                    head = json.loads(held[: held.index(b"\n")])
+                    self._before.setdefault(unit_of(held), []).append((segment, head["records"]))
+        return self._recorder
+
+    def _longer(self, recorder: Recorder, unit: str, count: int) -> Any:
+        """The part that the archive has of a unit, where that is more than ``count`` records, else None."""
+        held = self._before.get(unit, ())
+        if all(before <= count for _, before in held):
+            return None
+        lines = [line for segment, _ in held for line in self._again(recorder, segment).splitlines(keepends=True)]
+        # So many they were to the parser of then.
+        found = self._parts(lines).get(unit)
+        return found if found is not None and len(found.uuids) > count else None
+
+    def _again(self, recorder: Recorder, segment: archive.Segment) -> bytes:
+        """An archived object, through the present redaction."""
+        held = archive.content(recorder.folder, segment)
+        if not self._raw and recorder.before is not None and recorder.before.policy != REDACTION:
+            held = b"".join(_line(clean_record(line, json.loads(line), {})) for line in held.splitlines(keepends=True))
+        return held
+
+    def _packed(self, unit: str, count: int, rows: list[Opened]) -> bytes:
+        tables = {name: list(columns) for name, columns in self.tables.items()}
+        lines = [f"{_encoded({'unit': unit, 'records': count, 'tables': tables})}\n"]
+        raw, names = self._raw, {name: _string(name) for name in tables}
+        for row in rows:
+            cleaned = None if row.plain or raw else self._cleaned
+            # As JSON, most of them here: a call for each cell took as long as all the rest.
+            cells = [
+                f'{{"text":{_string(cell if cleaned is None else cleaned[cell])}}}'
+                if type(cell) is str
+                else str(cell)
+                if type(cell) is int
+                else _encoded(_cell(cell, cleaned, raw=raw))
+                for cell in row.cells
+            ]
+            lines.append(f"[{names[row.table]},[{','.join(cells)}]]\n")
+        return "".join(lines).encode()
+
+
+def unit_of(data: bytes) -> str:
+    """The unit whose rows an archived object holds; "" where they are several units'. Raises ValueError."""
+    head = json.loads(data[: data.index(b"\n")])
+    if type(head) is not dict or "unit" not in head:
+        raise ValueError("no rows of a database")
+    return str(head["unit"])
+
+
+def restored(lines: Iterable[bytes]) -> contextlib.AbstractContextManager[apsw.Connection]:
+    """A database of the rows that the lines of archived objects hold. Raises OSError where they cannot be read."""
+    import apsw
+
+    connection = apsw.Connection("")  # on disk where it is large, and in no folder
+    connection.execute("begin").fetchall()
+    there: dict[str, list[str]] = {}
+    inserts: dict[str, str] = {}
+    for line in lines:
+        found = json.loads(line)
+        if type(found) is dict:
+            for table, columns in found["tables"].items():
+                names = ", ".join(map(_quoted, columns))
+                if table not in there:
+                    connection.execute(f"create table {_quoted(table)}({names})")
+                    there[table] = list(columns)
+                # A session that the database lost may be from a time when it had other columns.
+                for column in columns:
+                    if column not in there[table]:
+                        connection.execute(f"alter table {_quoted(table)} add column {_quoted(column)}")
+                        there[table].append(column)
+                inserts[table] = f"insert into {_quoted(table)}({names}) values({', '.join('?' * len(columns))})"
+        else:
+            table, cells = found
+            connection.execute(inserts[table], [_value(cell) for cell in cells])
+    connection.execute("commit").fetchall()
+    return contextlib.closing(connection)
+
+
+def _looked_at(rows: Iterable[Row]) -> Iterator[tuple[Row, bool]]:
+    """Each row, and whether it holds nothing to redact: most hold nothing, and short ones are looked at together."""
+    batch: list[tuple[Row, bytes]] = []
+    held = 0
+    for row in rows:
+        text = b"\n".join([_bytes(value) for value in row[1] if type(value) is not int])
+        batch.append((row, text))
+        held += len(text)
+        if held > _TOGETHER:
+            yield from _harmless(batch)
+            batch, held = [], 0
+    yield from _harmless(batch)
+
+
+def _harmless(batch: list[tuple[Row, bytes]]) -> Iterator[tuple[Row, bool]]:
+    """Each row, and whether it holds nothing to redact; where some may, a few are looked at together, then each."""
+    any_may = suspects(b"\n".join(text for _, text in batch))
+    for start in range(0, len(batch), _FEW):
+        few = batch[start : start + _FEW]
+        some_may = any_may and (len(few) == len(batch) or suspects(b"\n".join(text for _, text in few)))
+        for row, text in few:
+            yield row, not some_may or (len(few) > 1 and not suspects(text))
+
+
+def _bytes(value: Any) -> bytes:
+    if type(value) is str:
+        return value.encode("utf-8", "surrogatepass")
+    return value if isinstance(value, bytes) else b""
+
+
+def _cell(value: Any, cleaned: _Cleaned | None, *, raw: bool) -> Any:
+    if isinstance(value, Json):
+        return value.archived()
+    if isinstance(value, Names):
+        return {"hex": value.hex()}
+    if isinstance(value, Lines):
+        return {"lines": list(_lines(value, raw))}
+    if not isinstance(value, str | bytes):
+        return value
+    return _text(value, cleaned)
+
+
+def _text(value: str | bytes, cleaned: _Cleaned | None) -> Any:
+    try:
+        text = value if isinstance(value, str) else value.decode()
+    except UnicodeDecodeError:
+        return None
+    return {"text": text if cleaned is None else cleaned[text]}
+
+
+class _Cleaned(dict[str, str]):
+    """Short text → what is left of it once it is redacted: commands recur."""
+
+    def __missing__(self, text: str) -> str:
+        found = clean(text, {})
+        if len(text) <= _SHORT and len(self) < _MANY:
+            self[text] = found
+        return found
+
+
+def _lines(data: bytes, raw: bool) -> Iterator[Any]:
+    """Each line as ``[JSON value]``, or as text where it is none."""
+    held: list[bytes] = []
+    for _ in records.Records(io.BytesIO(data), "", sink=held.append, redact=not raw):
+        continue
+    for line in held:
+        try:
+            yield [json.loads(line, strict=False)]
+        except (ValueError, RecursionError):
+            yield line.decode("utf-8", "replace")
+
+
+def _value(cell: Any) -> Any:
+    if type(cell) is not dict:
+        return cell
+    ((kind, held),) = cell.items()
+    if kind == "text":
+        return held
+    if kind == "json":
+        return json.dumps(held)
+    if kind == "hex":
+        return bytes.fromhex(held)
+    return b"".join(_line(line[0]) if type(line) is list else line.encode() for line in held)
+
+
+def _line(value: Any) -> bytes:
+    return _encoded(value).encode() + b"\n"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

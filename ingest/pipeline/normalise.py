@@ -1,0 +1,413 @@
+"""The part of a run that reads and writes: files grouped by unit, units composed from all their copies."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from core.document import render
+from core.home import Home
+from ingest.pipeline import names
+from ingest.pipeline.corpus import Corpus
+from ingest.pipeline.ledger import Ledger
+from ingest.pipeline.state import FileRow, UnitRow
+from ingest.pipeline.units import is_agent
+from ingest.raw import databases
+from ingest.session.lineage import Lineage
+
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    from ingest.archive.keeping import Keeping
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.databases import Damage
+    from ingest.raw.files import SourceFile
+    from ingest.source import Source
+
+    class Known(Protocol):
+        """What of the state this needs: ``ingest.pipeline.state.State``, or a part of it."""
+
+        def units(self, source: str) -> dict[str, UnitRow]: ...
+        def members(self, source: str) -> dict[str, set[str]]: ...
+        def links(self, source: str) -> dict[str, str]: ...
+        def mark(self, source: str, mark: str) -> None: ...
+        def save(
+            self,
+            source: str,
+            files: Iterable[FileRow] = ...,
+            units: Iterable[UnitRow] = ...,
+            members: Iterable[tuple[str, Iterable[str]]] = ...,
+            links: Iterable[tuple[str, str]] = ...,
+            gone: Iterable[str] = ...,
+            left: Iterable[tuple[str, str]] = ...,
+        ) -> None: ...
+
+
+_DOCUMENT = "document"
+_BATCH = 128
+# Files of many units (databases, histories) that are kept in memory while late units are composed.
+_HELD = 4
+_KEPT = "its document is kept"
+# Prompts alone are fewer records than any transcript: see ``ingest.sources.histories.source``.
+_PARTIAL = 1 << 31
+
+
+class Normaliser:
+    """Reads the pending files of one source, writes the documents of the units they belong to.
+
+    Files that probably belong together are read together, so that no more than one unit's events are held; a unit
+    that turns out to have files elsewhere is composed at the end, from all of them.
+
+    ``damaged``: of files that are read from the archive, how the last reading of their own ended.
+
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        source: Source,
+        state: Known,
+        ledger: Ledger,
+        keeping: Keeping,
+        *,
+        stale: bool,
+        progress: Callable[[int, int, str], None] | None,
+        on_written: Callable[[str, str, bytes, os.stat_result], None] | None,
+        sweep: bool = True,
+        damaged: Mapping[str, Damage] | None = None,
+    ) -> None:
+        self._source = source
+        self._state = state
+        self._ledger = ledger
+        self._keeping = keeping
+        self._stale = stale
+        self._progress = progress
+        self._on_written = on_written
+        self._damaged = damaged or {}
+        self._corpus = Corpus(home, source.collection, self._landed, sweep=sweep)
+        self._units = state.units(source.name)
+        self._members = state.members(source.name)
+        self._links = state.links(source.name)
+        self._owned: dict[str, set[str]] = {}
+        for unit, paths in self._members.items():
+            for path in paths:
+                self._owned.setdefault(path, set()).add(unit)
+        self._stems: dict[str, set[str]] = {}
+        for unit in self._units:
+            self._stems.setdefault(names.stem(unit).casefold(), set()).add(unit)
+        self._outcome: dict[str, str] = {}
+        self._written: set[str] = set()
+        self._late: set[str] = set()
+        self._waiting: list[Reading] = []
+        self._rows: list[FileRow] = []
+        self._changed_units: dict[str, UnitRow] = {}
+        self._changed_links: dict[str, str] = {}
+        self._gone: set[str] = set()
+        self._left: list[tuple[str, str]] = []
+        # Bytes, because a transcript has a few kilobytes or hundreds of megabytes.
+        self._sizes: dict[str, int] = {}
+        self._done = 0
+        if keeping.transcripts is not None:
+            keeping.transcripts.units, keeping.transcripts.members = self._units, self._members
+
+    def go(self, new: list[SourceFile], readable: set[str], *, verify: bool) -> None:
+        """Normalise ``new``; restore documents that are missing or, with ``verify``, not as they were written."""
+        if not self._keeping.from_archive:
+            self._keeping.lineage = Lineage(self._source, (file.path for file in new), self._units)
+        with self._corpus:
+            self._find_damaged(readable, verify)
+            self._read(new)
+            self._finish_late()
+            for reading in self._waiting:
+                self._row(reading)
+            self._drop_orphans()
+            self._save()
+            if self._rename():
+                self._save()
+
+    def _read(self, new: list[SourceFile]) -> None:
+        groups: dict[str, list[str]] = {}
+        self._sizes = {file.path: max(1, file.size) for file in new}
+        total = sum(self._sizes.values())
+        alone = {file.path for file in new if self._source.is_history(file.path)}
+        for file in new:
+            groups.setdefault(file.path if file.path in alone else self._source.peek(file.path), []).append(file.path)
+        # Sessions before the agents they started: an agent's document says what its parent asked for. Histories come
+        # last: what has a transcript is told by that.
+        for key in sorted(groups, key=lambda key: (key in alone, is_agent(key), key)):
+            self._group(groups[key], total)
+            if len(self._rows) + len(self._changed_units) >= _BATCH:
+                self._save()
+
+    def _find_damaged(self, readable: set[str], verify: bool) -> None:
+        there = self._corpus.there([row.name for row in self._units.values()])
+        for unit, row in self._units.items():
+            # A run cut short may have learnt of a link and not yet have written the document that shows it.
+            damaged = row.name not in there or self._links.get(unit, "") != row.link
+            damaged = damaged or (verify and self._corpus.digest(row.name) != row.hash)
+            if damaged and not readable.isdisjoint(self._members.get(unit, ())):
+                self._late.add(unit)
+
+    def _group(self, paths: list[str], total: int) -> None:
+        parts: dict[str, list[tuple[Any, int]]] = {}
+        for path in paths:
+            versions: set[str] = set()
+            for reading in self._source.stream(path):
+                self._keeping.remove(reading)
+                for unit, part in reading.hand_over().items():
+                    self._leave_histories(unit, part)
+                    self._members.setdefault(unit, set()).add(path)
+                    parts.setdefault(unit, []).append((part, reading.mtime_ns))
+                    versions.add(getattr(part, "version", ""))
+                if len(paths) == 1:
+                    self._compose_all(parts)  # there are no others to wait for
+            self._keeping.withhold(reading)
+            self._ledger.bytes += reading.consumed
+            before = self._owned.get(path, set())
+            if reading.taken:
+                # What follows the damage of a database may still be there; what was there before a rule stays.
+                gone = before - reading.taken - reading.excluded if reading.failed is None else set()
+                self._ledger.kept += len((before & reading.excluded) - reading.taken)
+                self._owned[path] = (before | reading.taken) - gone
+                for unit in gone:
+                    self._members[unit].discard(path)
+                    self._late.add(unit)
+            elif before:
+                # It had a conversation and now has none: what is remembered of it stays.
+                self._ledger.kept += 1
+                if reading.skipped:
+                    reading.skipped = f"{reading.skipped}, {_KEPT}"
+            if reading.unknown:
+                reading.versions = sorted(versions - {""})
+            self._waiting.append(reading)
+            self._done += self._sizes.get(path, 0)
+            if self._progress is not None:
+                self._progress(self._done, total, f"reading {self._source.name}")
+        self._compose_all(parts)
+        settled = [reading for reading in self._waiting if self._settled(reading)]
+        if settled:
+            self._waiting = [reading for reading in self._waiting if not self._settled(reading)]
+            for reading in settled:
+                self._row(reading)
+
+    def _leave_histories(self, unit: str, part: Any) -> None:
+        """Let a session that has a transcript now be made of that alone."""
+        if getattr(part, "partial", False):
+            return
+        for path in [path for path in self._members.get(unit, ()) if self._source.is_history(path)]:
+            self._members[unit].discard(path)
+            self._owned[path].discard(unit)
+            self._left.append((unit, path))
+
+    def _compose_all(self, parts: dict[str, list[tuple[Any, int]]]) -> None:
+        """Compose the units whose parts are all there; the others are composed at the end, and read again."""
+        for unit in sorted(parts):
+            if len(parts[unit]) == len(self._members[unit]):
+                self._compose(unit, parts.pop(unit), complete=True)
+                self._late.discard(unit)
+            else:
+                self._late.add(unit)
+        parts.clear()
+
+    def _settled(self, reading: Reading) -> bool:
+        owned = self._owned.get(reading.path, ())
+        return not self._late.intersection(owned) and all(unit in self._outcome for unit in owned)
+
+    def _finish_late(self) -> None:
+        # An agent may start agents whose documents then say so: each round can only settle links one level deeper.
+        # A database holds many units: it is read once for all of those that are late, not once for each.
+        held: dict[str, Reading] = {}
+        for _ in range(8):
+            late = sorted(self._late, key=lambda unit: (is_agent(unit), unit))
+            self._late.clear()
+            for unit in late:
+                parts: list[tuple[Any, int]] = []
+                members = sorted(self._members.get(unit, ()))
+                for path in members:
+                    reading = held.get(path)
+                    if reading is None:
+                        reading = self._source.read(path)
+                        self._keeping.withhold(reading)
+                    if len(self._owned.get(path, ())) > 1 and len(held) < _HELD:
+                        held[path] = reading
+                    part = reading.parts.get(unit)
+                    if part is not None:
+                        parts.append((part, reading.mtime_ns))
+                if parts:
+                    self._compose(unit, parts, complete=len(parts) == len(members))
+            if not self._late:
+                return
+
+    def _compose(self, unit: str, copies: list[tuple[Any, int]], *, complete: bool) -> None:
+        parts = [part for part, _ in copies]
+        link = self._links.get(unit, "")
+        for agent, said in self._source.links(unit, parts).items():
+            if self._links.get(agent) != said:
+                self._links[agent] = self._changed_links[agent] = said
+                if agent in self._units and self._units[agent].link != said:
+                    self._late.add(agent)
+        known = self._units.get(unit)
+        made = self._source.compose(unit, parts, link, min(mtime for _, mtime in copies))
+        if isinstance(made, str):
+            self._outcome[unit] = made
+            if known is not None and self._stale and complete:
+                self._remove(unit)
+            elif known is not None:
+                self._outcome[unit] = _DOCUMENT
+                self._ledger.kept += 1
+            return
+        self._outcome[unit] = _DOCUMENT
+        records = _distinct(parts)
+        if all(getattr(part, "partial", False) for part in parts):
+            records -= _PARTIAL
+        shorter = known is not None and records < known.records and not (complete and self._stale)
+        if known is not None and shorter and self._corpus.digest(known.name):
+            # The longest copy is gone, or was cut short where it stood: neither may take what it said along.
+            self._ledger.kept += 1
+            return
+        name = known.name if known is not None else self._name(unit)
+        meta, body = made
+        if self._keeping.rules.is_synthetic(str(meta.get("project") or ""), body):
+            meta["synthetic"] = True
+        try:
+            digest = self._corpus.put(name, render(meta, body))
+        except (IsADirectoryError, NotADirectoryError) as error:
+            self._ledger.fail(os.path.join(self._corpus.folder, name), "not a file", str(error.strerror))
+            return
+        truncated = meta.get("truncated")
+        row = UnitRow(unit, name, digest, records, link, truncated if isinstance(truncated, int) else 0)
+        self._units[unit] = self._changed_units[unit] = row
+
+    def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
+        if name not in self._written:  # one of several files may be written when the first of them has been read
+            self._written.add(name)
+            self._ledger.written += 1
+        if self._on_written is not None:
+            self._on_written(self._source.collection, name, data, status)
+
+    def _name(self, unit: str) -> str:
+        group = self._stems.setdefault(names.stem(unit).casefold(), set())
+        group.add(unit)
+        return f"{self._source.prefix}{names.assign(group)[unit]}.md"
+
+    def _row(self, reading: Reading) -> None:
+        """Remember a file that was read, and account for it."""
+        status, reason = "skipped", reading.skipped
+        damage = databases.in_part(reading)
+        if reading.failed is not None and damage is None:
+            status = "unreadable" if reading.failed.reason == "unreadable" else "failed"
+            reason = f"{reading.failed.reason}: {reading.failed.detail}"
+            if reading.path in self._owned:
+                reason += f", {_KEPT}"
+        elif not reason:
+            outcomes = [self._outcome.get(unit, _DOCUMENT) for unit in sorted(self._owned.get(reading.path, ()))]
+            if _DOCUMENT in outcomes:
+                status = "ingested"
+            else:
+                reason = outcomes[0] if outcomes else "no conversation"
+        row = row_of(reading, status, reason, damage or self._damaged.get(reading.path))
+        self._rows.append(row)
+        self._ledger.account(row, fresh=True)
+
+    def _drop_orphans(self) -> None:
+        """After a change of the parser: documents of units that their files, read again, no longer hold."""
+        if self._stale:
+            for unit in [unit for unit in self._units if unit not in self._outcome and unit in self._members]:
+                if not self._members[unit]:
+                    self._remove(unit)
+
+    def _remove(self, unit: str) -> None:
+        row = self._units.pop(unit)
+        self._changed_units.pop(unit, None)
+        self._corpus.remove(row.name)
+        self._gone.add(unit)
+        self._ledger.removed += 1
+
+    def _rename(self) -> bool:
+        """Give every document the name that the set of units gives it (``ingest.pipeline.names``); whether any had
+        another.
+        """
+        before = self._ledger.renamed
+        for unit, stem in names.assign(self._units).items():
+            row = self._units[unit]
+            name = f"{self._source.prefix}{stem}.md"
+            if row.name == name:
+                continue
+            moved = self._corpus.rename(row.name, name)
+            row.name = name
+            self._changed_units[unit] = row
+            self._ledger.renamed += 1
+            if moved is not None and self._on_written is not None:
+                self._on_written(self._source.collection, row.name, *moved)
+        return self._ledger.renamed > before
+
+    def _save(self) -> None:
+        from core.files import sync_folder
+
+        self._keeping.commit()
+        if not self._keeping.from_archive:
+            self._state.mark(self._source.name, self._keeping.mark())
+        self._corpus.flush()
+        sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
+        self._state.save(
+            self._source.name,
+            self._rows,
+            self._changed_units.values(),
+            [(row.path, self._owned.get(row.path, ())) for row in self._rows],
+            self._changed_links.items(),
+            self._gone,
+            self._left,
+        )
+        self._left = []
+        self._rows = []
+        self._changed_units = {}
+        self._changed_links = {}
+        self._gone = set()
+
+
+def _distinct(parts: list[Any]) -> int:
+    """How many records there are in all: the parts of one that has very many count them as it costs least."""
+    parts = [each for part in parts for each in (part, *getattr(part, "earlier", ()))]
+    if len(parts) > 1:
+        return len(set().union(*(part.uuids for part in parts))) + sum(getattr(part, "hidden", 0) for part in parts)
+    counted: int = getattr(parts[0], "distinct", -1)
+    return counted if counted >= 0 else len(parts[0].uuids)
+
+
+def row_of(reading: Reading, status: str, reason: str, damage: Damage | None) -> FileRow:
+    """What is remembered of a file that was read; ``damage``: what it was not read past."""
+    return FileRow(
+        reading.path,
+        reading.size,
+        reading.mtime_ns,
+        reading.inode,
+        reading.consumed,
+        reading.digest,
+        status,
+        reason,
+        notes(reading, damage),
+    )
+
+
+def notes(reading: Reading, damage: Damage | None = None) -> str | None:
+    """A file's part of the ledger, as JSON; None where it has nothing to say. ``damage``: what it was not read past."""
+    said: dict[str, object] = {}
+    if damage is not None:
+        said["partial"] = damage
+    if reading.unknown:
+        said["unknown"] = reading.unknown
+        said["versions"] = reading.versions
+    if reading.recovered:
+        said["recovered"] = reading.recovered
+    if reading.redacted:
+        said["redacted"] = reading.redacted
+    if reading.dropped:
+        said["dropped"] = reading.dropped
+    if reading.marks:
+        said["marks"] = reading.marks
+    if reading.failed_reasons and reading.failed is None:
+        said["failed"] = reading.failed_reasons
+        said["failures"] = [(failure.reason, failure.detail[:200], failure.line) for failure in reading.failures]
+    return json.dumps(said) if said else None

@@ -1,0 +1,374 @@
+"""What reading one raw file came to: the parts it holds, and the account of everything in it that was not kept."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+from core.document import Failure
+from core.redaction import clean, clean_document
+from ingest.raw import rawfiles, records
+from ingest.session.shapes import shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from ingest.archive.archive import Entry
+    from ingest.archive.keeping import Keeping
+    from ingest.archive.recording import Recorder
+
+    Unwrap = Callable[[BinaryIO], object]
+
+EMPTY = "empty"
+INCOMPLETE = "no complete record yet"
+NOT_REGULAR = "not a regular file"
+
+_MAX_FAILURES = 10
+# What values of shapes that were never seen make a parser stumble over.
+BROKEN = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
+
+
+class Reading:
+    """A file as read once: ``parts`` by unit, or ``skipped``/``failed`` with the reason for having none.
+
+    A part is what ``ingest.session.turns.PartLike`` says, with the fields that its source's ``compose`` wants.
+    ``size``, ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe
+    the prefix that was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what
+    was not understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
+    ``marks``: what the file says of sessions that lie elsewhere, as digests (``ingest.sources.codex.state``);
+    ``dropped``: records that are left out, by reason; ``failures`` holds the first of ``failed_reasons``; ``stays``:
+    there was more of it, and the archive keeps that; ``taken``: the units whose parts were handed over;
+    ``withheld``: why others of them were left out; ``excluded``: those that a rule left out.
+    """
+
+    __slots__ = (
+        "consumed",
+        "digest",
+        "dropped",
+        "excluded",
+        "failed",
+        "failed_reasons",
+        "failures",
+        "inode",
+        "marks",
+        "mtime_ns",
+        "parts",
+        "path",
+        "recovered",
+        "redacted",
+        "size",
+        "skipped",
+        "stays",
+        "taken",
+        "unknown",
+        "versions",
+        "withheld",
+    )
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.parts: dict[str, Any] = {}
+        self.failures: list[Failure] = []
+        self.failed_reasons: dict[str, int] = {}
+        self.failed: Failure | None = None
+        self.skipped = ""
+        self.stays = False
+        self.taken: set[str] = set()
+        self.withheld = ""
+        self.excluded: set[str] = set()
+        self.unknown: dict[str, tuple[int, int, str]] = {}
+        self.versions: list[str] = []
+        self.recovered: dict[str, int] = {}
+        self.redacted: dict[str, int] = {}
+        self.marks: dict[str, str] = {}
+        self.dropped: dict[str, int] = {}
+        self.consumed = self.size = self.mtime_ns = self.inode = 0
+        self.digest = ""
+
+    def stat(self, status: os.stat_result) -> None:
+        """Remember what the file was like."""
+        self.size, self.mtime_ns, self.inode = status.st_size, status.st_mtime_ns, status.st_ino
+
+    def hand_over(self) -> dict[str, Any]:
+        """The parts, which are whole, and from now on the caller's; where a unit comes twice, the first of them."""
+        parts = {unit: part for unit, part in self.parts.items() if unit not in self.taken}
+        self.parts.clear()
+        self.taken.update(parts)
+        return parts
+
+    def fail(self, failure: Failure) -> None:
+        """Count a record that could not be read; the first few are kept as examples."""
+        self.failed_reasons[failure.reason] = self.failed_reasons.get(failure.reason, 0) + 1
+        if len(self.failures) < _MAX_FAILURES:
+            self.failures.append(failure)
+
+    def count(self, what: str, line: int = 0, value: Any = None) -> None:
+        """Count something that is not known; ``line`` is where it stands, 1-based, ``value`` what stands there."""
+        known = self.unknown.get(what)
+        if known is None:
+            self.unknown[what] = (1, line, "" if value is None else shape(value))
+        else:
+            self.unknown[what] = (known[0] + 1, *known[1:])
+
+    def broken(self, error: BaseException, line: int = 0) -> None:
+        """Count a record whose shape is none that was ever seen."""
+        self.fail(Failure(self.path, "unreadable record", f"{type(error).__name__}: {error}", line))
+
+    def dismiss(self, reason: str) -> None:
+        """Take the file for another tool's: its parts are dropped, and its faults are not ours."""
+        self.skipped = reason
+        self.parts.clear()
+        self.unknown.clear()
+        self.failures.clear()
+        self.failed_reasons.clear()
+
+
+def lines(
+    path: str, take: Callable[[records.Records, Reading], None], foreign: str, unwrap: Unwrap | None = None
+) -> Reading:
+    """Read one file of JSON Lines, which may be compressed: ``take`` fills the reading's parts from its records.
+
+    ``foreign``: why a file that is well-formed and holds nothing of ours makes no document. ``unwrap``, of a
+    compressed file, gives the lines that its own stand for: these are parsed, redacted and archived. Never raises for
+    what is in the file or for its not being readable: see ``Reading.failed``.
+    """
+    reading = Reading(path)
+    try:
+        with rawfiles.RawFile(path) as raw:
+            reading.stat(raw.status)
+            if not stat.S_ISREG(raw.status.st_mode):
+                reading.skipped = NOT_REGULAR
+            elif not raw.status.st_size:
+                reading.skipped = EMPTY
+            else:
+                keeping = rawfiles.keeping()
+                recorder = None if keeping is None else keeping.recorder(path)
+                source = records.Records(_lines(raw, unwrap), path, **_sink(recorder))
+                is_cut = False
+                take(source, reading)
+                reading.recovered, reading.redacted = source.recovered, source.redacted
+                if raw.packed:
+                    torn, is_cut = source.tail, raw.is_cut()
+                    reading.consumed, reading.digest = raw.finish()
+                    if torn or is_cut:
+                        detail = f"{torn} bytes of a last line" if torn else "within a frame of zstd"
+                        reading.fail(Failure(path, rawfiles.TORN, detail))
+                else:
+                    reading.consumed, reading.digest = source.consumed, source.digest()
+                if raw.entry is not None:
+                    reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
+                judge(reading, source, foreign)
+                if is_cut and not reading.parts and reading.skipped in ("", EMPTY, INCOMPLETE, foreign):
+                    # What is left of it is none of these: it may be no more than a preamble.
+                    reading.skipped, reading.failed = "", Failure(path, rawfiles.TORN, "within a frame of zstd")
+                withheld = keeping is not None and keeping.withhold(reading)
+                if keeping is not None and recorder is not None and withheld:
+                    recorder.abandon()
+                    if reading.parts:
+                        _record_left(reading, keeping, recorder.restarted(), unwrap)
+                elif recorder is not None and reading.parts:
+                    _record(reading, recorder, unwrap)
+    except OSError as error:
+        unreadable(reading, error)
+    _complete(reading, lambda: lines(path, take, foreign, unwrap))
+    return reading
+
+
+def _complete(reading: Reading, again: Callable[[], Reading]) -> None:
+    """Let a file that says less than it did have what it said: of each unit the version with most of it.
+
+    Of several the newest counts. Histories that drop what is oldest are put together with what they dropped, and parts
+    whose records have names of their own with the ``earlier`` versions that have others, as copies of a session are.
+    """
+    keeping = rawfiles.keeping()
+    if keeping is None or not reading.parts:
+        return
+    for entry in keeping.older(reading.path):
+        with rawfiles.kept_by(keeping.showing(entry)):
+            found = again()
+        for unit, part in found.parts.items():
+            known = reading.parts.get(unit)
+            if known is not None and hasattr(known, "unite"):
+                known.unite(part)
+            elif known is not None and hasattr(known, "earlier"):
+                if not part.uuids <= known.uuids.union(*(each.uuids for each in known.earlier)):
+                    known.earlier.append(part)
+                    part.age = len(known.earlier)
+            elif known is None or len(part.uuids) > len(known.uuids):
+                reading.parts[unit] = part
+
+
+def _sink(recorder: Recorder | None) -> dict[str, Any]:
+    return {} if recorder is None else {"sink": recorder.add, "redact": not recorder.keeps_raw}
+
+
+def _lines(raw: rawfiles.RawFile, unwrap: Unwrap | None) -> Any:
+    return raw.lines if unwrap is None or not raw.packed else unwrap(raw.lines)
+
+
+def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None:
+    """Let the archive have the file; where it did not go on as archived, it is read once more, from the first line."""
+    at = (reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+    recorder.finish(*at)
+    if not recorder.again:
+        return
+    recorder = recorder.restarted()
+    with rawfiles.RawFile(reading.path) as raw:
+        source = records.Records(_lines(raw, unwrap), reading.path, **_sink(recorder))
+        for _ in source:
+            pass
+        digest = raw.finish()[1] if raw.packed else source.digest()
+    if digest == reading.digest:  # else it was written to meanwhile, and the next run reads it
+        recorder.finish(*at)
+
+
+def _record_left(reading: Reading, keeping: Keeping, recorder: Recorder, unwrap: Unwrap | None) -> None:
+    """Let the archive have those lines of the file that are its parts', where that can be told."""
+    held: list[bytes] = []
+    with rawfiles.RawFile(reading.path) as raw:
+        source = records.Records(_lines(raw, unwrap), reading.path, sink=held.append, redact=not recorder.keeps_raw)
+        for _ in source:
+            pass
+        digest = raw.finish()[1] if raw.packed else source.digest()
+    left = keeping.left(reading, b"".join(held)) if digest == reading.digest else b""
+    if left:
+        for line in left.splitlines(keepends=True):
+            recorder.add(line)
+        recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+
+
+def whole(
+    path: str, take: Callable[[Any, Reading], Any], foreign: str, *, as_bytes: bool = False, apart: bool = False
+) -> Reading:
+    """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
+
+    Of a text, ``take`` gets the redacted text itself; with ``as_bytes``, for histories that drop what is oldest, the
+    file's bytes, to be redacted by ``take``, which returns them so, or no bytes where it cannot tell.
+    ``apart``: its records lie in files of their own.
+    """
+    reading = Reading(path)
+    try:
+        with rawfiles.RawFile(path) as raw:
+            reading.stat(raw.status)
+            if not stat.S_ISREG(raw.status.st_mode):
+                reading.skipped = NOT_REGULAR
+            elif not reading.size:
+                reading.skipped = EMPTY
+            else:
+                data, reading.digest = raw.whole()
+                reading.consumed = reading.size
+                redacted = _whole(data, reading, take, foreign, as_bytes)
+                keeping = rawfiles.keeping()
+                withheld = keeping is not None and keeping.withhold(reading)
+                keeps = keeping is not None and reading.parts and not reading.stays
+                recorder = keeping.recorder(path) if keeping is not None and keeps else None
+                if keeping is not None and recorder is not None:
+                    held = data if recorder.keeps_raw else redacted or clean_document(data, {})
+                    if withheld:
+                        held = keeping.left(reading, held)
+                        if not held:
+                            return reading
+                    # What a history has dropped is kept by itself; what a document says less is told by its records.
+                    records = 1 if as_bytes or apart else sum(len(part.uuids) for part in reading.parts.values())
+                    recorder.whole(held, records)
+                    recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+                    if as_bytes:
+                        _keep_dropped(reading.path, keeping, recorder.before, held, data)
+    except OSError as error:
+        unreadable(reading, error)
+    _complete(reading, lambda: whole(path, take, foreign, as_bytes=as_bytes, apart=apart))
+    return reading
+
+
+def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes, read: bytes) -> None:
+    """Let the archive have, as the file's first version, what a history held ``before`` and has dropped by ``now``.
+
+    ``now`` is what is kept of the bytes that were ``read``.
+    """
+    recorder = None if before is None else keeping.recorder(path, version=1)
+    if before is None or recorder is None:
+        return
+    try:
+        was = b"".join(rawfiles.held(recorder.folder, before))
+    except OSError:
+        return  # the archive has lost it
+    if now.startswith(was):
+        return
+    try:
+        held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))
+    except OSError:
+        held = b""  # so has what it dropped earlier: what it drops now is kept all the same
+    gone = keeping.dropped(path, held, was, now, read)
+    if gone:
+        # It may be from a time when the archive kept what was found.
+        recorder.whole(gone if recorder.keeps_raw else keeping.redacted(path, gone))
+        recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
+
+
+def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], foreign: str, as_bytes: bool) -> bytes:
+    """Let ``take`` have the file; the bytes that hold what it got, or none where they are still to be redacted."""
+    redacted = b""
+    if as_bytes:
+        redacted = take(data, reading)
+    elif reading.path.endswith(".txt"):
+        text = data.decode("utf-8", "replace")
+        cleaned = clean(text, reading.redacted)
+        redacted = data if cleaned == text else cleaned.encode()
+        take(cleaned, reading)
+    else:
+        before = sum(reading.redacted.values())
+        whole = records.without_tail(data)
+        try:
+            value = records.value(whole, reading.redacted)
+        except RecursionError:
+            reading.failed = Failure(reading.path, records.TOO_DEEP)
+            return b""
+        except ValueError as error:
+            reading.failed = Failure(reading.path, records.MALFORMED, str(error), getattr(error, "lineno", 0))
+            if records.is_binary(data):
+                reading.failed = Failure(reading.path, records.BINARY)
+            return b""
+        if len(whole) != len(data):
+            reading.recovered[records.HOLES] = 1
+        unchanged = sum(reading.redacted.values()) == before
+        redacted = whole if unchanged else json.dumps(value, separators=(",", ":")).encode()
+        take(value, reading)
+    for part in reading.parts.values():
+        part.digest = reading.digest
+    if not reading.parts and not reading.skipped and reading.failed is None:
+        reading.dismiss(foreign)
+    return redacted
+
+
+def judge(reading: Reading, source: records.Records, foreign: str) -> None:
+    """Say why a file of JSON Lines has no parts, where it has none."""
+    repeated = 0
+    for part in reading.parts.values():
+        part.digest = reading.digest
+        repeated += part.repeated
+    if repeated:
+        reading.recovered["repeated records passed over"] = repeated
+    if reading.skipped:
+        reading.parts.clear()
+    elif not reading.parts:
+        first = reading.failures[0] if reading.failures else None
+        if source.found or (first is not None and source.opens_block):
+            # Well-formed, or one JSON text over many lines: another tool's file, and its faults are not ours.
+            reading.dismiss(foreign)
+        elif first is not None:
+            reading.failed = first if not records.is_binary(source.head) else Failure(reading.path, records.BINARY)
+        else:
+            reading.skipped = INCOMPLETE if source.tail else EMPTY
+
+
+def unreadable(reading: Reading, error: OSError) -> None:
+    """The whole file could not be read; what it was like is remembered, to notice when it changes."""
+    reading.parts.clear()
+    reading.failed = Failure(reading.path, records.UNREADABLE, error.strerror or str(error))
+    if not reading.inode:
+        with contextlib.suppress(OSError):
+            reading.stat(os.stat(reading.path))

@@ -1,0 +1,130 @@
+"""What a run would do, without doing it: files are looked at and read, and nothing is written anywhere.
+
+Copies of one session are not put together: a document counts as one that may change where any file of it would be read,
+and as new where one file alone has enough of it.
+"""
+
+from __future__ import annotations
+
+from os.path import abspath
+from typing import TYPE_CHECKING, Any
+
+from ingest import registry
+from ingest.archive.keeping import Keeping
+from ingest.pipeline import run
+from ingest.pipeline.ledger import GIVEN, OWN, Ledger
+from ingest.pipeline.state import FileRow, known, known_units
+from ingest.pipeline.waiting import standing
+from ingest.policy import hashed_paths
+from ingest.session.lineage import Lineage
+from ingest.sources.histories.source import Transcripts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.home import Home
+    from ingest.source import Progress, Source
+
+SHOWN = 50
+
+
+def rehearse(
+    home: Home,
+    source_name: str,
+    roots: Sequence[str] | None = None,
+    *,
+    trust_stat: bool,
+    rebuild: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """The account that a run over one source would give, and ``would``: files and bytes that it would read, documents
+    that would be new, may change or stay (of browsing, code and commits: that change, and that go), the names of the
+    first 50 of them, and the files that make them.
+
+    Raises BadInput for an unknown source and as its own run does, apsw.Error where what is known cannot be read.
+    """
+    source = registry.source(source_name)
+    return source.rehearse(home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
+
+
+def over(
+    source: Source,
+    home: Home,
+    roots: Sequence[str] | None,
+    *,
+    trust_stat: bool,
+    rebuild: bool,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Rehearse a run over a source whose files become sessions: see ``rehearse``."""
+    places = [abspath(root) for root in roots] if roots else standing(source, home)
+    files = source.discover(places)
+    rows = hashed_paths.found(known(home, source.name), files)
+    readable = [file for file in files if not file.skip]
+    new = readable if rebuild else source.pending(files, rows, trust_stat=trust_stat)
+    ledger = Ledger(source.name, GIVEN if roots else OWN)
+    run.account_for_the_rest(files, new, rows, ledger)
+    run.vanished(files, rows, places, ledger)
+    units = known_units(home, source.name)
+    fresh: set[str] = set()
+    changed: set[str] = set()
+    none: dict[str, str] = {}  # why a unit, of what was read of it so far, is no document
+    rows_read: list[tuple[FileRow, list[str]]] = []
+    keeping = Keeping(home, source.name)  # of which nothing is asked but what it withholds
+    keeping.transcripts = transcripts = Transcripts(source, files, rows)
+    keeping.lineage = Lineage(source, (file.path for file in new), units)
+    members: dict[str, set[str]] = {}
+    transcripts.units, transcripts.members = units, members
+    new.sort(key=lambda file: source.is_history(file.path))
+    total, done = sum(max(1, file.size) for file in new), 0
+    for file in new:
+        reading = source.read(file.path)
+        keeping.withhold(reading)
+        ledger.bytes += reading.consumed
+        for unit, part in reading.parts.items():
+            members.setdefault(unit, set()).add(file.path)
+            if unit in units:
+                changed.add(unit)
+            elif unit not in fresh:
+                made = source.compose(unit, [part], "", reading.mtime_ns)
+                if isinstance(made, str):
+                    none.setdefault(unit, made)
+                else:
+                    fresh.add(unit)
+        rows_read.append((_row(reading), sorted(reading.parts)))
+        if progress is not None:
+            done += max(1, file.size)
+            progress(done, total, f"reading {source.name}")
+    paths: list[str] = []
+    for row, owned in rows_read:
+        if row.status == "ingested":
+            if all(unit not in fresh and unit not in changed for unit in owned):
+                row.status, row.reason = "skipped", none[owned[0]]
+            elif len(paths) < SHOWN:
+                paths.append(row.path)
+        ledger.account(row, fresh=True)
+    ledger.documents = len(units.keys() | fresh)
+    would = {
+        "read": len(new),
+        "bytes": sum(file.size for file in new),
+        "new": len(fresh),
+        "changed": len(changed),
+        "unchanged": ledger.documents - len(fresh) - len(changed),
+        "removed": 0,
+        "units": sorted(unit.replace("\t", "/") for unit in fresh | changed)[:SHOWN],
+        "files": paths,
+    }
+    return {**ledger.as_dict(), "would": would}
+
+
+def _row(reading: Any) -> FileRow:
+    from ingest.pipeline.normalise import row_of
+    from ingest.raw.databases import in_part
+
+    if reading.unknown:
+        reading.versions = sorted({getattr(part, "version", "") for part in reading.parts.values()} - {""})
+    status, reason = ("ingested", "") if reading.parts else ("skipped", reading.skipped or "no conversation")
+    damage = in_part(reading)
+    if reading.failed is not None and damage is None:
+        status, reason = "failed", f"{reading.failed.reason}: {reading.failed.detail}"
+    return row_of(reading, status, reason, damage)

@@ -1,0 +1,192 @@
+"""One run over one source: discover → pending → read → compose → write → remember → account.
+
+Killed at any moment it leaves whole documents and a state that is at worst older than they are; the next run then
+reads those files again, finds the same bytes and writes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from os.path import abspath, join
+
+from core.home import Home
+from core.locks import FileLock
+from ingest import registry
+from ingest.archive.keeping import Keeping
+from ingest.pipeline import pulse
+from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
+from ingest.pipeline.state import FileRow, State
+from ingest.pipeline.waiting import standing
+from ingest.policy import hashed_paths
+from ingest.raw.rawfiles import kept_by
+from ingest.sources.histories.source import Transcripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ingest.raw.files import SourceFile
+    from ingest.source import OnWritten, Progress, Source
+
+LOCK_WAIT_S = 60.0
+
+
+def run(
+    home: Home,
+    source_name: str,
+    roots: Sequence[str] | None = None,
+    *,
+    trust_stat: bool,
+    rebuild: bool = False,
+    from_archive: bool = False,
+    check_archive: bool = False,
+    progress: Progress | None = None,
+    on_written: OnWritten | None = None,
+) -> Ledger:
+    """Bring the corpus up to date with one source and return the account of it, which is also kept for ``explain``.
+
+    ``roots``: folders to look below, None for the source's own (where it keeps its files on this machine, and those
+    configured). ``trust_stat``: a file whose size, mtime and inode are as before counts as unchanged; otherwise its
+    bytes, and those of its document, are verified. ``rebuild``: read everything again. ``from_archive``: read what the
+    archive holds, not what lies on disk. Without ``trust_stat``, what the archive has lost of a file that lies here is
+    stored anew; with ``check_archive`` also what is damaged there, for which all that it has of the source is read, and
+    with ``rebuild`` all that it has of those files. ``progress(done, total,
+    what)`` is called for each file read; ``on_written(collection, name, data, status)`` for each document that
+    landed, in this thread, with no database transaction open.
+
+    One run a source at a time: raises LockContention where another holds on for over a minute, BadInput for an
+    unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
+    """
+    return registry.source(source_name).run(
+        home,
+        roots,
+        trust_stat=trust_stat,
+        rebuild=rebuild,
+        from_archive=from_archive,
+        check_archive=check_archive,
+        progress=progress,
+        on_written=on_written,
+    )
+
+
+def over(
+    source: Source,
+    home: Home,
+    roots: Sequence[str] | None,
+    *,
+    trust_stat: bool,
+    rebuild: bool,
+    from_archive: bool,
+    check_archive: bool,
+    progress: Progress | None,
+    on_written: OnWritten | None,
+) -> Ledger:
+    """Run over a source whose files become sessions: see ``run``."""
+    own_places = standing(source, home)
+    places = [abspath(root) for root in roots] if roots else own_places
+    started_ns = time.time_ns()
+    ledger = Ledger(source.name, ARCHIVE if from_archive else GIVEN if roots else OWN)
+    keeping = Keeping(home, source.name, from_archive=from_archive, checks=check_archive or rebuild)
+    with FileLock(join(home.state, f"ingest-{source.name}.lock"), wait_s=LOCK_WAIT_S):
+        state = State(home)
+        try:
+            stale = state.expire(source.name, "" if from_archive else keeping.mark()) or rebuild or from_archive
+            files = keeping.files() if from_archive else source.discover(places)
+            known = hashed_paths.found(state.files(source.name), files)
+            readable = [file for file in files if not file.skip]
+            new = readable if rebuild or from_archive else source.pending(files, known, trust_stat=trust_stat)
+            if not (rebuild or from_archive) and (check_archive or not trust_stat):
+                new = _with(new, keeping.lacking(readable))
+            account_for_the_rest(files, new, known, ledger)
+            rows = [] if from_archive else vanished(files, known, places, ledger)
+            if rows:
+                state.save(source.name, files=rows)
+            keeping.transcripts = Transcripts(source, files, known)
+            if new or _damaged(home, source.collection, state, source.name, trust_stat):
+                from ingest.pipeline.normalise import Normaliser
+                from ingest.raw.databases import damage_of
+
+                # The archive has what was read before the damage: that there was more of it stays to be said.
+                told = {path: damage_of(row) for path, row in known.items()} if from_archive else {}
+                damaged = {path: damage for path, damage in told.items() if damage is not None}
+                job = Normaliser(
+                    home,
+                    source,
+                    state,
+                    ledger,
+                    keeping,
+                    stale=stale,
+                    progress=progress,
+                    on_written=on_written,
+                    damaged=damaged,
+                )
+                with kept_by(keeping):
+                    job.go(new, {file.path for file in readable}, verify=not trust_stat)
+            ledger.documents = state.count(source.name)
+            ledger.truncated = state.truncated(source.name)
+        finally:
+            try:
+                keeping.close()
+            finally:
+                state.close()
+        ledger.finished = int(time.time())
+        found = {file.path for file in files}
+        ledger.write(home, (row for path, row in known.items() if path not in found))
+        if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
+            unsaid = {path for path, row in known.items() if row.path.startswith(hashed_paths.MARK)}
+            calm = [
+                file
+                for file in files
+                if not (source.is_restless(file.path) or source.is_history(file.path) or file.path in unsaid)
+            ]
+            pulse.write(home, source.name, own_places, calm, started_ns, source.suffixes, with_empty=not unsaid)
+    return ledger
+
+
+def _with(files: list[SourceFile], more: list[SourceFile]) -> list[SourceFile]:
+    """Both, by path, each file once."""
+    found = {file.path: file for file in (*files, *more)}
+    return [found[path] for path in sorted(found)] if more else files
+
+
+def account_for_the_rest(
+    files: list[SourceFile], new: list[SourceFile], known: dict[str, FileRow], ledger: Ledger
+) -> None:
+    """Count the files that will not be read, by what is known of them."""
+    ahead = {file.path for file in new}
+    ledger.seen = len(files)
+    for file in files:
+        if file.skip.startswith("unreadable"):
+            ledger.fail(file.path, "unreadable", file.skip)
+        elif file.skip:
+            ledger.skip(file.skip)
+        elif file.path not in ahead:
+            ledger.account(known[file.path], fresh=False)
+
+
+def vanished(files: list[SourceFile], known: dict[str, FileRow], places: list[str], ledger: Ledger) -> list[FileRow]:
+    """Count the files below the roots that are gone; returns the rows of those gone since the last run."""
+    found = {file.path for file in files}
+    below = tuple(join(place, "") for place in places)
+    rows: list[FileRow] = []
+    for path, row in known.items():
+        if path not in found and path.startswith(below):
+            # Its document stays: the vendor deletes transcripts after a month, memory does not.
+            ledger.vanished += 1
+            if row.status != "vanished":
+                row.status = "vanished"
+                rows.append(row)
+    return rows
+
+
+def _damaged(home: Home, collection: str, state: State, source: str, trust_stat: bool) -> bool:
+    """Whether a document may have to be restored: some are missing, or their bytes are to be verified."""
+    if not trust_stat:
+        return True
+    from os import listdir
+
+    try:
+        there = set(listdir(home.path(collection)))
+    except OSError:
+        there = set()
+    return not there.issuperset(state.names(source))

@@ -1,0 +1,388 @@
+"""What is known of the raw files and of the units they make: ``$BRAIN_HOME/state/sources.sqlite``.
+
+Not derivable from the corpus, and the only place that knows absolute paths of sources. Losing it costs one full read
+of the sources and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from os.path import join
+
+import apsw
+
+from core import wal
+from core.home import Home, make_private
+from core.sqlite import connect, roll_back
+from core.version import DOCUMENT, PARSER, REDACTION
+from ingest.pipeline.remade import DAMAGE, set_aside
+from ingest.policy import hashed_paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from typing import Any
+
+FILE = "sources.sqlite"
+_BUSY_MS = 10_000
+
+_VERSION = 2
+
+# Paths are blobs: a file name need not be UTF-8. ``notes`` is the file's part of the ledger, JSON or NULL.
+_SCHEMA = """
+create table if not exists meta(key text primary key, value text not null) without rowid;
+create table if not exists files(
+  source text not null, path blob not null, size int not null, mtime_ns int not null, inode int not null,
+  consumed int not null, digest text not null, status text not null, reason text not null, notes text,
+  primary key(source, path)) without rowid;
+create table if not exists members(
+  source text not null, unit text not null, path blob not null,
+  primary key(source, unit, path)) without rowid;
+create index if not exists members_path on members(source, path);
+create table if not exists units(
+  source text not null, unit text not null, name text not null, hash text not null, records int not null,
+  link text not null, truncated int not null default 0, primary key(source, unit)) without rowid;
+create table if not exists links(
+  source text not null, unit text not null, link text not null, primary key(source, unit)) without rowid;
+"""
+
+
+class FileRow:
+    """What the last run knew of a file. ``status``: ingested, skipped, failed, unreadable or vanished."""
+
+    __slots__ = ("consumed", "digest", "inode", "mtime_ns", "notes", "path", "reason", "size", "status")
+
+    def __init__(
+        self,
+        path: str,
+        size: int,
+        mtime_ns: int,
+        inode: int,
+        consumed: int,
+        digest: str,
+        status: str,
+        reason: str,
+        notes: str | None,
+    ) -> None:
+        self.path = path
+        self.size = size
+        self.mtime_ns = mtime_ns
+        self.inode = inode
+        self.consumed = consumed
+        self.digest = digest
+        self.status = status
+        self.reason = reason
+        self.notes = notes
+
+
+class UnitRow:
+    """A document in the corpus: its file name, the SHA-256 of its bytes, how many records it was made from.
+
+    ``truncated``: how many pieces of it are left out because there were too many.
+    """
+
+    __slots__ = ("hash", "link", "name", "records", "truncated", "unit")
+
+    def __init__(self, unit: str, name: str, digest: str, records: int, link: str, truncated: int) -> None:
+        self.unit = unit
+        self.name = name
+        self.hash = digest
+        self.records = records
+        self.link = link
+        self.truncated = truncated
+
+
+class State:
+    """An open connection; every method that writes is one transaction. Raises apsw.Error where the file is broken."""
+
+    def __init__(self, home: Home) -> None:
+        make_private(home.state)
+        path = join(home.state, FILE)
+        self._connection = connect(path)
+        try:
+            self._prepare()
+        except DAMAGE:
+            self._connection.close()
+            set_aside(path)
+            self._connection = connect(path)
+            self._prepare()
+
+    def _prepare(self) -> None:
+        self._connection.set_busy_timeout(_BUSY_MS)
+        # fetchall: apsw stops at the first row that a statement gives.
+        self._connection.execute("pragma synchronous=normal; pragma journal_mode=wal").fetchall()
+        if self._connection.pragma("user_version") != _VERSION:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        execute = self._connection.execute
+        execute("begin immediate")
+        try:
+            execute(f"{_SCHEMA}pragma user_version={_VERSION};")
+        except BaseException:
+            roll_back(self._connection)
+            raise
+        execute("commit")
+
+    def hasten(self) -> None:
+        """Leave what is written in the log, also when this closes: see ``core.wal``."""
+        wal.leave(self._connection)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def expire(self, source: str, mark: str = "") -> bool:
+        """Make every file of ``source`` be read again if another version of parser or document format made its rows.
+
+        Returns whether that was so. One transaction: a run cut short leaves the rest still to be read. Where ``mark``
+        is not the one that was left (``mark()``: of the archive), the files are read again too.
+        """
+        made_by = _made_by(self._connection, source)
+        if made_by == _versions():
+            if mark and made_by is not None and _meta(self._connection, f"archive {source}") != mark:
+                self._connection.execute("update files set size = -1 where source = ?", (source,))
+            return False
+        with self._connection:
+            self._connection.execute("update files set size = -1 where source = ?", (source,))
+            self._connection.execute("insert or replace into meta values(?, ?)", (f"versions {source}", _versions()))
+        return made_by is not None
+
+    def is_current(self, source: str) -> bool:
+        """Whether this version of parser and document format made the rows of ``source``."""
+        return _made_by(self._connection, source) == _versions()
+
+    def mark(self, source: str, mark: str) -> None:
+        """Remember which archive the files that were read are in."""
+        if _meta(self._connection, f"archive {source}") != mark:
+            self._connection.execute("insert or replace into meta values(?, ?)", (f"archive {source}", mark))
+
+    def files(self, source: str) -> dict[str, FileRow]:
+        """Path → row."""
+        return _files(self._connection, source)
+
+    def file(self, source: str, path: str) -> FileRow | None:
+        """The row of one file, None where it is not known."""
+        row = _files(self._connection, source, path).get(path)
+        return row or _files(self._connection, source, hashed_paths.key(path)).get(hashed_paths.key(path))
+
+    def unit_keys(self, source: str, sessions: Iterable[str]) -> list[str]:
+        """The units that have a document and are of one of the ``sessions``."""
+        found: list[str] = []
+        for session in sessions:
+            rows = self._connection.execute(
+                "select unit from units where source = ? and (unit = ? or unit > ? and unit < ?)",
+                (source, session, f"{session}\t", f"{session}\n"),
+            )
+            found += [unit for (unit,) in rows]
+        return found
+
+    def like(self, source: str, ids: Collection[str]) -> list[str]:
+        """The units that have a document and whose last part may be one of ``ids``, which are case-folded.
+
+        Of ASCII SQLite knows the case; what holds other letters is always among them.
+        """
+        import json
+
+        rows = self._connection.execute(
+            "select unit from units where source = ? and ("
+            "lower(substr(unit, instr(unit, char(9)) + 1)) in (select value from json_each(?)) or unit glob ?)",
+            (source, json.dumps(list(ids)), "*[^\x01-\x7f]*"),
+        )
+        return [unit for (unit,) in rows]
+
+    def units_of(self, source: str, path: str) -> list[str]:
+        """The units of which the file at ``path`` holds records."""
+        rows = self._connection.execute(
+            "select unit from members where source = ? and path = ?", (source, os.fsencode(path))
+        )
+        return [unit for (unit,) in rows]
+
+    def units(self, source: str, only: Sequence[str] | None = None) -> dict[str, UnitRow]:
+        """Unit → row, of those that have a document, or of those of them in ``only``."""
+        query = "select unit, name, hash, records, link, truncated from units where source = ?"
+        return {row[0]: UnitRow(*row) for row in self._rows(query, source, only)}
+
+    def names(self, source: str) -> set[str]:
+        """File names of the documents."""
+        return {name for (name,) in self._connection.execute("select name from units where source = ?", (source,))}
+
+    def count(self, source: str) -> int:
+        """How many documents there are."""
+        row = self._connection.execute("select count(*) from units where source = ?", (source,)).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def truncated(self, source: str) -> tuple[int, int]:
+        """(documents that are not all of their transcript, pieces they lack)."""
+        row = self._connection.execute(
+            "select count(*), coalesce(sum(truncated), 0) from units where source = ? and truncated > 0", (source,)
+        ).fetchone()
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+    def members(self, source: str, only: Sequence[str] | None = None) -> dict[str, set[str]]:
+        """Unit → paths of the files that hold records of it."""
+        found: dict[str, set[str]] = {}
+        for unit, blob in self._rows("select unit, path from members where source = ?", source, only):
+            found.setdefault(unit, set()).add(os.fsdecode(blob))
+        return found
+
+    def _hidden(self, source: str) -> set[str]:
+        """The files that only a digest is known of."""
+        rows = self._connection.execute(
+            "select path from files where source = ? and path >= x'00' and path < x'01'", (source,)
+        )
+        return {os.fsdecode(path) for (path,) in rows if isinstance(path, bytes)}
+
+    def _rows(self, query: str, source: str, only: Sequence[str] | None) -> Iterator[tuple[Any, ...]]:
+        if only is None:
+            yield from self._connection.execute(query, (source,))
+        for unit in only or ():
+            yield from self._connection.execute(f"{query} and unit = ?", (source, unit))
+
+    def links(self, source: str) -> dict[str, str]:
+        """Unit of a subagent → what its parent's call says of it."""
+        return dict(self._connection.execute("select unit, link from links where source = ?", (source,)))
+
+    def save(
+        self,
+        source: str,
+        files: Iterable[FileRow] = (),
+        units: Iterable[UnitRow] = (),
+        members: Iterable[tuple[str, Iterable[str]]] = (),
+        links: Iterable[tuple[str, str]] = (),
+        gone: Iterable[str] = (),
+        left: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """Write a batch: rows replaced, ``members`` (path, its units) replaced path by path, units ``gone`` dropped.
+
+        ``left``: (unit, path) of members that are none any more. A file that only a digest was known of gets its path
+        where a document is made of it.
+        """
+        encode = os.fsencode
+        files = list(files)
+        hidden = self._hidden(source) if files else set()
+        called = {
+            row.path: hashed_paths.key(row.path)
+            for row in files
+            if hidden and not row.path.startswith(hashed_paths.MARK)
+        }
+        named = [key for row in files if (key := called.get(row.path)) in hidden and row.status == "ingested"]
+        called = {path: key for path, key in called.items() if key in hidden and key not in named}
+        execute = self._connection.executemany
+        with self._connection:
+            execute("delete from files where source = ? and path = ?", [(source, encode(key)) for key in named])
+            execute(
+                "insert or replace into files values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        source,
+                        encode(called.get(row.path, row.path)),
+                        row.size,
+                        row.mtime_ns,
+                        row.inode,
+                        row.consumed,
+                        row.digest,
+                        row.status,
+                        row.reason,
+                        row.notes,
+                    )
+                    for row in files
+                ],
+            )
+            owned = [(encode(path), list(held)) for path, held in members]
+            execute("delete from members where source = ? and path = ?", [(source, path) for path, _ in owned])
+            execute(
+                "insert or replace into members values(?, ?, ?)",
+                [(source, unit, path) for path, held in owned for unit in held],
+            )
+            execute(
+                "insert or replace into units values(?, ?, ?, ?, ?, ?, ?)",
+                [(source, row.unit, row.name, row.hash, row.records, row.link, row.truncated) for row in units],
+            )
+            execute("insert or replace into links values(?, ?, ?)", [(source, unit, link) for unit, link in links])
+            execute("delete from units where source = ? and unit = ?", [(source, unit) for unit in gone])
+            execute(
+                "delete from members where source = ? and unit = ? and path = ?",
+                [(source, unit, encode(path)) for unit, path in left],
+            )
+
+
+def known(home: Home, source: str) -> dict[str, FileRow]:
+    """``State.files`` for those who only look: nothing is made or written.
+
+    Empty before the first run, and where another version made the rows: the next run reads every file. Raises
+    apsw.Error where the file is broken or may not be read.
+    """
+    path = join(home.state, FILE)
+    if not os.path.exists(path):
+        return {}
+    # To write is asked for so that SQLite removes the files beside the database that reading it makes.
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        if not connection.pragma("user_version") or _made_by(connection, source) != _versions():
+            return {}
+        return _files(connection, source)
+    finally:
+        connection.close()
+
+
+def holds(home: Home, source: str, path: str) -> bool:
+    """Whether a source has records of the file at ``path`` in a document; raises apsw.Error like ``known``."""
+    if not os.path.exists(join(home.state, FILE)):
+        return False
+    connection = connect(join(home.state, FILE), apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        query = "select 1 from members where source = ? and path = ? limit 1"
+        asked = (source, os.fsencode(path))
+        return bool(connection.pragma("user_version") and connection.execute(query, asked).fetchone())
+    finally:
+        connection.close()
+
+
+def known_units(home: Home, source: str) -> dict[str, UnitRow]:
+    """``State.units`` for those who only look: nothing is made or written. Raises apsw.Error like ``known``."""
+    path = join(home.state, FILE)
+    if not os.path.exists(path):
+        return {}
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        return _units(connection, source) if connection.pragma("user_version") else {}
+    finally:
+        connection.close()
+
+
+def _units(connection: apsw.Connection, source: str) -> dict[str, UnitRow]:
+    query = "select unit, name, hash, records, link, truncated from units where source = ?"
+    return {row[0]: UnitRow(*row) for row in connection.execute(query, (source,))}
+
+
+def _files(connection: apsw.Connection, source: str, path: str = "") -> dict[str, FileRow]:
+    decode = os.fsdecode
+    rows = connection.execute(
+        "select path, size, mtime_ns, inode, consumed, digest, status, reason, notes from files where source = ?"
+        + (" and path = ?" if path else ""),
+        (source, os.fsencode(path)) if path else (source,),
+    )
+    return {path: FileRow(path, *rest) for blob, *rest in rows if (path := decode(blob))}
+
+
+def _made_by(connection: apsw.Connection, source: str) -> str | None:
+    """The versions of parser and document format that made the rows of ``source``; None where there are none."""
+    return _meta(connection, f"versions {source}")
+
+
+def _meta(connection: apsw.Connection, key: str) -> str | None:
+    row = connection.execute("select value from meta where key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _versions() -> str:
+    return f"{PARSER}.{DOCUMENT}.{REDACTION}"

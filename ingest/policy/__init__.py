@@ -1,0 +1,1 @@
+"""Exclusions, and forgetting in raw data."""

@@ -1,0 +1,469 @@
+"""Units of recall out of what ``ingest`` keeps: the state of the sources, the archive, the visits of browsers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from os.path import basename, join
+from typing import TYPE_CHECKING
+
+import apsw
+
+from core.sqlite import connect
+from ingest.archive.keeping import FORGOTTEN
+from ingest.pipeline import remade
+from ingest.pipeline.names import stem
+from ingest.pipeline.state import FILE, State
+from ingest.policy import hashed_paths
+from ingest.sources.histories.source import is_history
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from typing import Any
+
+    from core.home import Home
+    from ingest.archive.archive import Entry
+
+_CHROME, _GEMINI, _SHELL = "chrome", "gemini", "shell"
+# An id of so many letters stands nowhere by chance.
+_LONG = 16
+
+
+class Held:
+    """What is known of the units to forget: ``files``, raw paths; ``beside``, what the archive has of theirs alone
+    beside these; ``shared``, units that lie in the same files.
+    """
+
+    __slots__ = ("beside", "files", "marks", "shared", "units")
+
+    def __init__(self, marks: Collection[str] = ()) -> None:
+        self.marks = marks
+        self.units: set[str] = set()
+        self.files: set[str] = set()
+        self.beside: set[str] = set()
+        self.shared: set[str] = set()
+
+
+def look(home: Home, source: str, marks: Collection[str]) -> Held:
+    """What the state and the archive hold of the units that ``marks`` (sessions, or single agents) cover."""
+    held = Held(marks)
+    state = State(home)
+    try:
+        members = state.members(source)
+        for unit, paths in members.items():
+            if _covered(unit, marks):
+                held.units.add(unit)
+                held.files |= paths
+        held.units.update(unit for unit in state.units(source) if _covered(unit, marks))
+        for unit, paths in members.items():
+            if unit not in held.units and not held.files.isdisjoint(paths):
+                held.shared.add(unit)
+    finally:
+        state.close()
+    # The archive outlives the state: its files are then known by their names, or by what they hold.
+    from ingest.archive import archive
+
+    stems = {stem(mark) for mark in marks}
+    known = {path for paths in members.values() for path in paths}
+    for entry in archive.versions(home, source):
+        path = entry.path
+        if entry.version == archive.BESIDE or path in held.files:
+            continue
+        # A history may still have prompts of a session that its transcript tells by now.
+        is_open = path not in known or is_history(source, path)
+        if basename(path).split(".")[0] in stems or (is_open and _holds(home, source, entry, marks)):
+            held.files.add(path)
+    for files in _beside(home, source, held.files).values():
+        held.beside |= files
+    return held
+
+
+def _beside(home: Home, source: str, paths: Iterable[str]) -> dict[str, set[str]]:
+    """Path → what the archive has beside that file and of its units alone."""
+    from ingest.archive import sharing
+    from ingest.archive.keeping import Keeping
+    from ingest.raw.rawfiles import kept_by
+
+    keeping = Keeping(home, source, from_archive=True)
+    keeping.files()
+    with kept_by(keeping):
+        return {
+            path: {each for each in sharing.beside(source, path) if keeping.shelved(each) is not None} for path in paths
+        }
+
+
+def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> bool:
+    """Whether an archived file that several units share has one of ``marks``."""
+    from ingest.archive import archive, sharing
+
+    for segment in entry.segments:
+        try:
+            pieces = sharing.pieces(source, entry.path, archive.content(home.path(archive.FOLDER), segment))
+        except (OSError, ValueError):
+            continue  # damaged: `explain` says so
+        if pieces is None:
+            return False
+        if any(_covered(unit, marks) for unit, _ in pieces):
+            return True
+    return False
+
+
+def covered_by_sign(home: Home, rule: str) -> set[str]:
+    """The names of Gemini CLI's documents whose raw files lie in a folder that is the digest of one a rule covers."""
+    from ingest.policy.globs import Globs
+    from ingest.session.project_ids import Signs
+    from ingest.sources.gemini.project import sign
+
+    if not os.path.exists(join(home.state, FILE)):
+        return set()
+    state = State(home)
+    try:
+        members, units = state.members(_GEMINI), state.units(_GEMINI)
+    finally:
+        state.close()
+    told = Signs(Globs([rule]))
+    named = ((unit, sign(path)) for unit, paths in members.items() for path in paths)
+    return {units[unit].name for unit, said in named if unit in units and told.covering(said)}
+
+
+def unit_of(home: Home, source: str, name: str) -> str | None:
+    """The unit whose document is called ``name`` (a file name), None where the state knows none."""
+    if not os.path.exists(join(home.state, FILE)):
+        return None
+    state = State(home)
+    try:
+        return next((unit for unit, row in state.units(source).items() if row.name == name), None)
+    finally:
+        state.close()
+
+
+def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, list[str]]:
+    """(collection, names of its documents) of the units that ``marks`` cover, as far as this home knows them."""
+    from ingest import registry
+
+    collection = registry.source(source).collection
+    if source == _CHROME:
+        return collection, [f"{day}.md" for day in sorted(marks)]
+    if registry.is_on_request(source):
+        return (
+            collection,
+            [],
+        )  # what they are called depends on more than their tombstones: they are told by what they say
+    if not os.path.exists(join(home.state, FILE)):
+        return collection, [f"{stem(mark)}.md" for mark in sorted(marks)]
+    state = State(home)
+    try:
+        units = state.units(source)
+        return collection, sorted(row.name for unit, row in units.items() if _covered(unit, marks))
+    finally:
+        state.close()
+
+
+def erase(home: Home, source: str, held: Held) -> None:
+    """Take the units out of the state and out of the archive, what others have in the same files excepted.
+
+    Of files that cannot be taken apart nothing stays. Raises OSError and apsw.Error.
+    """
+    # The state goes last: whoever takes up again what was cut short finds by it what there is to remove.
+    _from_archive(home, source, held)
+    _from_state(home, source, held)
+
+
+def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:
+    """(source, unit) of whatever version of an archived file, or visit, passes ``test``. Reads the whole archive."""
+    from ingest.archive import archive, sharing
+    from ingest.sources.chrome import source as chrome
+    from ingest.sources.chrome import visits as chrome_archive
+
+    found = {(chrome.NAME, day) for day in chrome_archive.days_with(home, test)}
+    folder = home.path(archive.FOLDER)
+    for source in archive.sources(home):
+        whole: set[str] = set()
+        beside: set[str] = set()
+        # Of each object that passes: whose pieces they are; None for all that lie in the file.
+        verdicts: dict[str, set[str] | None] = {}
+        for entry in archive.versions(home, source):
+            if entry.version == archive.BESIDE:
+                beside.add(entry.path)
+            for segment in entry.segments:
+                if segment[0] not in verdicts:
+                    try:
+                        data = archive.content(folder, segment)
+                        verdicts[segment[0]] = sharing.owners(source, entry.path, data, test) if test(data) else set()
+                    except (OSError, ValueError):
+                        verdicts[segment[0]] = set()  # damaged: `explain` says so
+                units = verdicts[segment[0]]
+                if units is None:
+                    whole.add(entry.path)
+                else:
+                    found.update((source, unit) for unit in units)
+        if beside & whole:
+            of = _beside(home, source, archive.read(home, source))
+            told = {each for files in of.values() for each in files}
+            whole = (whole - told) | {path for path, files in of.items() if not whole.isdisjoint(files)}
+        found.update((source, unit) for unit in _units_in(home, source, whole))
+    return found
+
+
+def _units_in(home: Home, source: str, paths: Iterable[str]) -> set[str]:
+    """The units that lie in these raw files, as far as the state knows; a file it does not know gives its own name."""
+    wanted = set(paths)
+    if not wanted:
+        return set()
+    found: set[str] = set()
+    known: set[str] = set()
+    state = State(home)
+    try:
+        for unit, held in state.members(source).items():
+            if not wanted.isdisjoint(held):
+                found.add(unit)
+                known |= held
+    finally:
+        state.close()
+    return found | {basename(path).split(".")[0] for path in wanted - known}
+
+
+def _covered(unit: str, marks: Collection[str]) -> bool:
+    return unit in marks or unit.partition("\t")[0] in marks
+
+
+def _from_state(home: Home, source: str, held: Held) -> None:
+    path = join(home.state, FILE)
+    if not os.path.exists(path):
+        return
+    connection = connect(path)
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        with connection:
+            for table in ("units", "members", "links"):
+                connection.executemany(
+                    f"delete from {table} where source = ? and unit = ?", [(source, unit) for unit in held.units]
+                )
+            # Read by nobody any more, and not to be taken for new: what it had to say is withheld.
+            connection.executemany(
+                "update files set status = 'skipped', reason = ?, notes = null where source = ? and path = ?"
+                " and not exists (select 1 from members m where m.source = files.source and m.path = files.path)",
+                [(FORGOTTEN, source, os.fsencode(each)) for each in held.files],
+            )
+        connection.execute("vacuum")
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    finally:
+        connection.close()
+
+
+def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
+    """Drop what is known of forgotten files that their tool has deleted: where they lay; returns how many there were.
+
+    While such a file lies on disk its place has to be known, or it would be taken for new: by a digest, where the path
+    passes ``test``. So are other files without any document. Raises apsw.Error.
+    """
+    if not os.path.exists(join(home.state, FILE)):
+        return 0
+    connection = connect(join(home.state, FILE))
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        rows: list[Any] = connection.execute(
+            "select source, path, reason = ? from files where status <> 'ingested' and not exists"
+            " (select 1 from members m where m.source = files.source and m.path = files.path)",
+            (FORGOTTEN,),
+        ).fetchall()
+        rows = [row for row in rows if isinstance(row[1], bytes) and not row[1].startswith(b"\0")]
+        told = {path for _, path, _ in rows if test(os.fsdecode(path))}
+        gone = [row[:2] for row in rows if (row[2] or row[1] in told) and not os.path.lexists(row[1])]
+        unsaid = [
+            (os.fsencode(hashed_paths.key(os.fsdecode(path))), source, path)
+            for source, path, _ in rows
+            if path in told and (source, path) not in gone
+        ]
+        if gone or unsaid:
+            with connection:
+                connection.executemany("delete from files where source = ? and path = ?", gone)
+                connection.executemany(
+                    "update or replace files set path = ?, notes = null where source = ? and path = ?", unsaid
+                )
+            connection.execute("vacuum")
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    finally:
+        connection.close()
+    return len(gone)
+
+
+def _from_archive(home: Home, source: str, held: Held) -> None:
+    from ingest.archive import archive, losses, orphan_objects, rewriting, sharing
+
+    def rest(path: str, data: bytes) -> bytes:
+        return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
+
+    # First, while the catalogue still says what they can be told by.
+    found = orphan_objects.objects(home)
+    if found:
+        orphan_objects.remove(found, _telling(home, source, held, rest))
+    rewriting.remove(home, source, held.files | held.beside, rest)
+    if os.path.isdir(home.path(archive.FOLDER)):
+        losses.keep(home, archive.names(home).union(map(orphan_objects.name_of, orphan_objects.objects(home))))
+
+
+def _telling(home: Home, source: str, held: Held, rest: Callable[[str, bytes], bytes]) -> Callable[[bytes], bool]:
+    """Whether an object that no row names is of what ``held`` is to forget.
+
+    It is where it names the unit, or is for the most part made of its lines, as what a killed run left of it is.
+    """
+    from ingest.archive import archive, rows, sharing
+
+    gone = held.units | set(held.marks)
+    # What is shorter, or no id but a day, stands in others' objects as well.
+    ids = [] if source == _SHELL else [unit.split("\t")[-1] for unit in gone]
+    said = [each.encode("utf-8", "surrogateescape") for each in ids if len(each) >= _LONG]
+    folder = home.path(archive.FOLDER)
+    told: set[bytes] = set()
+    files = held.files | held.beside
+    for entry in archive.versions(home, source):
+        if entry.path in files:
+            data = [_content(folder, segment) for segment in entry.segments]
+            for each in [b"".join(data)] if sharing.is_one(source, entry.path) else data:
+                with contextlib.suppress(ValueError):  # damaged, as it is where the rest is stored anew
+                    told |= _records(each) - _records(rest(entry.path, each))
+
+    def holds(data: bytes) -> bool:
+        try:
+            unit = rows.unit_of(data)
+        except ValueError:
+            unit = ""
+        if unit:
+            return unit in gone or _covered(unit, held.marks)
+        if any(each in data for each in said):
+            return True
+        alike = sum(len(line) for line in data.splitlines() if line in told)
+        return 2 * alike > len(data)
+
+    return holds
+
+
+def _records(data: bytes) -> set[bytes]:
+    return set(data.splitlines())
+
+
+def _content(folder: str, segment: tuple[str, int]) -> bytes:
+    from ingest.archive import archive
+
+    try:
+        return archive.content(folder, segment)
+    except OSError:
+        return b""  # damaged: nothing of it can be read
+
+
+def sweep(home: Home, test: Callable[[bytes], bool]) -> None:
+    """Remove what no row of the archive names and passes ``test``. Raises OSError, BrainError."""
+    from ingest.archive import orphan_objects
+
+    orphan_objects.remove(orphan_objects.objects(home), test)
+
+
+def beyond(home: Home) -> list[str]:
+    """What cannot be told of the archive, as sentences."""
+    from ingest.archive import orphan_objects
+
+    count = len(orphan_objects.objects(home))
+    if not count:
+        return []
+    return [
+        f"{orphan_objects.said(count)} stay{'s' * (count == 1)}:"
+        f" nothing in {'it' if count == 1 else 'them'} tells of what"
+        " was forgotten, but a later part of a long session may have no word of whose it is"
+    ]
+
+
+def forget_days(home: Home, days: Iterable[str]) -> None:
+    """Take days (``YYYY-MM-DD``) of browsing out of the visits that are kept. Raises Internal and apsw.Error."""
+    from ingest.session.zones import day_number
+    from ingest.sources.chrome import visits as chrome_archive
+
+    if not os.path.exists(chrome_archive.place(home)):
+        return
+    visits = chrome_archive.Archive(home)
+    try:
+        visits.remove_days([day_number(day) for day in days])
+    finally:
+        visits.close()
+
+
+def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
+    """Take documents (paths below their collection) out of what a source with a state of its own knows of them."""
+    with _own(home, source) as connection:
+        if connection is None:
+            return
+        with connection:
+            connection.executemany("delete from documents where name = ?", [(name,) for name in names])
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+
+def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) -> None:
+    """Remove repositories without documents whose names pass ``test`` from what a source knows.
+
+    A repository is read again when it is named again. Raises apsw.Error.
+    """
+    with _own(home, source) as connection:
+        if connection is None:
+            return
+        # git has what a repository stands on, and code has its files, in rows under its name.
+        tables = _tables(connection)
+        known: list[Any] = connection.execute(
+            "select root, name from repositories where name not in (select repository from documents)"
+        ).fetchall()
+        with connection:
+            for root, name in known:
+                if test(os.fsdecode(root)) or test(str(name)):
+                    connection.execute("delete from repositories where root = ?", (root,))
+                    if "tips" in tables:
+                        connection.execute("delete from tips where name = ?", (name,))
+                    if "files" in tables:
+                        connection.execute("delete from files where repository = ?", (name,))
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+
+@contextlib.contextmanager
+def _own(home: Home, source: str) -> Iterator[apsw.Connection | None]:
+    """The database of a source that has its own, None where that knows nothing; a damaged one is moved aside."""
+    path = join(home.state, f"{source}.sqlite")
+    if not os.path.exists(path):
+        yield None
+        return
+    if remade.fault(path):
+        remade.set_aside(path)
+        yield None
+        return
+    connection = connect(path)
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.execute("pragma secure_delete=on").fetchall()
+        yield connection if {"documents", "repositories"} <= _tables(connection) else None
+    finally:
+        connection.close()
+
+
+def _tables(connection: apsw.Connection) -> set[str]:
+    return {str(name) for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
+
+
+def leave_no_empty_folder(home: Home, folder: str) -> None:
+    """Remove a folder below a collection's, and those above it, that held nothing but what was forgotten."""
+    from contextlib import suppress
+
+    with suppress(OSError):  # not empty
+        while folder.count(os.sep) > home.root.count(os.sep) + 1 and folder.startswith(join(home.root, "")):
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
+
+
+def read_again(home: Home, names: Iterable[str]) -> None:
+    """Have all files of these sources read by the next run: others' units may lie in the file of what was forgotten."""
+    if not os.path.exists(join(home.state, FILE)):
+        return
+    connection = connect(join(home.state, FILE))
+    try:
+        connection.set_busy_timeout(30_000)
+        connection.executemany("update files set size = -1 where source = ?", [(name,) for name in names])
+    finally:
+        connection.close()

@@ -1,0 +1,1 @@
+"""Reading raw files and databases that other programs write."""

@@ -1,0 +1,211 @@
+"""Databases as raw sources: what tells that one has changed, and reading a copy while its application goes on.
+
+A database is one file to the ledger. Its size is the sum of its parts', its mtime the latest of them: what stands in
+the write-ahead log alone is a change too. Its bytes are not hashed: an unchanged stat is an unchanged database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from os.path import join
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from typing import Any
+
+    import apsw
+
+    from ingest.archive.rows import Shelf
+    from ingest.pipeline.reading import Reading
+    from ingest.pipeline.state import FileRow
+    from ingest.raw.files import SourceFile
+
+    # (reason, detail).
+    Damage = tuple[str, str]
+    Take = Callable[[apsw.Connection, dict[str, set[str]], Reading, Shelf], Iterator[None]]
+
+SUFFIXES = (".vscdb", ".sqlite", ".db")
+UNSETTLED = "written to all the time"
+DAMAGED = "damaged database"
+FOREIGN = "no SQLite database"
+NOTHING = hashlib.sha256().hexdigest()
+
+
+def look(path: str) -> tuple[int, int, int]:
+    """(bytes, latest mtime in ns, inode) of a database with its write-ahead log. Raises OSError."""
+    status = os.stat(path)
+    size, mtime_ns = status.st_size, status.st_mtime_ns
+    with contextlib.suppress(OSError):
+        log = os.stat(f"{path}-wal")
+        size += log.st_size
+        mtime_ns = max(mtime_ns, log.st_mtime_ns) if log.st_size else mtime_ns
+    return size, mtime_ns, status.st_ino
+
+
+def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
+    """``files`` as ``discover`` found them, each database with its write-ahead log."""
+    for file in files:
+        if file.path.endswith(SUFFIXES) and not file.skip:
+            with contextlib.suppress(OSError):
+                file.size, file.mtime_ns, file.inode = look(file.path)
+    return files
+
+
+def read(path: str, take: Take) -> Reading:
+    """A database as ``stream`` reads it, with all its parts."""
+    from ingest.pipeline.reading import Reading
+
+    reading = Reading(path)
+    for _ in _stream(reading, take):
+        continue
+    return reading
+
+
+def stream(path: str, take: Take) -> Iterator[Reading]:
+    """Read a database; its reading is given out each time that more of its parts are whole, and at its end.
+
+    ``take`` fills the reading's parts from a copy of the database, given its ``tables``, and puts their rows on the
+    shelf; it yields where parts are whole. Where the database is read from the archive it gets one of these rows.
+
+    Raises nothing for what is in the file or for its not being readable: see ``Reading.failed``.
+    """
+    from ingest.pipeline.reading import Reading
+
+    reading = Reading(path)
+    yield from _stream(reading, take)
+    yield reading
+
+
+def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
+    import apsw
+
+    from core.document import Failure
+    from core.files import NO_ROOM
+    from core.home import resolve
+    from core.sqlite import is_full
+    from ingest.archive.rows import Shelf
+    from ingest.pipeline.reading import unreadable
+    from ingest.raw.damaged_text import bear
+    from ingest.raw.rawfiles import keeping
+    from ingest.raw.records import REPLACED
+    from ingest.raw.sqlite_copy import Unsettled, copied, is_database
+
+    path, kept = reading.path, keeping()
+    shelf = Shelf(reading, kept, lambda lines: _parts(path, lines, take))
+    try:
+        if kept is not None and kept.shelved(path) is not None:
+            with shelved(reading) as connection:
+                yield from _whole(connection, take, reading, shelf)
+            return
+        reading.size, reading.mtime_ns, reading.inode = look(path)
+        reading.digest = NOTHING
+        if not is_database(path):
+            reading.skipped = FOREIGN
+            return
+        with copied(path, join(resolve().state, "scratch")) as copy:
+            replaced = bear(copy.connection)
+            yield from _whole(copy.connection, take, reading, shelf)
+            if replaced:
+                reading.recovered[REPLACED] = len(replaced)
+            shelf.finish()
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise  # for the copy, which is no fault of the database's
+        unreadable(reading, error)
+    except Unsettled:
+        reading.failed = Failure(path, "unreadable", UNSETTLED)
+    except apsw.Error as error:
+        if isinstance(error, apsw.FullError | apsw.IOError) and is_full(resolve().state):
+            raise
+        _damaged(reading, error)
+
+
+def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: Shelf) -> Iterator[Reading]:
+    import apsw
+
+    from core.home import resolve
+    from core.sqlite import is_full
+
+    whole: set[str] = set()
+    try:
+        for _ in take(connection, tables(connection), reading, shelf):
+            _date(reading)
+            whole.update(reading.parts)
+            yield reading
+        _date(reading)
+    except apsw.Error as error:
+        if isinstance(error, apsw.FullError | apsw.IOError) and is_full(resolve().state):
+            raise
+        # What was read before stays, in the archive as in its documents.
+        _damaged(reading, error, whole)
+        if not (reading.taken or reading.parts):
+            shelf.abandon()
+
+
+def in_part(reading: Reading) -> Damage | None:
+    """The damage that ended the reading of a database, where something of it was read before."""
+    failed = reading.failed
+    if failed is None or failed.reason != DAMAGED or not (reading.taken or reading.parts):
+        return None
+    return failed.reason, failed.detail
+
+
+def damage_of(row: FileRow) -> Damage | None:
+    """The damage that ended the last reading of a database."""
+    import json
+
+    reason, _, detail = row.reason.partition(": ")
+    if row.status == "failed" and reason == DAMAGED:
+        return reason, detail
+    said = json.loads(row.notes or "{}").get("partial")
+    return (str(said[0]), str(said[1])) if said else None
+
+
+def _damaged(reading: Reading, error: apsw.Error, whole: Collection[str] = ()) -> None:
+    from core.document import Failure
+
+    reading.parts = {unit: part for unit, part in reading.parts.items() if unit in whole}
+    reading.failed = Failure(reading.path, DAMAGED, str(error))
+
+
+def _date(reading: Reading) -> None:
+    for part in reading.parts.values():
+        part.digest = part.digest or reading.digest
+
+
+@contextlib.contextmanager
+def shelved(reading: Reading) -> Iterator[apsw.Connection]:
+    """A database of the rows that the archive has of a file. Raises OSError."""
+    from ingest.archive.rows import restored
+    from ingest.raw.rawfiles import RawFile
+
+    with RawFile(reading.path) as raw, restored(raw.lines) as connection:
+        assert raw.entry is not None
+        reading.stat(raw.status)
+        reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
+        yield connection
+
+
+def _parts(path: str, lines: Iterable[bytes], take: Take) -> dict[str, Any]:
+    """Unit → part, of what the archive has of the database at ``path``."""
+    from ingest.archive.rows import Shelf, restored
+    from ingest.pipeline.reading import Reading
+
+    reading = Reading(path)
+    with restored(lines) as connection:
+        for _ in take(connection, tables(connection), reading, Shelf(reading, None, lambda _: {})):
+            continue
+    return reading.parts
+
+
+def tables(connection: apsw.Connection) -> dict[str, set[str]]:
+    """Table → its columns, lower case: formats are told apart by what is there, not by a version."""
+    names = [name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")]
+    found: dict[str, set[str]] = {}
+    for name in names:
+        rows = connection.execute("select name from pragma_table_info(?)", (name,))
+        found[str(name).lower()] = {str(column).lower() for (column,) in rows}
+    return found

@@ -1,0 +1,1 @@
+"""The neutral session: records become turns, and turns become markdown."""

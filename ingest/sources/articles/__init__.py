@@ -1,0 +1,1 @@
+"""Articles and other files that a person adds."""

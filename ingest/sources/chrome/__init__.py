@@ -1,0 +1,1 @@
+"""Chrome and its family: browsing history, one document a day."""

@@ -1,0 +1,1 @@
+"""Code: one document a symbol."""

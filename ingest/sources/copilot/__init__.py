@@ -1,0 +1,1 @@
+"""Copilot CLI: journals of events, and the database made of them."""

@@ -1,0 +1,106 @@
+"""Copilot CLI: ``~/.copilot/session-state/<id>/events.jsonl`` or ``<id>.jsonl``; ``history-session-state/*.json``.
+
+Formats: ``ingest.sources.copilot.reading``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from os.path import basename, dirname
+
+from ingest.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ingest.pipeline.reading import Reading
+    from ingest.pipeline.state import FileRow
+    from ingest.raw.files import SourceFile
+
+
+# Beside the events: what the session is called, and where it ran; what VS Code calls those that it shows.
+ABOUT, EDITORS = "workspace.yaml", "vscode.metadata.json"
+
+
+class Copilot(Source):
+    """Sessions of Copilot CLI, and the database that it makes of them, which stays when they are gone.
+
+    A session is as new as what its folder says of it.
+    """
+
+    name = "copilot"
+    prefix = "copilot__"
+    suffixes = (".jsonl", ".json")
+    roots = (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state", "session-store.db")),)
+    skip_folders: Mapping[str, str] = {
+        "logs": "log",
+        "rewind-snapshots": "snapshot of files",
+        "checkpoints": "checkpoint",
+    }
+    history = "session-store.db"
+    beside = ("session-state", "history-session-state")
+
+    def wants(self, name: str) -> bool:
+        return name.endswith((*self.suffixes, self.history))
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        from ingest.raw.databases import with_logs
+
+        found = super().discover(roots)
+        files = list(with_logs([file for file in found if self._is_session(file.path)]))
+        taken_over = {_session(file.path) for file in files if file.path.endswith(".jsonl")}
+        for file in files:
+            if file.skip:
+                continue
+            if basename(file.path) == "events.jsonl":
+                file.mtime_ns = max(file.mtime_ns, newest_beside(file.path))
+            elif file.path.endswith(".json") and _session(file.path) in taken_over:
+                file.skip = "session that a later version took over"
+        return files
+
+    def _is_session(self, path: str) -> bool:
+        """Return True if a file may be a session: a document must lie, or be called, as sessions were."""
+        is_document = "/history-session-state/" in path or "/session_" in path
+        return is_document or path.endswith((".jsonl", f"/{self.history}"))
+
+    def pending(
+        self, files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool
+    ) -> list[SourceFile]:
+        """Add the sessions that were renamed."""
+        new = super().pending(files, known, trust_stat=trust_stat)
+        there = {file.path for file in new}
+        for file in files:
+            row = known.get(file.path)
+            if row is not None and not file.skip and file.path not in there and file.mtime_ns > row.mtime_ns:
+                new.append(file)
+        return new
+
+    def read(self, path: str) -> Reading:
+        from ingest.sources.copilot.reading import read
+
+        return read(path)
+
+
+def newest_beside(path: str) -> int:
+    """Return when what lies beside a session's events was written last, in ns; 0 if nothing does."""
+    newest = 0
+    for name in (ABOUT, EDITORS):
+        with contextlib.suppress(OSError):
+            newest = max(newest, os.stat(f"{dirname(path)}/{name}").st_mtime_ns)
+    return newest
+
+
+def _session(path: str) -> str:
+    """Return the id of the session in a file's name."""
+    name = basename(path)
+    if name == "events.jsonl":
+        return basename(dirname(path))
+    if name.endswith(".json"):
+        name = name.removesuffix(".json").removeprefix("session_")
+        return name.rpartition("_")[0] or name
+    return name.removesuffix(".jsonl")
+
+
+SOURCE = Copilot()

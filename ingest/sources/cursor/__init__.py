@@ -1,0 +1,1 @@
+"""Cursor: the editor's databases and its agents' transcripts."""

@@ -1,0 +1,50 @@
+"""Gemini CLI: ``~/.gemini/tmp/<project>/chats/session-*.json``, and since 2026 ``.jsonl``, a journal.
+
+Formats: ``ingest.sources.gemini.reading``.
+"""
+
+from __future__ import annotations
+
+from ingest.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ingest.pipeline.reading import Reading
+
+
+class Gemini(Source):
+    """Sessions of Gemini CLI, what was saved of some, and each project's history of prompts."""
+
+    name = "gemini"
+    prefix = "gemini__"
+    suffixes = (".json", ".jsonl")
+    roots = (
+        ("", "~/.gemini", ("tmp",)),
+        ("GEMINI_CLI_HOME", "", (".gemini/tmp",)),
+        ("", "~/.cache/.gemini", ("tmp",)),
+    )
+    skip_files: Mapping[str, str] = {
+        "projects.json": "names of projects",
+        "settings.json": "settings",
+        "state.json": "settings",
+        "mcp-oauth-tokens.json": "credentials",
+        "oauth_creds.json": "credentials",
+        "google_accounts.json": "credentials",
+    }
+    skip_folders: Mapping[str, str] = {
+        "checkpoints": "tool checkpoint",
+        "logs": "activity log",
+        "tool-outputs": "tool output",
+    }
+    history = "logs.json"
+    beside = ("chats",)
+
+    def read(self, path: str) -> Reading:
+        from ingest.sources.gemini.reading import read
+
+        return read(path)
+
+
+SOURCE = Gemini()

@@ -1,0 +1,1 @@
+"""Git: one document a day and repository."""

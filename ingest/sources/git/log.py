@@ -1,0 +1,148 @@
+"""A repository's commits, by ``git log``: read only, and by ``core.git``, as a repository is data from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from core.git import run
+from ingest.sources.git.places import standing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+TIMEOUT_S = 120.0
+MOST_COMMITS = 50_000
+_MOST_BYTES = 256 << 20
+_MOST_FILES = 40
+
+# What is printed depends on nobody's configuration.
+_PRINTED = ("core.quotePath=true", "diff.renames=false", "log.showRoot=true", "log.mailmap=false")
+_LOG = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--no-decorate")
+_SILENT = "git says nothing"
+_COMMIT = re.compile(rb"[0-9a-f]{40,64}")
+
+
+class Commit(NamedTuple):
+    """``at`` as the author's clock said it, ISO 8601 with its offset; ``files`` at most 40 paths of ``changed``."""
+
+    hash: str
+    at: str
+    author: str
+    message: str
+    files: tuple[str, ...]
+    changed: int
+
+
+class NoLog(Exception):
+    """What git said instead of a log."""
+
+
+def _nothing(folder: str) -> bool:
+    del folder
+    return False
+
+
+def tip(root: str, is_excluded: Callable[[str], bool] = _nothing) -> str:
+    """What the branches point at: equal texts mean no new commits. Raises NoLog."""
+    there = standing(root, is_excluded)
+    return " ".join((_branches(root, there.hidden) + _head(root, there.hidden), *there.heads))
+
+
+def commits(root: str, is_excluded: Callable[[str], bool] = _nothing) -> list[Commit]:
+    """The commits of all local branches and work trees, newest first, at most 50,000. Raises NoLog.
+
+    Of work trees whose folders are excluded neither what they stand on nor branches that they alone have checked out.
+    """
+    # Where nothing is checked out, what would be may not be there, and other branches are.
+    there = standing(root, is_excluded)
+    branches = (*(f"--exclude={name}" for name in there.hidden), "--branches")
+    refs: tuple[str, ...] = ("HEAD",) if _head(root, there.hidden) else ()
+    if _branches(root, there.hidden):
+        refs = (*refs, *branches)
+    if not refs:
+        return []
+    refs = ("--ignore-missing", *refs, *there.heads)
+    most = f"--max-count={MOST_COMMITS}"
+    # Nothing in a commit can hold a NUL, and no name of a file that git prints an unquoted control character.
+    texts = git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *refs, "--")
+    names = git(root, "log", *_LOG, most, "--format=%x01%H", "--name-only", *refs, "--")
+    files: dict[str, list[str]] = {}
+    held: list[str] = []
+    for line in names.split(b"\n"):
+        if line.startswith(b"\x01") and _COMMIT.fullmatch(line[1:]):
+            held = files.setdefault(line[1:].decode(), [])
+        elif line:
+            held.append(_unquoted(line))
+    found: list[Commit] = []
+    for record in texts.split(b"\0"):
+        parts = record.decode("utf-8", "replace").split("\n", 3)
+        if len(parts) == 4 and _COMMIT.fullmatch(parts[0].encode("utf-8", "replace")):
+            name, at, author, message = parts
+            paths = files.get(name, [])
+            found.append(Commit(name, at, author, message, tuple(paths[:_MOST_FILES]), len(paths)))
+    return found
+
+
+def _branches(root: str, hidden: Sequence[str]) -> str:
+    said = git(root, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").decode(
+        "utf-8", "surrogateescape"
+    )
+    names = {f"refs/heads/{name}" for name in hidden}
+    # As git prints it where nothing is hidden: what was noted of a repository stays so.
+    return "".join(line for line in said.splitlines(keepends=True) if line.rstrip("\n").partition(" ")[2] not in names)
+
+
+def _head(root: str, hidden: Sequence[str]) -> str:
+    try:
+        if hidden and _named(root) in hidden:
+            return ""  # nothing is checked out there, and what would be is a work tree's that is excluded
+        return git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
+    except NoLog as error:
+        if str(error) == _SILENT:
+            return ""  # no commit yet
+        raise
+
+
+def _named(root: str) -> str:
+    """The branch that ``HEAD`` names, "" where it names a commit. Raises NoLog."""
+    try:
+        said = git(root, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
+    except NoLog as error:
+        if str(error) == _SILENT:
+            return ""
+        raise
+    return said.removeprefix("refs/heads/")
+
+
+def git(root: str, *words: str) -> bytes:
+    """What git prints, run with nothing that the repository names. Raises NoLog."""
+    environ = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    environ |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
+    try:
+        done = run(
+            ["--literal-pathspecs", *words],
+            timeout_s=TIMEOUT_S,
+            environ=environ,
+            folder=root,
+            most_bytes=_MOST_BYTES,
+            settings=_PRINTED,
+        )
+    except OSError as error:
+        raise NoLog(f"git cannot be run: {error.strerror}") from None
+    if done.timed_out or done.flooded:
+        raise NoLog("the log is too long to be read")
+    if done.code:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise NoLog(said[0][:200] if said else _SILENT)
+    return done.stdout
+
+
+def _unquoted(line: bytes) -> str:
+    """A path as git prints it: in C's manner where it holds what would confuse a reader."""
+    if not (line.startswith(b'"') and line.endswith(b'"')):
+        return line.decode("utf-8", "replace")
+    plain = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), line[1:-1])
+    return plain.replace(b'\\"', b'"').replace(b"\\\\", b"\\").decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""Histories of prompts, for sessions without a transcript."""

@@ -1,0 +1,1 @@
+"""OpenClaw: transcripts in files and databases."""

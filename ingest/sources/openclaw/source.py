@@ -1,0 +1,62 @@
+"""OpenClaw: ``~/.openclaw/agents/<agent>/sessions/<id>.jsonl``, since 2026.7 a database an agent, ``cold/*.jsonl.zst``.
+
+Formats: ``ingest.sources.openclaw.reading``.
+"""
+
+from __future__ import annotations
+
+from ingest.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.files import SourceFile
+
+
+# Named by a transcript and more, but no copy of it; and ``.bak-``, the snapshots that a repair once made each time,
+# thousands of one session (openclaw/openclaw issue 80960): every sound line of those stays in the transcript.
+_ASIDE = (".codex-app-server", ".bak-", ".lock", ".tmp", ".json.", ".sqlite")
+_ENDS = (".json", ".gz", "-wal", "-shm")
+
+
+class OpenClaw(Source):
+    """Transcripts of OpenClaw, archived ones of reset and deleted sessions too, and every agent's database."""
+
+    name = "openclaw"
+    prefix = "openclaw__"
+    suffixes = (".jsonl", ".sqlite", ".zst")
+    roots = (
+        ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),
+        # `openclaw --profile NAME` has a folder of its own (docs.openclaw.ai/cli), OPENCLAW_HOME stands for all of ~.
+        ("", "~", (".openclaw-*/agents", ".openclaw-*/sessions")),
+        ("OPENCLAW_HOME", "", (".openclaw/agents", ".openclaw-*/agents")),
+        ("CLAWDBOT_STATE_DIR", "~/.clawdbot", ("agents", "sessions")),
+        ("", "~", (".moltbot/agents", ".moldbot/agents")),
+    )
+
+    def wants(self, name: str) -> bool:
+        if name.endswith((".jsonl", ".jsonl.zst", "-agent.sqlite")):
+            return True
+        _, found, copy = name.partition(".jsonl.")
+        return bool(found) and not name.endswith(_ENDS) and not any(mark in f".{copy}." for mark in _ASIDE)
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        from ingest.raw.databases import with_logs
+
+        files = super().discover(roots)
+        for file in files:
+            if file.path.endswith(".trajectory.jsonl"):
+                file.skip = file.skip or "trajectory of a run"
+            elif ".checkpoint." in file.path.rpartition("/")[2]:
+                file.skip = file.skip or "checkpoint of a session"
+        return list(with_logs(files))
+
+    def read(self, path: str) -> Reading:
+        from ingest.sources.openclaw.reading import read
+
+        return read(path)
+
+
+SOURCE = OpenClaw()

@@ -1,0 +1,1 @@
+"""OpenCode: a database, a tree of JSON files, and exports."""

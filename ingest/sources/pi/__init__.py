@@ -1,0 +1,1 @@
+"""Pi: transcripts as trees of entries."""

@@ -1,0 +1,59 @@
+"""The histories of shells: zsh, bash and fish, and Atuin's database; one document a day.
+
+Formats: ``ingest.sources.shell.reading``.
+"""
+
+from __future__ import annotations
+
+from ingest.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.files import SourceFile
+    from ingest.source import Composed
+
+
+class Shell(Source):
+    """Commands of the shells' histories. A root may be the history itself."""
+
+    name = "shell"
+    prefix = "shell__"
+    suffixes = ("_history", ".db", ".histfile")
+    roots = (
+        ("HISTFILE", "", ()),
+        ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
+        ("ZDOTDIR", "", (".zsh_history", ".zhistory", ".histfile")),
+        ("XDG_DATA_HOME", "~/.local/share", ("fish/*_history", "atuin/history.db", "zsh/history", "bash/history")),
+        ("XDG_STATE_HOME", "~/.local/state", ("zsh/history", "bash/history")),
+    )
+
+    def wants(self, name: str) -> bool:
+        return name.endswith(("_history", ".histfile", "-history")) or name in ("history.db", "HISTORY")
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        from ingest.raw.databases import with_logs
+
+        return list(with_logs(super().discover(roots)))
+
+    def peek(self, path: str) -> str:
+        """Group all files: all histories tell of the same days, and are read once, together."""
+        del path
+        return self.name
+
+    def read(self, path: str) -> Reading:
+        from ingest.sources.shell.reading import read
+
+        return read(path)
+
+    def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
+        """Return one day from all the histories that know of it."""
+        from ingest.sources.shell.reading import compose
+
+        return compose(unit, parts, link, mtime_ns)
+
+
+SOURCE = Shell()

@@ -1,0 +1,1 @@
+"""What sources of the web share."""

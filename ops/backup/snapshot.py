@@ -1,0 +1,222 @@
+"""A home as it is at one moment, while others write: databases through SQLite, files that are replaced and not changed.
+
+Order makes it consistent. What is known of the sources is copied before the archive's catalogue, and both before the
+files they speak of: a copy may then hold more than its databases say, which the next ``brain index`` puts right, and
+never less. Where something went meanwhile that a database names, it is all done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from os.path import basename, dirname, join, relpath
+from typing import TYPE_CHECKING
+
+import apsw
+
+from core import access_token
+from core.config import FILE as CONFIG
+from core.config import load
+from core.errors import BrainError, Internal, LockContention
+from core.files import read_or_none
+from core.home import CORPUS, FILES, PRIVATE_FILE, RECORDS, Home, is_collection_folder, make_private
+from core.sqlite import connect
+from core.tombstones import FILE as TOMBSTONES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.config import Config
+    from ingest.archive.soundness import Broken
+
+RAW = "raw"
+# Below raw/: the archive's catalogue, and the visits of browsers.
+DATABASES = ("catalogue.sqlite", "chrome.sqlite")
+SOURCES = join("state", "sources.sqlite")
+FORGETTING = "forgetting.json"
+# Below state/: unfinished work, copies of other programs' databases, a cache, and the key to this machine's servers.
+NOT_KEPT = ("scratch", "copies", "work", "config.cache", access_token.NAME)
+_TRIES = 3
+_BUSY_MS = 30_000
+_COMPANIONS = ("-wal", "-shm", "-journal")
+
+
+class Snapshot:
+    """``home``: the copy; ``outside``: folders of collections that are not the brain's to keep, and are not in it.
+
+    ``missing``: what the archive's catalogue names and the home itself has no more.
+    """
+
+    __slots__ = ("home", "missing", "outside")
+
+    def __init__(self, home: Home, outside: list[str], missing: list[Broken]) -> None:
+        self.home = home
+        self.outside = outside
+        self.missing = missing
+
+
+def parts(home: Home, config: Config) -> tuple[dict[str, str], list[str]]:
+    """Return (folders of the corpus: name below the home → where it lies, folders of all other collections).
+
+    A folder with a dot or one of the brain's own folders is no part of the corpus, whatever a configuration says: a
+    backup or a sync would copy state and keys.
+    """
+    inside: dict[str, str] = {}
+    outside: list[str] = []
+    root = os.path.realpath(home.root)
+    for name, folder in config.collections.items():
+        real = os.path.realpath(folder.path)
+        below = relpath(real, root)
+        if real != root and is_collection_folder(below.split(os.sep)[0]):
+            inside[below] = folder.path
+        elif name == "inbox" and folder.path == home.inbox:
+            inside["inbox"] = folder.path
+        else:
+            outside.append(folder.path)
+    return inside, outside
+
+
+def tops(home: Home) -> set[str]:
+    """Return the top-level names of the home's memory; a configuration that is not valid names the shipped folders."""
+    try:
+        inside, _ = parts(home, load(home))
+    except BrainError:
+        inside = dict.fromkeys(CORPUS, "")
+    return {*(name.split(os.sep)[0] for name in inside), *RECORDS, *FILES}
+
+
+def take(home: Home, config: Config, folder: str) -> Snapshot:
+    """Copy the home into ``folder``, which is empty, private, and on the home's file system where it can be.
+
+    Raises OSError, apsw.Error, and LockContention where the home did not hold still.
+    """
+    for _ in range(_TRIES):
+        before = _forgotten(home)
+        outside = _copy(home, config, folder)
+        missing = _missing(home, folder)
+        if _forgotten(home) == before and missing is not None:
+            return Snapshot(Home(folder), outside, missing)
+        shutil.rmtree(folder)
+        make_private(folder)
+    raise LockContention("documents were being forgotten all the while", "wait for that to end, then run it again")
+
+
+def _copy(home: Home, config: Config, folder: str) -> list[str]:
+    copy = Home(folder)
+    copy.make()
+    databases = [path for path in _files(home.state, NOT_KEPT) if path.endswith(".sqlite")]
+    first = join(home.root, SOURCES)
+    for path in sorted(databases, key=lambda path: path != first):
+        with _naming(home, path):
+            database(path, join(folder, relpath(path, home.root)))
+    for path in (*(join(home.root, RAW, name) for name in DATABASES), home.index):
+        if os.path.isfile(path):
+            with _naming(home, path):
+                database(path, join(folder, relpath(path, home.root)))
+    inside, outside = parts(home, config)
+    trees = {**inside, RAW: home.path(RAW), "state": home.state, "logs": home.logs}
+    for name, tree in trees.items():
+        for path in _files(tree, NOT_KEPT if name == "state" else ()):
+            if not path.endswith(".sqlite"):
+                _link(path, join(folder, name, relpath(path, tree)))
+    if os.path.isfile(home.path(CONFIG)):
+        _link(home.path(CONFIG), join(folder, CONFIG))
+    return outside
+
+
+@contextlib.contextmanager
+def _naming(home: Home, path: str) -> Iterator[None]:
+    """Raise what names the database at ``path`` where that is emptied or damaged; the index's failures are told apart
+    from others by nobody.
+    """
+    from ingest.archive import archive
+    from ingest.pipeline import remade
+    from ingest.sources.chrome import damage as chrome_damage
+
+    if basename(path) == archive.CATALOGUE:
+        with archive.named(path):
+            archive.refuse_emptied(path)
+            yield
+        return
+    if dirname(path) == home.path(RAW):
+        chrome_damage.examine(home, path)
+    try:
+        yield
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        if path == home.index:
+            raise
+        if basename(path) in DATABASES:
+            raise chrome_damage.damaged(path, remade.reason(error)) from error
+        said = f"{path} is damaged: {remade.reason(error)}"
+        raise Internal(said, f"mv {path} {path}.damaged; brain index makes it again") from error
+
+
+def database(path: str, target: str) -> None:
+    """Copy one database through SQLite's backup interface (https://sqlite.org/backup.html): one state of it, whole."""
+    make_private(dirname(target))
+    os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
+    source = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        source.set_busy_timeout(_BUSY_MS)
+        copy = connect(target)
+        try:
+            with copy.backup("main", source, "main") as backup:
+                backup.step(-1)
+            # A copy that nobody writes to needs no log beside it.
+            copy.execute("pragma journal_mode=delete").fetchall()
+        finally:
+            copy.close()
+    finally:
+        source.close()
+
+
+def _files(tree: str, left_out: tuple[str, ...]) -> Iterator[str]:
+    """The regular files below ``tree`` that are nobody's half-written, lock or journal."""
+    for place, folders, names in os.walk(tree):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not (place == tree and name in left_out)
+        )
+        for name in sorted(names):
+            path = join(place, name)
+            if name.endswith((".tmp", ".lock", *(f".sqlite{each}" for each in _COMPANIONS))) or (
+                place == tree and name in left_out
+            ):
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                if stat.S_ISREG(os.lstat(path).st_mode):
+                    yield path
+
+
+def _link(path: str, target: str) -> None:
+    """Hold on to a file: most are replaced as a whole, so that a second name costs nothing; ledgers are copied."""
+    make_private(dirname(target))
+    try:
+        if not path.endswith(".jsonl"):
+            with contextlib.suppress(OSError):
+                os.link(path, target)
+                return
+        shutil.copyfile(path, target)
+        shutil.copystat(path, target)
+    except FileNotFoundError:
+        return  # it went meanwhile: what names it is looked for afterwards
+
+
+def _forgotten(home: Home) -> tuple[bytes | None, bool]:
+    return read_or_none(join(home.state, TOMBSTONES)), os.path.exists(join(home.state, FORGETTING))
+
+
+def _missing(home: Home, folder: str) -> list[Broken] | None:
+    """What the copy's catalogue names and is not there; None where it went while it was copied."""
+    from ingest.archive.soundness import broken
+
+    try:
+        missing = broken(Home(folder))
+    except BrainError:
+        broken(home)  # the damage is the home's, whose catalogue is to be named, and not that of the copy
+        raise
+    if not missing:
+        return []
+    lost = {each.name for each in broken(home)}
+    return missing if all(each.name in lost for each in missing) else None

@@ -1,0 +1,101 @@
+"""Completion put where each shell looks for it: one file of ours a shell, in the record, and no file of anybody edited.
+
+Places: bash-completion's README (``BASH_COMPLETION_USER_DIR``), fish's manual ("Where to put completions"). zsh has no
+folder of a user's own that it always searches: its file lies in one that ``fpath`` is to name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from os.path import abspath, basename, dirname, expanduser, join, lexists
+from typing import TYPE_CHECKING
+
+from core.errors import BadInput, Refused
+from core.files import read_or_none, write_atomic
+from ops.install import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from core.home import Home
+
+SHELLS = ("bash", "zsh", "fish")
+_KIND = "completions"
+
+
+def code(shell: str) -> str:
+    """The code that has ``shell`` complete ``brain``: argcomplete's."""
+    from argcomplete.shell_integration import shellcode
+
+    return shellcode(["brain"], shell=shell).strip("\n") + "\n"
+
+
+def own_shell(environ: Mapping[str, str]) -> str:
+    """The user's login shell, where it is one of these. Raises BadInput otherwise."""
+    name = basename(environ.get("SHELL") or "")
+    if name not in SHELLS:
+        raise BadInput("which shell is not known from $SHELL", f"name it, one of: {', '.join(SHELLS)}")
+    return name
+
+
+def place(shell: str, environ: Mapping[str, str]) -> str:
+    """The file in which ``shell`` looks for what completes ``brain``."""
+    data = environ.get("XDG_DATA_HOME") or expanduser("~/.local/share")
+    if shell == "bash":
+        folder = environ.get("BASH_COMPLETION_USER_DIR") or join(data, "bash-completion")
+        return abspath(join(folder.split(":")[0], "completions", "brain"))
+    if shell == "fish":
+        config = environ.get("XDG_CONFIG_HOME") or expanduser("~/.config")
+        return abspath(join(config, "fish", "completions", "brain.fish"))
+    return abspath(join(data, "zsh", "site-functions", "_brain"))
+
+
+def hint(shell: str, path: str) -> str:
+    """What the user's own configuration must have for the file to be read."""
+    if shell == "zsh":
+        return f"in ~/.zshrc, before compinit: fpath=({dirname(path)} $fpath)"
+    if shell == "bash":
+        return "bash reads it where the package bash-completion is installed; a new shell completes"
+    return "a new shell completes"
+
+
+def install(home: Home, shell: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Write the file and record it; {"shell", "path", "next"}.
+
+    Raises Refused where a file lies there that is not as this left it, OSError, Internal.
+    """
+    path = place(shell, environ)
+    there = read_or_none(path)
+    data = code(shell).encode()
+    if there is not None and there != data and _digest(there) != _recorded(home, path):
+        raise Refused(f"{path} is there already, and not ours", f"mv {path} {path}.old")
+    os.makedirs(dirname(path), exist_ok=True)
+    write_atomic(path, data)
+    installed.add(home, _KIND, path, {"sha256": _digest(data), "shell": shell})
+    return {"shell": shell, "path": path, "next": hint(shell, path)}
+
+
+def uninstall(home: Home) -> dict[str, list[str]]:
+    """Remove what was installed; {"removed", "kept" (edited since: its user's)}. Raises OSError, Internal."""
+    removed: list[str] = []
+    kept: list[str] = []
+    for path, details in installed.read(home)[_KIND].items():
+        there = read_or_none(path)
+        if there is not None and _digest(there) == details.get("sha256"):
+            os.unlink(path)
+            removed.append(path)
+        elif lexists(path):
+            kept.append(path)
+        installed.drop(home, _KIND, path)
+    return {"removed": removed, "kept": kept}
+
+
+def _recorded(home: Home, path: str) -> str | None:
+    details = installed.read(home)[_KIND].get(path)
+    return str(details["sha256"]) if details and "sha256" in details else None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,61 @@
+"""Forgetting beyond the home's own files: in its backups, and in what it shares with other machines.
+
+A run that was cut short leaves a note (``runtime.forgetting.forget``). Whatever writes backups or histories goes on
+with it first, or it would write once more what was to be gone; the doctor tells of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.forgetting import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.config import Config
+    from core.home import Home
+    from runtime.forgetting.forget import Elsewhere
+
+
+def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywhere: bool = False) -> Elsewhere:
+    """Forgets in the backups and in what is synchronised: in each, whatever becomes of the other.
+
+    ``anywhere``: the probes are a text that must be nowhere, whatever holds it, and not what tells some documents.
+    """
+
+    def act(
+        documents: list[tuple[str, str]], marks: list[tuple[str, str]], probes: list[bytes]
+    ) -> tuple[list[str], list[str]]:
+        from ops.backup import backup
+        from ops.sync import sync
+
+        beyond: list[str] = []
+        own: list[str] = []
+        if backup.is_note_damaged(home):
+            beyond.append(f"backups beyond {home.path(backup.FOLDER)}: the note of their folders is damaged")
+        try:
+            failed = backup.forget(home, documents, marks, probes, anywhere=anywhere, own=own)
+        finally:
+            # A history may hold what no document holds any more.
+            if documents or marks or (anywhere and sync.holds(home, environ, probes)):
+                beyond += sync.forget(home, config, environ, documents)
+        if anywhere and sync.holds(home, environ, probes):
+            failed = [*failed, sync.FOLDER]
+        return failed, [*(f"your own file in a backup says it, and stays: {each}" for each in own), *beyond]
+
+    return act
+
+
+def go_on(home: Home, environ: Mapping[str, str]) -> list[str]:
+    """Finish what a ``brain forget`` that was cut short had begun; which backups still hold some of it.
+
+    What was agreed to is not asked again. Raises as ``runtime.forgetting.forget.finish_elsewhere``, and BadInput for
+    the configuration.
+    """
+    if not forget.unfinished(home):
+        return []
+    from core.config import load
+
+    failed, _ = forget.finish_elsewhere(home, elsewhere(home, load(home), environ))
+    return failed

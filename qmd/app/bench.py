@@ -1,0 +1,247 @@
+"""Search quality against a fixture: precision, recall, reciprocal rank and latency, a backend each.
+
+The fixture's and the report's fields, and the formulas, are those of qmd 2.8.3's ``bench``.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from qmd.search import fusion, hybrid, lex, structured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import apsw
+
+    from qmd.reranking.judge import Judge
+    from qmd.search.semantic import Semantic
+
+BACKENDS = ("bm25", "vector", "hybrid", "full")
+_LEAST = 10
+# Of a backend's answers so many are reported.
+_SHOWN = 10
+_MEASURES = ("precision_at_k", "recall", "recall_at_1", "recall_at_3", "recall_at_5", "mrr", "f1")
+_AVERAGES = {
+    "avg_precision": "precision_at_k",
+    "avg_recall": "recall",
+    "avg_recall_at_1": "recall_at_1",
+    "avg_recall_at_3": "recall_at_3",
+    "avg_recall_at_5": "recall_at_5",
+    "avg_mrr": "mrr",
+    "avg_f1": "f1",
+    "avg_latency_ms": "latency_ms",
+}
+
+
+class FixtureError(ValueError):
+    """The fixture is not what ``bench`` takes, or names what is not indexed."""
+
+
+class _Missing(Exception):
+    """The backend needs a model, and there is none."""
+
+
+def check(fixture: Any) -> list[dict[str, Any]]:
+    """The fixture's queries. Raises FixtureError."""
+    queries = fixture.get("queries") if isinstance(fixture, dict) else None
+    if not isinstance(queries, list):
+        raise FixtureError("Invalid fixture: missing 'queries' array")
+    for query in queries:
+        good = isinstance(query, dict) and isinstance(query.get("query"), str)
+        if not good or not isinstance(query.get("expected_files"), list):
+            raise FixtureError("Invalid fixture: each query needs 'query' and 'expected_files'")
+    return queries
+
+
+def check_indexed(connection: apsw.Connection, names: Sequence[str], collection: str) -> None:
+    """Whether there is anything to search. Raises FixtureError with what to do."""
+    rows: list[Any] = connection.execute(
+        "SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY collection"
+    ).fetchall()
+    counts: dict[str, int] = dict(rows)
+    if not collection:
+        if not any(counts.get(name) for name in names):
+            raise FixtureError(
+                "No indexed documents found.\n"
+                "Index a collection with 'qmd collection add' / 'qmd update' before running bench."
+            )
+        return
+    if collection not in names:
+        hint = "Run 'qmd ls' to see available collections."
+        if names:
+            hint = f"Available: {', '.join(names)}. Run 'qmd ls' to inspect."
+        raise FixtureError(f"Collection not found: {collection}\n{hint}")
+    if not counts.get(collection):
+        raise FixtureError(
+            f"Collection '{collection}' has no indexed documents.\n"
+            f"Run 'qmd update', then 'qmd ls {collection}' to confirm files are indexed before bench."
+        )
+
+
+def run(
+    connection: apsw.Connection,
+    queries: Sequence[dict[str, Any]],
+    collection: str,
+    told: Callable[[str, str, float | None], None],
+    meaning: Semantic | None = None,
+    judge: Judge | None = None,
+) -> list[dict[str, Any]]:
+    """A row a query, with the measures of each backend; ``told`` hears (query, backend, None), then its milliseconds.
+
+    A backend that needs a model that is not there scores 0; without ``meaning`` that is all but keywords, and
+    without ``judge`` the full one.
+    """
+    results = []
+    for query in queries:
+        backends = {}
+        for backend in BACKENDS:
+            told(str(query.get("id")), backend, None)
+            backends[backend] = _measure(connection, backend, query, collection, meaning, judge)
+            told(str(query.get("id")), backend, backends[backend]["latency_ms"])
+        results.append(
+            {"id": query.get("id"), "query": query["query"], "type": query.get("type"), "backends": backends}
+        )
+    return results
+
+
+def summary(results: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """The averages over all queries, by backend."""
+    if not results:
+        return {}
+    return {
+        backend: {
+            name: sum(row["backends"][backend][measure] for row in results) / len(results)
+            for name, measure in _AVERAGES.items()
+        }
+        for backend in BACKENDS
+    }
+
+
+def is_all_zero(averages: dict[str, dict[str, float]]) -> bool:
+    """Whether nothing was found by any backend."""
+    names = ("avg_precision", "avg_recall", "avg_mrr")
+    return bool(averages) and all(row[name] == 0 for row in averages.values() for name in names)
+
+
+def score(files: Sequence[str], expected: Sequence[str], depth: int) -> dict[str, Any]:
+    """The measures of a ranked list of ``files`` against the ``expected`` ones, the first ``depth`` counting."""
+
+    def hits(most: int) -> int:
+        return sum(any(is_same(file, wanted) for file in files[:most]) for wanted in expected)
+
+    def share(count: float, total: int) -> float:
+        return count / total if total else 0
+
+    matched = [wanted for wanted in expected if any(is_same(file, wanted) for file in files)]
+    first = next((rank for rank, file in enumerate(files, 1) if any(is_same(file, each) for each in expected)), 0)
+    precision = share(hits(depth), min(depth, len(expected)))
+    recall = share(len(matched), len(expected))
+    return {
+        "precision_at_k": precision,
+        "recall": recall,
+        "recall_at_1": share(hits(1), len(expected)),
+        "recall_at_3": share(hits(3), len(expected)),
+        "recall_at_5": share(hits(5), len(expected)),
+        "mrr": 1 / first if first else 0,
+        "f1": 2 * precision * recall / (precision + recall) if precision + recall else 0,
+        "hits_at_k": hits(depth),
+        "matched_files": matched,
+        "unmatched_expected_files": [wanted for wanted in expected if wanted not in matched],
+    }
+
+
+def is_same(file: str, expected: str) -> bool:
+    """Whether two paths mean one file: one ends with the other, case and collection aside."""
+    one, other = _bare(file), _bare(expected)
+    return one.endswith(other) or other.endswith(one)
+
+
+def _bare(path: str) -> str:
+    if path.startswith("qmd://"):
+        _, slash, rest = path.removeprefix("qmd://").partition("/")
+        path = rest if slash else path.removeprefix("qmd://")
+    return path.lower().strip("/")
+
+
+def _measure(
+    connection: apsw.Connection,
+    backend: str,
+    query: dict[str, Any],
+    collection: str,
+    meaning: Semantic | None,
+    judge: Judge | None,
+) -> dict[str, Any]:
+    expected = [str(file) for file in query["expected_files"]]
+    depth = query.get("expected_in_top_k")
+    depth = depth if isinstance(depth, int) and depth > 0 else _LEAST
+    started = time.perf_counter()
+    found: list[str] | None
+    try:
+        found = _answer(connection, backend, query["query"], max(depth, _LEAST), collection, meaning, judge)
+    except (_Missing, structured.QueryError):
+        found = None
+    latency = round((time.perf_counter() - started) * 1000)
+    if found is None:
+        zeros = dict.fromkeys(_MEASURES, 0)
+        return {
+            **zeros,
+            "hits_at_k": 0,
+            "total_expected": len(expected),
+            "latency_ms": latency,
+            "top_files": [],
+            "matched_files": [],
+            "unmatched_expected_files": expected,
+        }
+    return {
+        **score(found, expected, depth),
+        "total_expected": len(expected),
+        "latency_ms": latency,
+        "top_files": found[:_SHOWN],
+    }
+
+
+def _answer(
+    connection: apsw.Connection,
+    backend: str,
+    text: str,
+    limit: int,
+    collection: str,
+    meaning: Semantic | None,
+    judge: Judge | None,
+) -> list[str]:
+    document = structured.parse(text)
+    text = text if document else structured.plain(text)
+    scope = [collection] if collection else []
+    found: list[str] = []
+    if backend == "bm25":
+        lines = [search.query for search in document.searches if search.kind == "lex"] if document else [text]
+        found += [hit.uri for line in lines for hit in lex.search(connection, line, limit, scope)]
+        return list(dict.fromkeys(found))[:limit]
+    if backend == "vector" and meaning is not None:
+        asked = (
+            [(each.query, each.kind == "hyde") for each in document.searches if each.kind != "lex"] if document else []
+        )
+        for line, hyde in asked or ([] if document else [(text, False)]):
+            found += [hit.uri for hit in meaning.search(line, limit, scope, hyde=hyde)]
+        return list(dict.fromkeys(found))[:limit]
+    if backend == "hybrid" or (backend == "full" and judge is not None):
+        if backend == "hybrid":
+            judge = None
+        limits = hybrid.Limits(limit, 0.0, fusion.CANDIDATES)
+        if document and (meaning is not None or all(search.kind == "lex" for search in document.searches)):
+            hits = hybrid.documents(connection, document.searches, scope, limits, document.intent, meaning, judge)
+            return _uris(hits, judge)
+        if not document:
+            hits, strong = hybrid.plain(connection, text, scope, limits, "", meaning, judge=judge)
+            if strong or meaning is not None:
+                return _uris(hits, judge)
+    raise _Missing(backend)
+
+
+def _uris(hits: Sequence[hybrid.Hit], judge: Judge | None) -> list[str]:
+    """The documents in their order. Raises _Missing where the reranker failed: they would be another's."""
+    if judge is not None and judge.reason:
+        raise _Missing("full")
+    return [hit.found.uri for hit in hits]

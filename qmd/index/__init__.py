@@ -1,0 +1,1 @@
+"""The index: schema, catalogue, walking and writing."""

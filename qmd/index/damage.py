@@ -1,0 +1,93 @@
+"""Faults of an index: what SQLite finds damaged, and what does not follow from the texts that it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core.sqlite import connect
+from qmd.index import facts, passages, schema
+from qmd.index.store import DAMAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BUSY_MS = 5_000
+# Tables whose rows are read as they are: a text that is no UTF-8 cannot be.
+_PLAIN = ("documents", "store_collections", "store_config", "brain_state", "brain_files")
+
+
+def of_file(path: str) -> str:
+    """Return the first fault of the index at ``path``, "" if it is sound. Raises apsw.Error if it cannot be opened."""
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("PRAGMA query_only=1").fetchall()
+        return first(connection)
+    except DAMAGE as error:
+        return str(error)
+    finally:
+        connection.close()
+
+
+def first(connection: apsw.Connection) -> str:
+    """Return the first fault, "" if there is none. Raises apsw.Error where SQLite fails otherwise than by damage."""
+    found = ""
+    try:
+        with connection:  # one state of the index
+            found = next(_faults(connection), "")
+    except DAMAGE as error:
+        found = f"{type(error).__name__}: {error}"
+    return " ".join(found.split())
+
+
+def _faults(connection: apsw.Connection) -> Iterator[str]:
+    # The quick check leaves out secondary B-trees, and takes nearly as long: most of the time is FTS5's.
+    for (said,) in connection.execute("PRAGMA integrity_check(1)"):
+        if said != "ok":
+            yield str(said)
+    yield from _structure(connection)
+    for table in _PLAIN:
+        for _ in connection.execute(f"SELECT * FROM {table}"):  # every text is decoded
+            pass
+    yield from _derived(connection)
+
+
+def _structure(connection: apsw.Connection) -> Iterator[str]:
+    """Yield the tables, columns, indexes and triggers that are missing."""
+    sound = apsw.Connection(":memory:")
+    try:
+        schema.ensure(sound)
+        wanted, there = _names(sound), _names(connection)
+    finally:
+        sound.close()
+    for kind, name, column in sorted(wanted - there):
+        yield f"no {kind} {name}" + f" with a column {column}" * bool(column)
+
+
+def _names(connection: apsw.Connection) -> set[tuple[str, str, str]]:
+    rows: Any = connection.execute(
+        "SELECT m.type, m.name, coalesce(x.name, '') FROM sqlite_master m"
+        " LEFT JOIN pragma_table_xinfo(m.name) x ON m.type = 'table'"
+    ).fetchall()
+    return set(rows)
+
+
+def _derived(connection: apsw.Connection) -> Iterator[str]:
+    """Yield the texts that are not what their hashes say, and what was made of a text and does not follow from it."""
+    for row in connection.execute(
+        "SELECT c.hash, c.doc, f.dated, f.date, f.ended, f.fields, b.starts FROM content c"
+        " LEFT JOIN brain_facts f ON f.hash = c.hash LEFT JOIN brain_contents b ON b.hash = c.hash"
+    ):
+        digest, text, dated, date, ended, fields, starts = row
+        if not isinstance(text, str) or hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != digest:
+            yield f"the text with the hash {digest} is not what the hash says"
+        if fields is not None:
+            # Without a date of its own, a document has that of its file.
+            found = facts.read(text, date)
+            if (dated, date, ended, fields) != (int(found.dated), found.date, found.ended, found.packed()):
+                yield f"the facts of the text {digest} are not what the text says"
+        if starts is not None and passages.Cut(text).bounds.tobytes() != starts:
+            yield f"the passages of the text {digest} are not those of the text"

@@ -1,0 +1,143 @@
+"""Cutting a document into passages of about 200 words, at line ends where there are any."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from functools import lru_cache
+from itertools import pairwise
+
+from core import frontmatter
+from qmd.index import cjk
+
+WORDS = 200
+_LONGEST_LINE = 300
+# Text without spaces (minified code, CJK) counts a word every so many characters.
+_CHARACTERS_A_WORD = 24
+
+# The parts of an identifier, how long it may be, and what it ends before.
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_MAX_IDENTIFIER = 100
+_BEYOND = re.compile(r"[\W_]")
+
+# By character what it is in a hump: a capital, a small letter, a digit, or nothing.
+_KINDS = b" " * 48 + b"0" * 10 + b" " * 7 + b"A" * 26 + b" " * 6 + b"a" * 26 + b" " * 133
+# A hump's capital stands after a small letter or a digit (getUser), or is the last of several before small ones
+# (HTTPServer). The pattern begins with it, as what is looked for fast.
+_BEFORE, _LAST = b"a0", b"AAaa"
+_HUMP = re.compile(rb"A(?:(?<=[a0]A)|(?=Aaa))")
+
+
+def cut(text: str, spaced: bool | None = None) -> array[int]:
+    """The passages' boundaries in ``text``, in characters: passage i is ``text[b[i]:b[i + 1]]``.
+
+    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced``: what ``cjk.has_cjk`` says of it.
+    """
+    found = frontmatter.bounds(text)
+    position = found[2] if found else 0
+    bounds = array("I", [position])
+    held = 0
+    plain = not (cjk.has_cjk(text) if spaced is None else spaced)
+    for line in text[position:].splitlines(keepends=True):
+        length = len(line)
+        dense = _CHARACTERS_A_WORD if plain else _characters_a_word(line)
+        words = line.count(" ") + 1
+        if length > words * dense:
+            words = length // dense
+        if held and held + words > WORDS:
+            bounds.append(position)
+            held = 0
+        if words > _LONGEST_LINE:
+            starts = _pieces(line, dense)
+            bounds.extend(position + start for start in starts)
+            last = starts[-1] if starts else 0
+            words = max(line.count(" ", last) + 1, (length - last) // dense)
+        held += words
+        position += length
+    if position > bounds[-1]:
+        bounds.append(position)
+    return bounds if len(bounds) > 1 else array("I")
+
+
+def bodies(text: str, bounds: array[int]) -> list[str]:
+    """The passages' texts."""
+    return [text[start:end] for start, end in pairwise(bounds)]
+
+
+class Cut:
+    """A text's passages: their ``bounds``, and ``rows``, what is searched of each and the words in its identifiers."""
+
+    __slots__ = ("bounds", "rows")
+
+    def __init__(self, text: str) -> None:
+        spaced = cjk.has_cjk(text)
+        self.bounds = cut(text, spaced)
+        found = bodies(text, self.bounds)
+        words = inner_words_of(text, self.bounds)
+        self.rows = list(zip(map(cjk.normalize, found) if spaced else found, words, strict=True))
+
+
+def inner_words(text: str) -> str:
+    """The words inside camel-case identifiers, which FTS5's tokenizer keeps whole: getUserName → get User Name."""
+    return inner_words_of(text, array("I", (0, len(text))))[0]
+
+
+def inner_words_of(text: str, bounds: array[int]) -> list[str]:
+    """``inner_words`` of each of a text's passages: looking each through by itself takes half as long again."""
+    found: list[list[str]] = [[] for _ in bounds[1:]]
+    if not found:
+        return []
+    kinds = text.encode("latin-1", "replace").translate(_KINDS)
+    passage = end = 0
+    for hump in _HUMP.finditer(kinds, bounds[0]):
+        capital = hump.start()
+        if capital < end:
+            continue
+        while capital >= bounds[passage + 1]:
+            passage += 1
+        first, last = bounds[passage], bounds[passage + 1]
+        # What it is told by may stand in the passage before, or in the next.
+        least = capital + 1 if capital > first and kinds[capital - 1] in _BEFORE else capital + len(_LAST)
+        if least > last or (least > capital + 1 and not kinds.startswith(_LAST, capital)):
+            continue
+        start = capital
+        while start > first and start > end and text[start - 1].isalnum() and capital - start < _MAX_IDENTIFIER:
+            start -= 1
+        stop = min(last, max(least, start + _MAX_IDENTIFIER))
+        beyond = _BEYOND.search(text, least, stop)
+        end = beyond.start() if beyond else stop
+        found[passage].append(_parts(text[start:end]))
+    return list(map(" ".join, found))
+
+
+@lru_cache(4096)
+def _parts(identifier: str) -> str:
+    return " ".join(_PART.findall(identifier))
+
+
+def _characters_a_word(line: str) -> int:
+    """How many characters of a line without spaces are worth a word: two where all are CJK, each a token of its own."""
+    share = cjk.count(line) / len(line)
+    return max(2, min(_CHARACTERS_A_WORD, int(2 / share))) if share else _CHARACTERS_A_WORD
+
+
+def _pieces(line: str, dense: int) -> list[int]:
+    """Where a line longer than a passage is cut: after every 200th word, or by force where there are no spaces."""
+    starts: list[int] = []
+    position = 0
+    longest = WORDS * dense
+    while len(line) - position > longest // 4 or line.count(" ", position) > _LONGEST_LINE:
+        cut = position
+        for _ in range(WORDS):
+            following = line.find(" ", cut, position + longest) + 1
+            if not following:
+                break
+            cut = following
+        else:
+            starts.append(cut)
+            position = cut
+            continue
+        position = min(position + longest, len(line))
+        if position < len(line):
+            starts.append(position)
+    return starts

@@ -1,0 +1,263 @@
+"""Opening the index: the right pragmas, and SQLite's failures as ours."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import apsw
+
+from core import sqlite
+from core.errors import BrainError, DiskFull, EngineMissing, EngineTimeout, Internal, LockContention, from_os
+from core.version import INDEX
+
+_FIX = "brain index"
+_REBUILD = "brain index --rebuild"
+# How SQLite and Python fail with damaged bytes. A text that is no UTF-8 is a ValueError.
+DAMAGE = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.ConstraintError,
+    apsw.MismatchError,
+    apsw.TooBigError,
+    ValueError,
+)
+# VM steps between two looks at the clock: about a millisecond of a scan.
+STEPS = 20_000
+
+# So many times the free pages are more than all pages where it is worth while to give them back.
+_MANY_FREE = 50
+
+# How many documents there are, for readers with no time to count; run at the end of every change.
+COUNT = "INSERT OR REPLACE INTO brain_state SELECT 'documents', count(*) FROM documents WHERE active = 1"
+
+
+def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.Connection:
+    """The index at ``path``; ``write`` creates it and its tables where they are missing.
+
+    ``busy_ms`` is how long a statement waits for another process's lock.
+    Raises EngineMissing where there is no index or the file is none, LockContention where a writer holds it too long,
+    BadInput if permissions deny it.
+    """
+    if not write and not os.path.exists(path):
+        raise EngineMissing(f"there is no index yet at {path}", _FIX)
+    require_file(path)
+    if not write and sqlite.is_full(os.path.dirname(path)):
+        try:
+            return _open_unwritable(path, 0)
+        except LockContention:
+            pass  # another process has the index open, so the blocks of the -shm file are allocated
+    try:
+        connection = _connect(path, write)
+    except apsw.Error as error:
+        raise translate(error, path) from None
+    except PermissionError as error:
+        raise from_os(error) or error from None
+    try:
+        connection.set_busy_timeout(busy_ms)
+        if write:
+            _prepare_for_writing(connection, path)
+        else:
+            _prepare_for_reading(connection, path)
+    except apsw.Error as error:
+        connection.close()
+        # IOError: a full disk, on which a reader cannot make the files that it shares with writers.
+        unwritable = isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError)
+        if unwritable and not write:
+            return _open_unwritable(path, busy_ms)
+        raise translate(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def require_file(path: str) -> None:
+    """Raise EngineMissing where something else than a file lies in the place of an index."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise EngineMissing(f"{path} is not a file", "move it away, then: brain index")
+
+
+def _connect(path: str, write: bool) -> apsw.Connection:
+    if write:
+        # The umask does not make the index private; creating it before SQLite does, does. SQLite gives its -wal and
+        # -shm the mode of the database.
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        return sqlite.connect(path)
+    return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+
+
+def _open_unwritable(path: str, busy_ms: int) -> apsw.Connection:
+    """Open an index where no file can be made or grown: a backup, another user's folder, a full disk.
+
+    A log without bytes holds no change, so the database file alone is the index; a failed attempt to read it may have
+    left such a log (https://sqlite.org/uri.html#uriimmutable). A log with bytes is read with the memory of this process
+    in place of the shared file, which keeps other processes out meanwhile
+    (https://sqlite.org/wal.html#use_of_wal_without_shared_memory).
+    """
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection: apsw.Connection | None = None
+    try:
+        if _log_bytes(path):
+            connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+            connection.set_busy_timeout(busy_ms)
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()
+        else:
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            connection = apsw.Connection(f"file:{quoted}?immutable=1", flags=flags)
+        _prepare_for_reading(connection, path)
+    except apsw.Error as error:
+        if connection is not None:
+            connection.close()
+        raise translate(error, path) from error
+    return connection
+
+
+def _log_bytes(path: str) -> int:
+    try:
+        return os.stat(f"{path}-wal").st_size
+    except OSError:
+        return 0
+
+
+def _prepare_for_reading(connection: apsw.Connection, path: str) -> None:
+    # A reader that closes the last connection would sync and remove the log, and the next hook would sync a new one.
+    # A log without bytes was made by this reader, which removes it.
+    if _log_bytes(path):
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000").fetchall()
+    _check_version(connection, path)
+
+
+def _prepare_for_writing(connection: apsw.Connection, path: str) -> None:
+    from qmd.index import schema
+
+    # apsw stops at the first row a statement gives, and some pragmas give one: fetchall runs them all.
+    if not os.path.getsize(path):
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL").fetchall()  # for `give_back`; a new file takes it alone
+    connection.execute("PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA journal_mode=WAL").fetchall()
+    # Bulk inserts sort terms in memory and spill seldom; a checkpoint a transaction keeps the WAL short.
+    connection.execute("PRAGMA cache_size=-64000; PRAGMA wal_autocheckpoint=4000; PRAGMA temp_store=MEMORY").fetchall()
+    schema.ensure(connection)
+
+
+def give_back(connection: apsw.Connection) -> None:
+    """Give pages that nothing uses back to the disk where they are many: what FTS5 merged leaves them behind.
+
+    An index that was made without ``auto_vacuum`` keeps them for what it will hold.
+    """
+    if connection.pragma("freelist_count") * _MANY_FREE > connection.pragma("page_count"):
+        connection.execute("PRAGMA incremental_vacuum").fetchall()
+
+
+def _check_version(connection: apsw.Connection, path: str) -> None:
+    try:
+        row = connection.execute("SELECT value FROM brain_state WHERE key = 'index_version'").fetchone()
+    except apsw.SQLError:
+        raise EngineMissing(f"{path} has no brain tables", _FIX) from None
+    if row is None or row[0] != INDEX:
+        raise EngineMissing(f"the index {path} is of another version", _FIX)
+
+
+def translate(error: apsw.Error, path: str) -> BrainError:
+    """The exception of ours that says what SQLite's means to the user."""
+    full = disk_full(error, path)
+    if full is not None:
+        return full
+    if isinstance(error, apsw.NotADBError):
+        return EngineMissing(f"{path} is not a database", _REBUILD)
+    if isinstance(error, apsw.CorruptError):
+        return EngineMissing(f"the index {path} is damaged: {error}", _REBUILD)
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and (denied := sqlite.denied(path)):
+        return denied
+    if isinstance(error, apsw.CantOpenError):
+        return EngineMissing(f"cannot open the index {path}: {error}", f"check its permissions: ls -l {path}")
+    if isinstance(error, apsw.ReadOnlyError):
+        return EngineMissing(f"the index {path} may not be written to", f"check its permissions: ls -l {path}")
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return LockContention("another process is writing to the index", "wait a moment, then run the command again")
+    if isinstance(error, apsw.InterruptError):
+        return EngineTimeout("the index did not answer in time", "ask again with a longer --timeout, or fewer words")
+    return damaged(error, path) or Internal(f"SQLite: {error}", f"brain explain; if the index is damaged, {_REBUILD}")
+
+
+def damaged(error: Exception, path: str) -> EngineMissing | None:
+    """Return what an error that nobody expects means if the index at ``path`` is damaged; None if the index is sound.
+
+    Damaged bytes can make any code fail that reads the index. So the index is checked when something has failed (2 s
+    for 2,000 documents), rather than each value that is read.
+    """
+    if not os.path.isfile(path):
+        return None
+    from qmd.index import damage
+
+    try:
+        fault = damage.of_file(path)
+    except apsw.Error:
+        return None
+    said = f" ({type(error).__name__}: {error})" if fault else ""
+    return EngineMissing(f"the index {path} is damaged: {fault}{said}", _REBUILD) if fault else None
+
+
+def disk_full(error: apsw.Error, path: str) -> DiskFull | None:
+    """What is to be said where SQLite's failure with the database at ``path`` is the disk's, which has no room left."""
+    if isinstance(error, apsw.FullError | apsw.IOError) and (most := sqlite.size_limit()):
+        return DiskFull(f"no file may grow beyond {most:,} bytes (ulimit -f): {path}", "ulimit -f unlimited")
+    if isinstance(error, apsw.FullError) or (
+        isinstance(error, apsw.IOError | apsw.CantOpenError) and sqlite.is_full(os.path.dirname(path))
+    ):
+        return DiskFull("the disk is full", "free some space, then run the command again")
+    return None
+
+
+class Deadline:
+    """``with Deadline(connection, seconds):`` interrupts whatever statement runs when the time is up.
+
+    The interrupted statement raises apsw.InterruptError (https://sqlite.org/c3ref/progress_handler.html).
+    """
+
+    __slots__ = ("_at", "_connection")
+
+    def __init__(self, connection: apsw.Connection, seconds: float) -> None:
+        self._connection = connection
+        self._at = time.monotonic() + seconds
+
+    def __enter__(self) -> Deadline:
+        self._connection.set_progress_handler(self.passed, STEPS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.set_progress_handler(None)
+
+    def left(self) -> float:
+        """Seconds until then, at least 0."""
+        return max(0.0, self._at - time.monotonic())
+
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self._at
+
+
+class Transaction:
+    """``with Transaction(connection):`` is one write transaction; inside an open one it joins it."""
+
+    __slots__ = ("_connection", "_outer")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._outer = connection.in_transaction
+
+    def __enter__(self) -> Transaction:
+        if not self._outer:
+            self._connection.execute("BEGIN IMMEDIATE")
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._outer:
+            return
+        if kind is None:
+            self._connection.execute("COMMIT")
+        else:
+            sqlite.roll_back(self._connection)

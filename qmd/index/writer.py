@@ -1,0 +1,348 @@
+"""One document into the index, or out of it: its content, its row, its passages and its facts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+
+import apsw
+
+from core import clock, sqlite
+from core.redaction import clean, may_span
+from qmd.index import cjk, facts, passages, titles
+from qmd.index.rows import Rows
+from qmd.index.schema import NEXT_ID
+from qmd.index.segments import Merging
+from qmd.index.store import COUNT, Transaction
+from qmd.index.update import COARSE_TICK_NS
+from qmd.vectors import vectors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from qmd.index.update import Changes
+
+# A transaction ends after so many seconds, so that other writers get their turn and a killed run keeps its work.
+_BATCH_S = 2.0
+# …and then a moment passes: SQLite's waiting writers look again every few ms, and would else find it taken each time.
+_TURN_S = 0.005
+
+
+class Batch:
+    """``with batch:`` around each document; a transaction spans those of two seconds.
+
+    Inside a transaction that was open before, it neither begins nor commits one. Triggers are off from the first
+    document to ``end``: see ``Untriggered``. ``rows`` is for ``index`` and ``derive``, and is written before a commit.
+    """
+
+    __slots__ = ("_begun", "_connection", "_outer", "_untriggered", "rows")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._begun = 0.0
+        self._outer = connection.in_transaction
+        self._untriggered: Untriggered | None = None
+        self.rows = Rows(connection)
+
+    def __enter__(self) -> None:
+        if self._untriggered is None:
+            self._untriggered = Untriggered(self._connection)
+            self._untriggered.__enter__()
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._begun = time.monotonic()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.rows.forget()
+            if not self._outer:
+                sqlite.roll_back(self._connection)
+            self._triggers_again()
+        elif not self._outer and time.monotonic() - self._begun > _BATCH_S:
+            self._commit()
+        elif self.rows.full:
+            self.rows.write()
+
+    def end(self) -> None:
+        """Commit what is open."""
+        self._commit()
+        self._triggers_again()
+
+    def _commit(self) -> None:
+        self.rows.write()
+        if self._connection.in_transaction and not self._outer:
+            self._connection.execute("COMMIT")
+            time.sleep(_TURN_S)
+
+    def _triggers_again(self) -> None:
+        if self._untriggered is not None:
+            self._untriggered.__exit__()
+            self._untriggered = None
+
+
+class Untriggered:
+    """``with Untriggered(connection):`` runs without the triggers that mirror ``documents`` into ``documents_fts``.
+
+    A statement with a trigger opens a savepoint, and at a savepoint FTS5 writes out all that it holds in memory: twice
+    the time for a large update. Whoever writes so mirrors the rows itself, as ``index`` and ``deactivate`` do.
+    """
+
+    __slots__ = ("_connection", "_were")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._were = 1
+
+    def __enter__(self) -> Untriggered:
+        self._were = self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
+        if self._were:
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._were:
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+
+
+def put(
+    connection: apsw.Connection,
+    collection: str,
+    relative: str,
+    data: bytes,
+    status: os.stat_result,
+    *,
+    merge: bool = True,
+    batch: Batch | None = None,
+    changes: Changes | None = None,
+) -> bool:
+    """Index one file whose bytes are at hand; returns whether the index changed.
+
+    For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
+    cost later is left to ``qmd.index.segments.merge``. With a ``batch``, its full text is searchable once that has
+    ended. ``changes`` counts it in.
+    """
+    checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
+    text = data.decode("utf-8", "replace")
+    alone = not connection.in_transaction
+    with Transaction(connection), Untriggered(connection), Merging(connection, merge):
+        before = known(connection, collection, relative)
+        if batch and before:
+            batch.rows.write()  # what is taken out may be among them
+        embedded = _has_vectors(connection, before)
+        if not text or text.isspace():
+            changed = deactivate(connection, before)
+        else:
+            changed = index(connection, collection, relative, text, status, checked, before, batch)
+            if alone:
+                embedded |= _has_vectors(connection, known(connection, collection, relative))
+            if changes is not None and changed:
+                existed = before is not None and before[3]
+                changes.updated += bool(existed)
+                changes.added += not existed
+        if changed and alone:
+            _recount(connection, embedded)
+        return changed
+
+
+def drop(connection: apsw.Connection, collection: str, relative: str, keep: bool = False) -> bool:
+    """Take one file out of the index; returns whether it was there. ``keep`` leaves its text to a later cleanup."""
+    alone = not connection.in_transaction
+    with Transaction(connection), Untriggered(connection):
+        before = known(connection, collection, relative)
+        embedded = _has_vectors(connection, before)
+        gone = deactivate(connection, before, keep)
+        if gone and alone:
+            _recount(connection, embedded)
+        return gone
+
+
+def drop_collection(connection: apsw.Connection, collection: str) -> None:
+    """Take every document of a collection out of the index; its files are not touched."""
+    paths = connection.execute(
+        "SELECT path FROM documents WHERE collection = ? AND active = 1", (collection,)
+    ).fetchall()
+    batch = Batch(connection)
+    for (path,) in paths:
+        with batch:
+            drop(connection, collection, str(path))
+    batch.end()
+
+
+def _has_vectors(connection: apsw.Connection, row: tuple[Any, ...] | None) -> bool:
+    return row is not None and vectors.are_of(connection, row[1])
+
+
+def _recount(connection: apsw.Connection, embedded: bool) -> None:
+    """Note how many documents there are, and, where a text with vectors came or went, how many have theirs."""
+    connection.execute(COUNT)
+    if embedded:
+        vectors.note(connection)
+
+
+def known(connection: apsw.Connection, collection: str, relative: str) -> tuple[Any, ...] | None:
+    """What the index has of a path: (id, hash, title, active), or None."""
+    return connection.execute(
+        "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?", (collection, relative)
+    ).fetchone()
+
+
+def index(
+    connection: apsw.Connection,
+    collection: str,
+    relative: str,
+    text: str,
+    status: os.stat_result,
+    checked_ns: int,
+    before: tuple[Any, ...] | None,
+    batch: Batch | None = None,
+) -> bool:
+    """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
+
+    ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path. With a ``batch``, its
+    full text is searchable once that has ended.
+    """
+    rows = batch.rows if batch else Rows(connection)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    identity: int = before[0] if before else 0
+    changed = not before or before[1] != digest or not before[3]
+    if changed:
+        title = titles.title(clean(text, {}) if may_span(text) else text, relative)
+        modified = _iso_ms(status.st_mtime)
+        connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))
+        if not identity:
+            connection.execute(
+                "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active)"
+                " VALUES(?, ?, ?, ?, ?, ?, 1)",
+                (collection, relative, title, digest, modified, modified),
+            )
+            identity = connection.last_insert_rowid()
+        else:
+            connection.execute(
+                "UPDATE documents SET title = ?, hash = ?, modified_at = ?, active = 1 WHERE id = ?",
+                (title, digest, modified, identity),
+            )
+            connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
+        path = cjk.normalize(f"{collection}/{relative}")
+        rows.document(identity, path, cjk.normalize(title), cjk.normalize(text))
+        if before and before[1] != digest:
+            _release(connection, before[1])
+    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, new=not before)
+    if batch is None:
+        rows.write()
+    stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
+    _put(
+        connection,
+        "UPDATE brain_files SET size = ?, mtime_ns = ?, inode = ?, checked_ns = ? WHERE document_id = ?",
+        "INSERT INTO brain_files(size, mtime_ns, inode, checked_ns, document_id) VALUES(?, ?, ?, ?, ?)",
+        stat,
+        new=not before,
+    )
+    return changed
+
+
+def _put(connection: apsw.Connection, update: str, insert: str, bindings: tuple[Any, ...], *, new: bool) -> None:
+    """UPDATE, else INSERT. (INSERT OR REPLACE opens a savepoint: see ``Untriggered``.)"""
+    if not new:
+        connection.execute(update, bindings)
+        if connection.changes():
+            return
+    connection.execute(insert, bindings)
+
+
+def derive(
+    connection: apsw.Connection,
+    identity: int,
+    digest: str,
+    text: str,
+    mtime: int,
+    rows: Rows,
+    *,
+    new: bool = False,
+) -> bool:
+    """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there.
+
+    A ``new`` document has a number that none had before, and so no facts.
+    """
+    query = "SELECT hash FROM brain_facts WHERE document_id = ?"
+    row = None if new else connection.execute(query, (identity,)).fetchone()
+    fresh = row is not None and row[0] == digest
+    if not fresh:
+        found = facts.read(text, mtime)
+        _put(
+            connection,
+            "UPDATE brain_facts SET hash = ?, date = ?, ended = ?, dated = ?, fields = ? WHERE document_id = ?",
+            "INSERT INTO brain_facts(hash, date, ended, dated, fields, document_id) VALUES(?, ?, ?, ?, ?, ?)",
+            (digest, found.date, found.ended, int(found.dated), found.packed(), identity),
+            new=new,
+        )
+    if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
+        return not fresh
+    cut = passages.Cut(text)
+    first: int = connection.execute(NEXT_ID).get or 1
+    connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, cut.bounds.tobytes()))
+    for rowid, (body, words) in enumerate(cut.rows, first):
+        rows.passage(rowid, body, words)
+    return True
+
+
+def deactivate(connection: apsw.Connection, before: tuple[Any, ...] | None, keep: bool = False) -> bool:
+    """Take a document out, inside the caller's transaction; returns whether it was there.
+
+    ``keep`` leaves its row, inactive, and its text.
+    """
+    if not before or not before[3]:
+        return False
+    connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (before[0],))
+    connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (before[0],))
+    connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (before[0],))
+    connection.execute("DELETE FROM brain_files WHERE document_id = ?", (before[0],))
+    _release(connection, before[1], keep)
+    return True
+
+
+def heal(connection: apsw.Connection) -> int:
+    """Fill our tables for documents that lack facts or passages, and drop what has no document any more.
+
+    Another program, the real qmd, writes such documents. Returns how many were found.
+    """
+    foreign: list[Any] = connection.execute(
+        "SELECT d.id, d.hash, unixepoch(d.modified_at) FROM documents d"
+        " LEFT JOIN brain_facts f ON f.document_id = d.id LEFT JOIN brain_contents c ON c.hash = d.hash"
+        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash OR c.id IS NULL)"
+    ).fetchall()
+    if not foreign:
+        return 0
+    batch = Batch(connection)
+    for identity, digest, modified in foreign:
+        with batch:
+            text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
+            derive(connection, identity, digest, text or "", modified or clock.now(), batch.rows)
+    with batch:
+        orphans: list[Any] = connection.execute(
+            "SELECT hash FROM brain_contents WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
+        ).fetchall()
+        for (digest,) in orphans:
+            _release(connection, digest)
+    batch.end()
+    return len(foreign)
+
+
+def _release(connection: apsw.Connection, digest: str, keep: bool = False) -> None:
+    """Delete a content that no active document has, its passages and vectors; with ``keep`` only those."""
+    if connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (digest,)).fetchone():
+        return
+    row: Any = connection.execute(
+        "SELECT id, length(starts) / 4 - 1 FROM brain_contents WHERE hash = ?", (digest,)
+    ).fetchone()
+    if row:
+        connection.execute("DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (row[0], row[0] + row[1]))
+        connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
+    vectors.release(connection, digest)
+    if not keep:
+        connection.execute("DELETE FROM content WHERE hash = ?", (digest,))
+
+
+def _iso_ms(instant: float) -> str:
+    return f"{clock.iso(instant)[:-1]}.{int(instant * 1000) % 1000:03d}Z"

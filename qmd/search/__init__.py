@@ -1,0 +1,1 @@
+"""Search: terms, lexical retrieval, scoring, snippets and blending."""

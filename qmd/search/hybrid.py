@@ -1,0 +1,284 @@
+"""``query``: keyword and vector lists fused by rank, and where there is a reranker, blended with what it says.
+
+The model that expands a question and the one that reranks are the caller's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qmd import ecma
+from qmd.search import fusion, lex, structured
+from qmd.vectors import chunking, syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import apsw
+
+    from qmd.reranking.judge import Judge
+    from qmd.search.answers import Filters
+    from qmd.search.semantic import Semantic
+
+_INTENT_WEIGHT = 0.5
+
+
+class Hit:
+    """One answer: ``score`` is 1/rank, or blended; ``chunk`` (start, length) in UTF-16 units; ``trace`` is
+    ``--explain``'s.
+    """
+
+    __slots__ = ("body", "chunk", "found", "score", "trace")
+
+    def __init__(
+        self, found: lex.Found, body: str, score: float, chunk: tuple[int, int], trace: dict[str, Any]
+    ) -> None:
+        self.found = found
+        self.body = body
+        self.score = score
+        self.chunk = chunk
+        self.trace = trace
+
+
+class Limits:
+    """At most ``limit`` answers of ``candidates``, none below ``min_score`` or that ``filters`` leave out.
+
+    ``strategy`` cuts code into chunks.
+    """
+
+    __slots__ = ("candidates", "filters", "limit", "min_score", "strategy")
+
+    def __init__(
+        self,
+        limit: int = 10,
+        min_score: float = 0.0,
+        candidates: int = fusion.CANDIDATES,
+        strategy: str = syntax.REGEX,
+        filters: Filters | None = None,
+    ) -> None:
+        self.filters = filters
+        self.limit = limit
+        self.min_score = min_score
+        self.candidates = candidates
+        self.strategy = strategy
+
+
+def documents(
+    connection: apsw.Connection,
+    searches: Sequence[structured.Search],
+    collections: Sequence[str],
+    limits: Limits,
+    intent: str = "",
+    semantic: Semantic | None = None,
+    judge: Judge | None = None,
+) -> list[Hit]:
+    """The answers to a query document; without ``semantic`` to its ``lex`` lines. ``judge`` reranks them.
+
+    Raises QueryError where a line breaks the grammar, BrainError where the question cannot be encoded.
+    """
+    structured.check(list(searches))
+    hits: dict[str, lex.Found] = {}
+    lists = [
+        _ranked("lex", search.query, found, hits)
+        for search in searches
+        if search.kind == "lex"
+        for collection in (collections or [""])
+        if (found := lex.search(connection, search.query, fusion.LIST_LENGTH, _only(collection), limits.filters))
+    ]
+    if semantic is not None:
+        semantic.prepare((search.query, search.kind == "hyde") for search in searches if search.kind != "lex")
+    # Keyword lists come first, whatever the order of the lines: the first list counts twice.
+    lists += [
+        _ranked(search.kind, search.query, near, hits, "vec")
+        for search in searches
+        if search.kind != "lex" and semantic is not None
+        for collection in (collections or [""])
+        if (
+            near := semantic.search(
+                search.query,
+                fusion.LIST_LENGTH,
+                _only(collection),
+                hyde=search.kind == "hyde",
+                filters=limits.filters,
+            )
+        )
+    ]
+    primary = next((search.query for kind in ("lex", "vec", "hyde") for search in searches if search.kind == kind), "")
+    return _fused(connection, lists, fusion.document_weights(len(lists)), hits, primary, limits, intent, judge)
+
+
+def plain(
+    connection: apsw.Connection,
+    query: str,
+    collections: Sequence[str],
+    limits: Limits,
+    intent: str = "",
+    semantic: Semantic | None = None,
+    expand: Callable[[], Sequence[structured.Search]] | None = None,
+    judge: Judge | None = None,
+) -> tuple[list[Hit], float]:
+    """The answers to plain words, and the first one's keyword score where it alone settles the question.
+
+    Where that score is 0, ``expand`` says what is searched for besides.
+    """
+    only = limits.filters
+    found = lex.search(connection, query, fusion.LIST_LENGTH, collections, only)
+    hits: dict[str, lex.Found] = {}
+    strong = found[0].score if fusion.is_strong([each.score for each in found], intent) else 0.0
+    more = expand() if expand is not None and not strong else ()
+    lists = [_ranked("original", query, found, hits)] if found else []
+    lists += [
+        _ranked("lex", each.query, also, hits)
+        for each in more
+        if each.kind == "lex" and (also := lex.search(connection, each.query, fusion.LIST_LENGTH, collections, only))
+    ]
+    if semantic is not None:
+        asked = [("original", query), *((each.kind, each.query) for each in more if each.kind != "lex")]
+        semantic.prepare((text, kind == "hyde") for kind, text in asked)
+        lists += [
+            _ranked(kind, text, near, hits, "vec")
+            for kind, text in asked
+            if (near := semantic.search(text, fusion.LIST_LENGTH, collections, hyde=kind == "hyde", filters=only))
+        ]
+    weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
+    return _fused(connection, lists, weights, hits, query, limits, intent, judge), strong
+
+
+def _only(collection: str) -> list[str]:
+    return [collection] if collection else []
+
+
+def _ranked(
+    kind: str, query: str, found: Sequence[lex.Found], hits: dict[str, lex.Found], source: str = "fts"
+) -> fusion.Ranked:
+    for each in found:
+        hits.setdefault(each.uri, each)
+    return fusion.Ranked(source, kind, query, [each.uri for each in found], [each.score for each in found])
+
+
+def _fused(
+    connection: apsw.Connection,
+    lists: list[fusion.Ranked],
+    weights: list[float],
+    hits: dict[str, lex.Found],
+    query: str,
+    limits: Limits,
+    intent: str,
+    judge: Judge | None,
+) -> list[Hit]:
+    fused = fusion.fuse([ranked.names for ranked in lists], weights)[: limits.candidates]
+    candidates = [hits[name] for name, _ in fused]
+    return [
+        Hit(
+            each.found,
+            each.body,
+            each.score,
+            each.span,
+            _trace(each.found.uri, lists, weights, each),
+        )
+        for each in placed(connection, candidates, query, limits, intent, judge)
+    ]
+
+
+class Placed:
+    """A candidate by its fused ``rank`` (from 1), its text and the chunk of it that counts; ``weight`` is what the rank
+    counts in ``score``, ``judged`` (0–1) what the reranker says of the chunk.
+    """
+
+    __slots__ = ("body", "chunk", "found", "judged", "rank", "score", "weight")
+
+    def __init__(
+        self, connection: apsw.Connection, rank: int, found: lex.Found, query: str, intent: str, strategy: str
+    ) -> None:
+        self.rank = rank
+        self.found = found
+        self.body = lex.bodies(connection, [found])[found.document_id]
+        self.chunk = best_chunk(self.body, query, intent, syntax.language_of(found.path, strategy))
+        self.weight = 1.0
+        self.judged = 0.0
+        self.score = 1 / rank
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """(start, length) of the chunk in UTF-16 units."""
+        return self.chunk.pos, ecma.length(self.chunk.text)
+
+    def judge(self, score: float) -> None:
+        """Blend the rank with the reranker's score."""
+        self.judged = score
+        self.weight = fusion.blend_weight(self.rank)
+        self.score = self.weight / self.rank + (1 - self.weight) * score
+
+
+def placed(
+    connection: apsw.Connection,
+    candidates: Sequence[lex.Found],
+    query: str,
+    limits: Limits,
+    intent: str = "",
+    judge: Judge | None = None,
+) -> list[Placed]:
+    """The best of ``candidates``, which are in the order of their fused ranks; reranked where ``judge`` can do so.
+
+    The reranker reads the question, the intent before it, and each candidate's best chunk. Raises apsw.Error, and
+    BrainError where a text may not be sent to it.
+    """
+    if judge is not None and candidates:
+        ranked = [
+            Placed(connection, rank, found, query, intent, limits.strategy) for rank, found in enumerate(candidates, 1)
+        ]
+        asked = f"{intent}\n\n{query}" if intent else query
+        scores = judge.scores(asked, [_read(judge, each) for each in ranked])
+        for each, score in zip(ranked, scores or (), strict=False):
+            each.judge(score)
+        # Where nothing is judged this is the order that they are in.
+        ranked.sort(key=lambda each: -each.score)
+        return [each for each in ranked if each.score >= limits.min_score][: limits.limit]
+    chosen = [(rank, found) for rank, found in enumerate(candidates, 1) if 1 / rank >= limits.min_score]
+    return [Placed(connection, rank, found, query, intent, limits.strategy) for rank, found in chosen[: limits.limit]]
+
+
+def _read(judge: Judge, placed: Placed) -> str:
+    """What ``judge`` reads of a candidate: its chunk, without what that does not show to be private."""
+    text, at = placed.chunk
+    whole = judge.sendable(placed.body)
+    if whole is None:
+        return text
+    start = len(ecma.cut(placed.body, 0, at))
+    return whole.piece(start, start + len(text))
+
+
+def best_chunk(body: str, query: str, intent: str = "", language: str = "") -> chunking.Chunk:
+    """The chunk with most of the query's words of three letters and more; those of the intent count half.
+
+    A text in a ``language`` that has a grammar is cut by that.
+    """
+    chunks = chunking.chunk(body, more=syntax.breaks(body, language))
+    terms = [word for word in ecma.words(query.lower()) if ecma.length(word) > 2]
+    steering = structured.intent_terms(intent) if intent else []
+
+    def rate(chunk: chunking.Chunk) -> float:
+        text = chunk.text.lower()
+        return sum(term in text for term in terms) + _INTENT_WEIGHT * sum(term in text for term in steering)
+
+    return max(chunks, key=rate) if len(chunks) > 1 else chunks[0]
+
+
+def _trace(name: str, lists: list[fusion.Ranked], weights: list[float], placed: Placed) -> dict[str, Any]:
+    fused = fusion.trace(name, lists, weights)
+    whole = placed.weight == 1
+    return {
+        "ftsScores": [item["backendScore"] for item in fused["contributions"] if item["source"] == "fts"],
+        "vectorScores": [item["backendScore"] for item in fused["contributions"] if item["source"] == "vec"],
+        "rrf": {
+            "rank": placed.rank,
+            "positionScore": 1 / placed.rank,
+            "weight": 1 if whole else placed.weight,
+            "baseScore": fused["baseScore"],
+            "topRankBonus": fused["topRankBonus"],
+            "totalScore": fused["totalScore"],
+            "contributions": fused["contributions"],
+        },
+        "rerankScore": 0 if whole else placed.judged,
+        "blendedScore": placed.score,
+    }

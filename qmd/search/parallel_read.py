@@ -1,0 +1,133 @@
+"""A second look at the index while the first one goes on: another connection, in a thread of its own.
+
+SQLite works outside the interpreter's lock, so two of its searches take no longer than one where there are two cores.
+The other connection may see the index as it was a moment later. Nothing comes of that: what it finds are ids, and who
+looks them up does so in the state that the question began with.
+"""
+
+from __future__ import annotations
+
+# Not `threading`: importing that costs as much as a good part of the work it would save.
+import _thread
+
+import apsw
+
+from core.errors import BrainError
+from qmd.index import store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Found = TypeVar("Found")
+
+# What cannot be interrupted (opening, a lock of another process's) is waited for so long at the end, and then left.
+_END_S = 5.0
+
+
+class Beside:
+    """The index at ``path`` once more, opened by the first task.
+
+    It does one task at a time. ``deadline`` is when whoever waits for one gives up, None for never.
+    """
+
+    __slots__ = ("_closing", "_connection", "_free", "_path", "deadline")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._free = _thread.allocate_lock()
+        self._connection: apsw.Connection | None = None
+        self._closing = False
+        self.deadline: store.Deadline | None = None
+
+    def begin(self, task: Callable[[apsw.Connection], Found], *, queued: bool = False) -> Callable[[], Found] | None:
+        """Have ``task`` done now; what is returned waits for what it returns or raises, any number of times.
+
+        It raises apsw.InterruptError where the deadline passes first. None where another task is under way, unless this
+        one may be ``queued`` behind it, or where there is no thread to be had: the caller does it itself.
+        """
+        waits = not self._free.acquire(False)
+        if waits and not queued:
+            return None
+        outcome: list[tuple[Any, BaseException | None]] = []
+        done = _thread.allocate_lock()
+        done.acquire()
+
+        def run() -> None:
+            if waits:
+                self._free.acquire()
+            try:
+                if self._closing:
+                    raise apsw.InterruptError("the other connection is closed")
+                if self._connection is None:
+                    self._connection = store.open_index(self._path)
+                    self._connection.set_progress_handler(self._is_over, store.STEPS)
+                outcome.append((task(self._connection), None))
+            except BaseException as error:  # noqa: BLE001  # raised where the outcome is waited for
+                outcome.append((None, error))
+            finally:
+                self._free.release()
+                done.release()
+
+        def wait() -> Found:
+            if not outcome:
+                left = -1.0 if self.deadline is None else self.deadline.left()
+                if not done.acquire(timeout=left):
+                    raise apsw.InterruptError("the other search did not end in time")
+                done.release()
+            found, error = outcome[0]
+            if error is not None:
+                raise error
+            result: Found = found
+            return result
+
+        try:
+            _thread.start_new_thread(run, ())
+        except RuntimeError:
+            if not waits:
+                self._free.release()
+            return None
+        return wait
+
+    def close(self) -> None:
+        """End what is under way, and close the connection; what is still queued is never done.
+
+        A second call does no harm.
+        """
+        self._closing = True
+        if not self._free.acquire(timeout=_END_S):
+            return
+        try:
+            if self._connection is not None:
+                self._connection.close()
+        finally:
+            self._free.release()  # for what is queued, which would wait for ever
+
+    def _is_over(self) -> bool:
+        """Whether nobody waits for what is under way, so that SQLite is to interrupt it."""
+        return self._closing or (self.deadline is not None and self.deadline.passed())
+
+
+class Later:
+    """A task that ``beside`` does as soon as it is free, unless whoever wants its outcome comes first and does it."""
+
+    __slots__ = ("_taken", "_wait")
+
+    def __init__(self, beside: Beside, task: Callable[[apsw.Connection], Any]) -> None:
+        self._taken = _thread.allocate_lock()
+        self._wait = beside.begin(lambda other: task(other) if self._taken.acquire(False) else None, queued=True)
+
+    def outcome(self) -> Any:
+        """What it returns or raises; None where the caller is to do it itself, in the state of the index that its
+        question began with.
+
+        That is so where it has not begun, where there is no thread or connection for it, and where a table is gone by
+        now that was there when the question began.
+        """
+        if self._wait is not None and self._taken.acquire(False):
+            self._wait = None
+        try:
+            return self._wait() if self._wait is not None else None
+        except (BrainError, apsw.SQLError):
+            return None

@@ -1,0 +1,218 @@
+"""A question's terms: what FTS5 is asked for, and which of its phrases mean the same term."""
+
+from __future__ import annotations
+
+import apsw
+
+from qmd.index import cjk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# Words that say how something is asked, not what: function words, and the frame of a question.
+STOP = frozenset(
+    """a about above after again all am an and any are aren as at be because been before being below between both but
+    by can could couldn d did didn do does doesn doing don down during each few for from further had hadn has hasn have
+    haven having he her here hers herself him himself his how i if in into is isn it its itself just ll m me more most
+    my myself no nor not now of off on once only or other our ours ourselves out over own re s same she should shouldn
+    so some such t than that the their theirs them themselves then there these they this those through to too under
+    until up ve very was wasn we were weren what when where which while who whom why will with won would wouldn you
+    your yours yourself yourselves
+    kind kinds type types sort sorts many much may might likely say says said tell told mention mentions mentioned
+    according something anything everything someone anyone everyone""".split()
+)
+
+# English forms that stemming does not bring together.
+_IRREGULAR = (
+    "go goes went gone going|get got gotten|buy bought|make made|take took taken|see saw seen|meet met|lose lost|"
+    "win won|begin began begun|write wrote written|give gave given|find found|feel felt|teach taught|think thought|"
+    "bring brought|leave left|keep kept|speak spoke spoken|know knew known|run ran|come came|become became|"
+    "choose chose chosen|grow grew grown|drive drove driven|eat ate eaten|draw drew drawn|sing sang sung|"
+    "swim swam swum|break broke broken|fall fell fallen|build built|send sent|spend spent|sell sold|hear heard|"
+    "hold held|stand stood|"
+    "understand understood|wear wore worn|sleep slept|fly flew flown|ride rode ridden|throw threw thrown|catch caught|"
+    "fight fought|pay paid|lead led|sit sat|wake woke woken|forget forgot forgotten|hide hid hidden|shoot shot|"
+    "steal stole stolen|show shown|mean meant|deal dealt|dream dreamt|learn learnt|lend lent|bend bent|bite bit bitten|"
+    "blow blew blown|freeze froze frozen|rise rose risen|shake shook shaken|stick stuck|strike struck|"
+    "swear swore sworn|tear tore torn|child children|man men|woman women|person people|foot feet|mouse mice|"
+    "wife wives|life lives|decide decision"
+)
+# Of a long question the first so many terms are searched for: a pasted log must not cost a minute.
+_MOST_TERMS = 48
+
+
+class Terms:
+    """``phrases[i]`` is an FTS5 phrase of term ``term[i]``; term t stands ``count[t]`` times in the question.
+
+    ``names[t]`` is the term as the user wrote it; ``stems[i]`` the words of phrase i as the index stores them.
+    """
+
+    __slots__ = ("count", "names", "only_stop_words", "phrases", "stems", "term")
+
+    def __init__(self) -> None:
+        self.phrases: list[str] = []
+        self.stems: list[list[str]] = []
+        self.term: list[int] = []
+        self.count: list[float] = []
+        self.names: list[str] = []
+        self.only_stop_words = False
+
+
+class Analyzer:
+    """FTS5's own tokenizers, so that a question is cut and stemmed exactly as the index was."""
+
+    __slots__ = ("_forms", "_plain", "_porter")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._porter = _tokenizer(connection, "porter", ["unicode61"])
+        self._plain = _tokenizer(connection, "unicode61", [])
+        self._forms: dict[str, list[tuple[str, str]]] | None = None
+
+    def tokens(self, text: str) -> list[tuple[int, str, str]]:
+        """(byte offset, stem, word) of each token of ``text``."""
+        raw = text.encode()
+        return [
+            (start, stem, word)
+            for (start, _, stem), (_, _, word) in zip(self._porter(raw), self._plain(raw), strict=True)
+        ]
+
+    def offsets(self, text: str) -> list[tuple[int, int, str]]:
+        """(first byte, past the last byte, stem) of each token of ``text``."""
+        return self._porter(text.encode())
+
+    def analyze(self, question: str, drop: str = "") -> Terms:
+        """The terms of ``question`` less stop words, unless nothing else remains, and less the words of ``drop``.
+
+        Identifiers, paths and flags (``src/auth/token.py``, ``--no-verify``, ``getUserName``) are terms of their words,
+        and of the words in that order.
+        """
+        terms = Terms()
+        index: dict[str, int] = {}
+        if drop and drop in question:
+            before, _, after = question.partition(drop)
+            question = f"{before} {after}"
+        chunks = cjk.normalize(question).split()
+        content = [(chunk, self.tokens(chunk)) for chunk in chunks]
+        kept = [
+            (chunk, tokens)
+            for chunk, tokens in content
+            if any(word not in STOP for _, _, word in tokens) or (len(tokens) > 1 and _is_code(chunk))
+        ]
+        only_stop_words = terms.only_stop_words = not kept
+        for chunk, tokens in kept or content:
+            if len(terms.count) >= _MOST_TERMS:
+                break
+            for _, stem, word in tokens[:_MOST_TERMS]:
+                if only_stop_words or word not in STOP:
+                    self._add(terms, index, stem, word, 1.0)
+            if len(tokens) > 1 and _is_code(chunk):
+                words = [word for _, _, word in tokens][:12]
+                self._add_phrase(terms, index, words, [stem for _, stem, _ in tokens][:12], 1.0)
+            self._add_humps(terms, index, chunk)
+        self._add_cjk_pairs(terms, index, question)
+        return terms
+
+    def _add(self, terms: Terms, index: dict[str, int], stem: str, word: str, count: float) -> None:
+        if stem in index:
+            terms.count[index[stem]] += count
+            return
+        number = len(terms.count)
+        index[stem] = number
+        terms.count.append(count)
+        terms.names.append(word)
+        _phrase(terms, number, [word], [stem])
+        for other, form in self._irregular().get(stem, ()):
+            if other not in index:
+                index[other] = number
+                _phrase(terms, number, [form], [other])
+
+    def _add_phrase(
+        self, terms: Terms, index: dict[str, int], words: list[str], stems: list[str], count: float
+    ) -> None:
+        key = " ".join(stems)
+        if key not in index:
+            index[key] = len(terms.count)
+            terms.count.append(count)
+            terms.names.append(" ".join(words))
+            _phrase(terms, index[key], words, stems)
+
+    def _add_humps(self, terms: Terms, index: dict[str, int], chunk: str) -> None:
+        """The words inside camel case, at half weight: the whole identifier is the better evidence."""
+        if chunk[1:].lower() == chunk[1:] or chunk.isupper() or not chunk[1:].strip("0123456789").isascii():
+            return
+        for _, stem, word in self.tokens(" ".join(humps(chunk))):
+            if word not in STOP and stem not in index:
+                self._add(terms, index, stem, word, 0.5)
+
+    def _add_cjk_pairs(self, terms: Terms, index: dict[str, int], question: str) -> None:
+        """Pairs of neighbouring characters: single ones say little, and the whole run seldom stands elsewhere."""
+        if question.isascii():
+            return
+        run = ""
+        for character in f"{question} ":
+            if cjk.is_cjk(character):
+                run += character
+                continue
+            for first, second in zip(run, run[1:], strict=False):  # noqa: RUF007  # itertools is one import more
+                if len(terms.count) < 2 * _MOST_TERMS:
+                    self._add_phrase(terms, index, [first, second], [first, second], 1.0)
+            run = ""
+
+    def _irregular(self) -> dict[str, list[tuple[str, str]]]:
+        if self._forms is None:
+            forms: dict[str, list[tuple[str, str]]] = {}
+            tokens = iter(self.tokens(_IRREGULAR))
+            for group in _IRREGULAR.split("|"):
+                stems = {stem: word for _, (_, stem, word) in zip(group.split(), tokens, strict=False)}
+                for stem in stems:
+                    forms[stem] = [(other, word) for other, word in stems.items() if other != stem]
+            self._forms = forms
+        return self._forms
+
+
+def humps(identifier: str) -> list[str]:
+    """The words inside a camel-case identifier, as ``passages.inner_words`` indexes them, without a regular expression.
+
+    A word begins at a capital behind a small letter or a digit, at the last capital before small letters, and where
+    letters and digits meet.
+    """
+    words: list[str] = []
+    start = 0
+    for index in range(1, len(identifier) + 1):
+        if index < len(identifier):
+            before, here, after = identifier[index - 1], identifier[index], identifier[index + 1 : index + 2]
+            begins = (
+                (here.isupper() and not before.isupper())
+                or (here.isupper() and before.isupper() and after.islower())
+                or here.isdigit() != before.isdigit()
+                or not (here.isalnum() and before.isalnum())
+            )
+            if not begins:
+                continue
+        if identifier[start:index].isalnum():
+            words.append(identifier[start:index])
+        start = index
+    return words if len(words) > 1 else []
+
+
+def _tokenizer(
+    connection: apsw.Connection, name: str, arguments: list[str]
+) -> Callable[[bytes], list[tuple[int, int, str]]]:
+    tokenizer: Any = connection.fts5_tokenizer(name, arguments)
+    return lambda raw: tokenizer(raw, apsw.FTS5_TOKENIZE_QUERY, None)
+
+
+def _phrase(terms: Terms, number: int, words: list[str], stems: list[str]) -> None:
+    terms.phrases.append('"' + " ".join(words) + '"')
+    terms.stems.append(stems)
+    terms.term.append(number)
+
+
+def _is_code(chunk: str) -> bool:
+    """Whether a word of the question holds marks inside or before it, as identifiers, paths and flags do."""
+    body = chunk.strip(".,;:!?\"'()[]{}<>…“”‘’«»")
+    if body.startswith("-") and len(body) > 1:
+        return True
+    return any(not (character.isalnum() or character in "'’-") for character in body) or "--" in body

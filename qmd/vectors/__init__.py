@@ -1,0 +1,1 @@
+"""Vectors: chunks, storage, nearest neighbours and query tables."""

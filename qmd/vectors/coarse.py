@@ -1,0 +1,178 @@
+"""Signs of vectors, by which the candidates of a search are found where there are too many vectors to look at each.
+
+docs/retrieval.md says why this form and what it is worth, docs/index-schema.md has the table. Readers need no numpy nor
+anything else that a cold process could not afford.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from qmd.index.schema import SPAN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from qmd.vectors.vectors import Space
+
+# Below so many vectors the plain scan costs no more than some 30 ms, and the table would only take room.
+LEAST = 50_000
+# vec0 finds the k nearest of n in time k × n: many small searches find as many candidates for far less than one large.
+SHARDS = 64
+# Candidates of each shard; together they are at least twice those that are wanted.
+EACH = 32
+# The value in ``brain_state`` of a table that has all vectors; until then it is the last cut that is in.
+WHOLE = -1
+# Cuts that are copied in one transaction.
+_CUTS = 500
+
+
+def key(space: Space) -> str:
+    """Under what ``brain_state`` says how far the table of a space is."""
+    return f"coarse:{space.name}"
+
+
+def table(space: Space) -> str:
+    """The name of the table that belongs to a space."""
+    return space.table.replace("brain_vec_", "brain_bits_", 1)
+
+
+def exists(connection: apsw.Connection, space: Space) -> bool:
+    """Whether a space has its table, whole or not."""
+    row = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table(space),)).fetchone()
+    return row is not None
+
+
+def code(vector: bytes) -> bytes:
+    """The signs of an int8 vector's numbers, of the sums of its first half with its second, and of their differences.
+
+    The latter are the signs after a turn by 45° in each of those planes: a second look at the same vector, for no more
+    than additions. Filled up with zeros to whole bytes.
+    """
+    values = memoryview(vector).cast("b").tolist()
+    half = len(values) // 2
+    pairs = list(zip(values[:half], values[half : 2 * half], strict=True))
+    flags = [value > 0 for value in values]
+    flags += [first + second > 0 for first, second in pairs]
+    flags += [first > second for first, second in pairs]
+    size = _bits(len(values))
+    digits = "".join(["1" if flag else "0" for flag in flags])
+    return int(digits.ljust(size, "0"), 2).to_bytes(size // 8, "big")
+
+
+def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
+    """(chunk, L2 distance) of the ``limit`` nearest of the candidates, nearest first; the distances are exact.
+
+    Raises apsw.Error; ``vec0`` must be loaded.
+    """
+    shards = ",".join(f"({number})" for number in range(SHARDS))
+    found: Any = connection.execute(
+        f"WITH shards(number) AS (VALUES {shards})"
+        " SELECT b.rowid, vec_distance_L2(vec_int8(b.vector), vec_int8(?1)) AS distance"
+        f' FROM shards CROSS JOIN "{table(space)}" b'
+        " WHERE b.shard = shards.number AND b.bits MATCH vec_bit(?2) AND b.k = ?3 ORDER BY distance, b.rowid LIMIT ?4",
+        (vector, code(vector), max(EACH, -(-2 * limit // SHARDS)), limit),
+    ).fetchall()
+    return list(found)
+
+
+def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: Any = None) -> bool:
+    """Make the table of a space with at least ``least`` vectors, or go on making it; returns whether it is whole.
+
+    Commits every few thousand vectors; where ``late()`` is true it stops, and the next call goes on. Nobody else may
+    add vectors meanwhile, though texts may leave. ``vec0`` must be loaded.
+    """
+    from qmd.index.store import Transaction
+    from qmd.vectors.vectors import count
+
+    last = _state(connection, space)
+    if last == WHOLE:
+        return True
+    if last is None:
+        if count(connection, space) < least:
+            return False
+        with Transaction(connection):
+            drop(connection, space)
+            connection.execute(
+                f'CREATE VIRTUAL TABLE "{table(space)}" USING vec0('
+                f"shard INTEGER PARTITION KEY, bits bit[{_bits(space.dimensions)}], +vector BLOB)"
+            )
+            _note(connection, space, 0)
+        last = 0
+    while last != WHOLE:
+        if late is not None and late():
+            return False
+        with Transaction(connection):
+            last = _copy(connection, space, last)
+            _note(connection, space, last)
+    return True
+
+
+def add(connection: apsw.Connection, space: Space, rows: list[tuple[int, bytes]]) -> None:
+    """Add (chunk, vector) pairs where the space has its table, inside the caller's transaction."""
+    if exists(connection, space):
+        connection.executemany(
+            f'INSERT INTO "{table(space)}"(rowid, shard, bits, vector) VALUES(?, ?, vec_bit(?), ?)',
+            [(chunk, _shard(chunk), code(vector), vector) for chunk, vector in rows],
+        )
+
+
+def remove(connection: apsw.Connection, space: Space, chunks: list[int]) -> None:
+    """Remove what the table has of ``chunks``, inside the caller's transaction."""
+    if exists(connection, space):
+        connection.executemany(f'DELETE FROM "{table(space)}" WHERE rowid = ?', [(chunk,) for chunk in chunks])
+
+
+def drop(connection: apsw.Connection, space: Space) -> None:
+    """Remove the table, inside the caller's transaction."""
+    connection.execute(f'DROP TABLE IF EXISTS "{table(space)}"')
+    connection.execute("DELETE FROM brain_state WHERE key = ?", (key(space),))
+
+
+def mend(connection: apsw.Connection, space: Space) -> None:
+    """Drop a table that has not what the space has, as a program that knows nothing of it leaves it.
+
+    Inside the caller's transaction, and after ``vectors.drop_strays``; ``keep`` makes it anew.
+    """
+    if _state(connection, space) == WHOLE:
+        from qmd.vectors.vectors import count
+
+        if connection.execute(f'SELECT count(*) FROM "{table(space)}"').get != count(connection, space):
+            drop(connection, space)
+
+
+def _copy(connection: apsw.Connection, space: Space, last: int) -> int:
+    """The vectors of the next cuts; returns the last of them, ``WHOLE`` at the end."""
+    cuts: Any = connection.execute(
+        "SELECT cut, done FROM brain_embedded WHERE model = ? AND cut > ? ORDER BY cut LIMIT ?",
+        (space.id, last, _CUTS),
+    ).fetchall()
+    for cut, done in cuts:
+        chunks = range(cut * SPAN, cut * SPAN + done)
+        remove(connection, space, list(chunks))  # those that were embedded since it was begun
+        found: list[tuple[int, bytes]] = []
+        for chunk in chunks:
+            vector: Any = connection.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (chunk,)).get
+            if vector is not None:
+                found.append((chunk, vector))
+        add(connection, space, found)
+    return cuts[-1][0] if cuts else WHOLE
+
+
+def _bits(dimensions: int) -> int:
+    return -(-(dimensions + 2 * (dimensions // 2)) // 8) * 8
+
+
+def _shard(chunk: int) -> int:
+    # The chunks of a text are alike: they go to different shards, else they would displace each other.
+    return (chunk // SPAN * 37 + chunk % SPAN) % SHARDS
+
+
+def _state(connection: apsw.Connection, space: Space) -> int | None:
+    value: Any = connection.execute("SELECT value FROM brain_state WHERE key = ?", (key(space),)).get
+    return value if isinstance(value, int) and exists(connection, space) else None
+
+
+def _note(connection: apsw.Connection, space: Space, last: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (key(space), last))

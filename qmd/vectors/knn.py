@@ -1,0 +1,289 @@
+"""The nearest chunks of a space to a question's vector, and the documents that they are of."""
+
+from __future__ import annotations
+
+from qmd.index.schema import SPAN
+from qmd.vectors import vectors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    import apsw
+
+    from qmd.search.answers import Filters
+    from qmd.vectors.vectors import Space
+
+# Chunks that are looked at: enough that a document's best one is among them wherever the document matters. vec0 finds
+# the k nearest of n in time k × n: of many, half as many do (docs/retrieval.md).
+DEPTH = 200
+DEPTH_OF_MANY = 100
+# A vec0 table keeps its vectors in blocks of 1,024; those of a space with more than these are many.
+_FEW_BLOCKS = 4
+# Chunks looked at for each document that is wanted, and the most that vec0 gives.
+_EACH = 2
+_MOST = 4096
+
+
+class Near:
+    """How near a document is: ``cosine``, the mean of those of its nearest piece and its nearest section.
+
+    ``chunk`` is the nearest of them all; ``start`` and ``end`` (characters) are where it stands, once ``place`` knows.
+    """
+
+    __slots__ = ("best", "chunk", "cosine", "end", "start")
+
+    def __init__(self, cosine: float, best: float, chunk: int) -> None:
+        self.cosine = cosine
+        self.best = best
+        self.chunk = chunk
+        self.start = 0
+        self.end = 0
+
+
+class Nearest:
+    """Documents by id, and the least cosine that was looked at: those left out lie below it.
+
+    ``top`` is the highest cosine of a document, ``best`` that of a chunk.
+    """
+
+    __slots__ = ("best", "documents", "floor", "top")
+
+    def __init__(self, documents: dict[int, Near], floor: float) -> None:
+        self.documents = documents
+        self.floor = floor
+        self.top = max((near.cosine for near in documents.values()), default=floor)
+        self.best = max((near.best for near in documents.values()), default=floor)
+
+
+class Look:
+    """What ``chunks`` is to find, told to a process that has the vectors of ``index`` in memory.
+
+    ``among`` and ``bindings`` select those that it may find, "" all; ``limit`` documents are wanted.
+    """
+
+    __slots__ = ("among", "bindings", "index", "limit", "space")
+
+    def __init__(self, connection: apsw.Connection, space: Space, filters: Filters, limit: int) -> None:
+        self.index = str(connection.filename)
+        self.limit = limit
+        self.space = space
+        self.among, self.bindings = within(space, filters) if filters.restrict(connection) else ("", [])
+
+
+class Meaning:
+    """A question's ``vector`` (int8 of length 127) in a space, and what it counts (0–1) in each collection, ``default``
+    in the others; ``limit`` documents are wanted.
+
+    Words are searched first, so that others can look up meanwhile what is near: ``found`` gives it (as ``chunks``), or
+    None where it is to be looked up by whoever asks.
+    """
+
+    __slots__ = ("_found", "_limit", "_vector", "default", "space", "weights")
+
+    def __init__(
+        self,
+        space: Space,
+        vector: Callable[[], bytes],
+        weights: dict[str, float],
+        default: float,
+        limit: int,
+        found: Callable[[], list[tuple[int, float]] | None] | None = None,
+    ) -> None:
+        self.space = space
+        self._limit = limit
+        self.weights = weights
+        self.default = default
+        self._vector = vector
+        self._found = found
+
+    def nearest(self, connection: apsw.Connection, filters: Filters, *, restricted: bool) -> Nearest:
+        """As the function of this name. Raises apsw.Error, EngineMissing where ``vec0`` is needed and missing."""
+        found = self._found() if self._found is not None else None
+        if found is None:
+            vectors.load(connection)
+            found = chunks(connection, self.space, self._vector(), filters, restricted, self._limit)
+        return documents(connection, found, filters)
+
+
+def nearest(
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, limit: int, *, restricted: bool = True
+) -> Nearest:
+    """The documents nearest to ``vector`` (int8, of length 127) among those that ``filters`` let through.
+
+    ``limit`` of them are wanted; ``restricted`` is False where the filters let all through. Raises apsw.Error; ``vec0``
+    must be loaded.
+    """
+    return documents(connection, chunks(connection, space, vector, filters, restricted, limit), filters)
+
+
+def enough(
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, limit: int, *, restricted: bool
+) -> Nearest:
+    """As ``nearest``, of twice as many chunks each time until ``limit`` documents are found.
+
+    It ends once all chunks were looked at, or as many as vec0 gives. Raises as ``nearest`` does.
+    """
+    most = _depth(connection, space, limit)
+    while True:
+        looked = _chunks(connection, space, vector, filters, restricted, most)
+        found = documents(connection, looked, filters)
+        if len(found.documents) >= limit or len(looked) < most or most == _MOST:
+            return found
+        most = min(2 * most, _MOST)
+
+
+def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], filters: Filters) -> Nearest:
+    """The documents that ``chunks`` are of, as far as ``filters`` let them through. Raises apsw.Error.
+
+    The chunks are (id, L2 distance of vectors of length 127), nearest first.
+    """
+    if not chunks:
+        return Nearest({}, 0.0)
+    found = [(chunk, _cosine(distance)) for chunk, distance in chunks]
+    floor = found[-1][1]
+    first: dict[int, tuple[int, float]] = {}
+    for chunk, cosine in found:
+        first.setdefault(chunk // SPAN, (chunk, cosine))
+    condition, bindings = filters.sql()
+    # Facts are wide rows: where nothing is asked of them, they are not read.
+    facts = " JOIN brain_facts f ON f.document_id = d.id" if "f." in condition else ""
+    # The pieces of a cut come first: its last chunk says whether there are sections.
+    rows: Any = connection.execute(
+        "SELECT t.id, d.id, c.kind FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
+        f"{facts} JOIN brain_chunks c ON c.id = t.id * {SPAN} + t.chunks - 1"
+        f" WHERE t.id IN ({','.join(map(str, first))}) AND {vectors.ANSWERS} AND {condition}",
+        bindings,
+    ).fetchall()
+    # Of what is not among the nearest no more is known than that it is no nearer than the last of them.
+    scales = {cut: [floor, floor] for cut, _, last in rows if last == vectors.SECTION}
+    if scales:
+        kinds: Any = connection.execute(
+            f"SELECT id, kind FROM brain_chunks WHERE id IN ({','.join(str(chunk) for chunk, _ in found)})"
+        )
+        kind_of = dict(kinds)
+        for chunk, cosine in reversed(found):
+            if chunk // SPAN in scales and chunk in kind_of:
+                scales[chunk // SPAN][kind_of[chunk] == vectors.SECTION] = cosine
+    nearest: dict[int, Near] = {}
+    for cut, document, _ in rows:
+        chunk, cosine = first[cut]
+        mean = sum(scales[cut]) / 2 if cut in scales else cosine
+        if document not in nearest or nearest[document].best < cosine:
+            nearest[document] = Near(mean, cosine, chunk)
+    return Nearest(nearest, floor)
+
+
+def place(connection: apsw.Connection, near: Near) -> None:
+    """Fill in where the chunk stands. Raises apsw.Error."""
+    row: Any = connection.execute('SELECT "start", "end" FROM brain_chunks WHERE id = ?', (near.chunk,)).fetchone()
+    if row is not None:
+        near.start, near.end = row
+
+
+def scan(
+    connection: apsw.Connection,
+    space: Space,
+    vector: bytes,
+    limit: int,
+    only: str = "",
+    bindings: Sequence[Any] = (),
+) -> list[tuple[int, float]]:
+    """(chunk, L2 distance) of the ``limit`` nearest of all vectors, nearest first. Raises apsw.Error.
+
+    ``only`` is SQL that restricts them, ``bindings`` its parameters.
+    """
+    rows: Any = connection.execute(
+        f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?{only}',
+        (vector, limit, *bindings),
+    ).fetchall()
+    return list(rows)
+
+
+def depth(blocks: int, limit: int) -> int:
+    """How many chunks are looked at for ``limit`` documents in a space whose table has so many ``blocks``."""
+    return max(DEPTH if blocks <= _FEW_BLOCKS else DEPTH_OF_MANY, min(_EACH * limit, _MOST))
+
+
+def chunks(
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool, limit: int
+) -> list[tuple[int, float]]:
+    """(chunk, L2 distance) of the nearest, ``depth`` of them, nearest first.
+
+    By signs, where one of those found is of a cut that does not answer yet, all vectors that may be found are scanned
+    instead: it takes as long as a restricted search, and finds also the few that signs miss.
+
+    Raises apsw.Error; ``vec0`` must be loaded.
+    """
+    return _chunks(connection, space, vector, filters, restricted, _depth(connection, space, limit))
+
+
+def _depth(connection: apsw.Connection, space: Space, limit: int) -> int:
+    blocks: Any = connection.execute(f'SELECT count(*) FROM "{space.table}_chunks"').get
+    return depth(blocks, limit)
+
+
+def _chunks(
+    connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool, most: int
+) -> list[tuple[int, float]]:
+    if restricted:
+        among, bindings = within(space, filters)
+    else:
+        found = _all(connection, space, vector, most)
+        if not _under_way(connection, found):
+            return found
+        # So that the chunks of a cut that does not answer yet take the room of no others.
+        among, bindings = answering(space), []
+    return scan(connection, space, vector, most, f" AND rowid IN ({among})", bindings)
+
+
+def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:
+    """SQL that selects the ids of the chunks of all documents that ``filters`` let through, and its bindings."""
+    condition, bindings = filters.sql()
+    # CROSS JOIN has the chunks looked up cut by cut: where nothing was analysed, SQLite would go through all cuts for
+    # each chunk (https://www.sqlite.org/optoverview.html#crossjoin).
+    return (
+        "SELECT c.id FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+        " JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
+        f" CROSS JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition}",
+        [space.layout, *bindings],
+    )
+
+
+def answering(space: Space) -> str:
+    """SQL that selects the ids of all vectors of a space but those of cuts that do not answer yet.
+
+    Whether a document answers is not asked here, as little as where no cut is under way: ``documents`` leaves out those
+    that do not. vec0 takes the ids that it may find from ``rowid IN``, and looks at ``NOT IN`` only once it has chosen
+    (https://github.com/asg017/sqlite-vec/blob/main/ARCHITECTURE.md); its ``_rowids`` has one row for each vector.
+    """
+    return (
+        f'SELECT rowid FROM "{space.table}_rowids" WHERE rowid / {SPAN} NOT IN'
+        f" (SELECT t.id FROM brain_cuts t WHERE NOT {vectors.ANSWERS})"
+    )
+
+
+def _under_way(connection: apsw.Connection, found: Sequence[tuple[int, float]]) -> bool:
+    """Whether any of the chunks is of a cut that does not answer yet."""
+    cuts = {chunk // SPAN for chunk, _ in found}
+    row = connection.execute(
+        f"SELECT 1 FROM brain_cuts t WHERE t.id IN ({','.join(map(str, cuts))}) AND NOT {vectors.ANSWERS} LIMIT 1"
+    ).fetchone()
+    return row is not None
+
+
+def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
+    """By signs where there are so many vectors that they have a table."""
+    state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{space.name}",)).get
+    if state is not None:
+        from qmd.vectors import coarse
+
+        if state == coarse.WHOLE:
+            return coarse.nearest(connection, space, vector, limit)
+    return scan(connection, space, vector, limit)
+
+
+def _cosine(distance: float) -> float:
+    """Of two vectors of length 127 whose L2 distance is given."""
+    return 1.0 - distance * distance / (2 * 127 * 127)

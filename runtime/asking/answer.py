@@ -1,0 +1,91 @@
+"""One question, answered by the resident process where there is one, else here: the same envelope either way.
+
+``BRAIN_QMD`` may name another program that is to answer instead, as it does for ``brain ask``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from runtime.asking.query import validate
+from runtime.asking.request import DEFAULT_TIMEOUT_S, ask_there, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.config import Config
+    from core.home import Home
+    from runtime.asking.ask import Asker
+    from runtime.asking.request import Request
+
+
+BUILTIN = "builtin"
+_HUNG_S = 1.0
+
+
+def answer(
+    home: Home, config: Config, question: str, request: Request, environ: Mapping[str, str], *, builtin: bool = False
+) -> tuple[dict[str, Any], bool]:
+    """(the envelope, whether a resident process gave it), within the request's time. Raises as ``Asker.ask``.
+
+    With ``builtin`` this program's engine answers, whatever ``BRAIN_QMD`` says.
+    """
+    question = validate(question, literal=request.literal)
+    section = config.section("ask")
+    timeout = request.timeout_s or float(section.get("timeout_s") or DEFAULT_TIMEOUT_S)
+    engine = BUILTIN if builtin else environ.get("BRAIN_QMD") or BUILTIN
+    if engine != BUILTIN:
+        from runtime.asking.foreign import ForeignAsker
+
+        with ForeignAsker(home, config, engine, environ, timeout) as foreign:
+            return foreign.ask(question, request), False
+    share = serving(request, section)
+    found = None
+    if share and os.path.exists(home.socket()):
+        found, warm = ask_there(home, config, question, request, share, timeout)
+        if found is not None and warm:
+            return found, True
+    if found is None:
+        from runtime.asking.ask import Asker
+
+        with Asker(home, config, request.timeout_s or timeout) as asker:
+            found = asker.ask(question, request)
+    if section.get("serve") == "on-demand":
+        from runtime.resident.control import on_demand
+
+        on_demand(home, environ)
+    return found, False
+
+
+class Warm:
+    """One question after another, by the resident process while it answers, else by ``asker``."""
+
+    def __init__(self, home: Home, config: Config, asker: Asker) -> None:
+        self._home = home
+        self._config = config
+        self._asker = asker
+        self._hung = False
+
+    @property
+    def path(self) -> str:
+        """The index that is asked."""
+        return self._home.index
+
+    def ask(self, question: str, request: Request) -> dict[str, Any]:
+        """The envelope of one question. Raises as ``Asker.ask``."""
+        section = self._config.section("ask")
+        share = serving(request, section)
+        if self._hung or not share or not os.path.exists(self._home.socket()):
+            return self._asker.ask(question, request)
+        question = validate(question, literal=request.literal)
+        given, started = request.timeout_s, time.monotonic()
+        timeout = given or float(section.get("timeout_s") or DEFAULT_TIMEOUT_S)
+        try:
+            envelope, _ = ask_there(self._home, self._config, question, request, share, timeout)
+            # One that does not answer is not waited for with each question.
+            self._hung = envelope is None and time.monotonic() - started > _HUNG_S
+            return self._asker.ask(question, request) if envelope is None else envelope
+        finally:
+            request.timeout_s = given

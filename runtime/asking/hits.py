@@ -1,0 +1,245 @@
+"""What every surface calls a document: its docid, its uri, how to resume it; and finding one by any of its names."""
+
+from __future__ import annotations
+
+import os
+from os.path import isabs, join
+
+from core.errors import NO_RESULTS, BadInput, BrainError
+from core.jsonb import unpack
+from qmd.search.answers import title_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import apsw
+
+    from core.config import Config
+
+SCHEME = "qmd://"
+_DOCID = 6  # qmd takes any prefix of a hash from six digits on
+_PREFIX = 4  # a shorter beginning of a file's name is a word, not a name
+_NEAR = 5
+_HEX = frozenset("0123456789abcdef")
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+
+# Source → the command that its id completes.
+_CURSOR = "cursor-agent --resume"
+_RESUME = {
+    "claude": "claude --resume",
+    "codex": "codex resume",
+    "gemini": "gemini --resume",
+    "cursor": _CURSOR,
+    "opencode": "opencode --session",
+    "pi": "pi --session",
+    "copilot": "copilot --resume",
+    "amp": "amp threads continue",
+}
+
+
+class NotFound(BrainError):
+    """No document answers to a reference: a valid answer, exit code 67. ``near`` are uris that come close."""
+
+    code = NO_RESULTS
+    error = "no_results"
+
+    def __init__(self, message: str, fix: str, near: list[str]) -> None:
+        super().__init__(message, fix, quotes=bool(near))
+        self.near = near
+
+    def envelope(self) -> dict[str, object]:
+        """As every empty answer: ``ok`` with ``error: no_results``."""
+        return {**super().envelope(), "ok": True, "near": self.near}
+
+
+class Row:
+    """One active document of the index.
+
+    ``date`` and ``ended`` are epoch seconds, ``dated`` whether they are its own; ``fields`` its frontmatter; ``file``
+    the absolute path (None where the collection is not configured); ``line`` the 1-based line a reference named, or 0.
+    """
+
+    __slots__ = ("collection", "date", "dated", "ended", "fields", "file", "hash", "id", "line", "path", "title")
+
+    def __init__(self, row: tuple[Any, ...], config: Config, line: int = 0) -> None:
+        self.id: int = row[0]
+        self.collection: str = row[1]
+        self.path: str = row[2]
+        self.hash: str = row[4]
+        self.date: int = row[5]
+        self.ended: int = row[6]
+        self.dated = bool(row[7])
+        fields = unpack(row[8])
+        self.fields: dict[str, Any] = fields if isinstance(fields, dict) else {}
+        self.title: str = title_of(self.fields, row[3])
+        folder = config.collections.get(self.collection)
+        self.file = join(folder.path, self.path) if folder else None
+        self.line = line
+
+
+# What Row takes; the join leaves out what is not active or not ours yet.
+COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
+TABLES = "documents d JOIN brain_facts f ON f.document_id = d.id"
+
+
+def docid(digest: str) -> str:
+    """``#`` and the first six digits of a content hash, as qmd shows it."""
+    return "#" + digest[:_DOCID]
+
+
+def uri(collection: str, path: str) -> str:
+    """``qmd://collection/path``; the path is literal, as qmd stores and prints it."""
+    return f"{SCHEME}{collection}/{path}"
+
+
+def resume(fields: dict[str, Any]) -> str | None:
+    """The command that takes a session up again, None where its source has none.
+
+    A subagent is resumed by its parent, a session without a transcript, or what was saved of one, not at all. An id
+    that a shell would read as anything but one word gives None.
+    """
+    command = _RESUME.get(str(fields.get("source")))
+    if command is None or fields.get("partial") or fields.get("saved_as"):
+        return None
+    if command == _CURSOR and fields.get("surface") != "agent":
+        return None  # the editor's own conversations are taken up in the editor
+    identity = str(fields.get("parent") or fields.get("session_id") or "")
+    if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
+        return None
+    return f"{command} {identity}"
+
+
+def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
+    """The one document that ``reference`` names.
+
+    It may be a uri (``qmd://collection/path``), a docid (``#a1b2c3``, with or without ``#``), an absolute path, a
+    collection and path, a path's unique end (``5f0c.md``, ``5f0c``), or the unique beginning of a file's name, from
+    four characters on; ``:42`` after any of them names a line.
+    Raises NotFound (with what comes close), BadInput where several documents answer to it.
+    """
+    text = reference.strip().strip("\"'")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadInput("the name of the document is not valid UTF-8", 'brain ask "…" lists documents') from None
+    name, line = _split_line(text)
+    # A path may itself end in ":42": the whole of it is tried first.
+    for candidate, at in ((text, 0), (name, line)) if line else ((text, 0),):
+        row = _find(connection, config, candidate) if candidate else None
+        if row is not None:
+            return Row(row, config, at)
+    near = _near(connection, name)
+    fix = f"did you mean {near[0]}?" if near else 'brain ask "…" lists documents and their docids'
+    raise NotFound(f"no document {reference!r} in the index", fix, near)
+
+
+def _find(connection: apsw.Connection, config: Config, name: str) -> tuple[Any, ...] | None:
+    if name.startswith(SCHEME):
+        return _exact(connection, name[len(SCHEME) :])
+    if isabs(name) or name.startswith("~"):
+        return _by_file(connection, config, os.path.expanduser(name))
+    digits = name.removeprefix("#").lower()
+    if len(digits) >= _DOCID and _HEX.issuperset(digits):
+        row = _by_hash(connection, digits, name)
+        if row is not None:
+            return row
+    if name.startswith("#"):
+        return None
+    return _exact(connection, name) or _by_end(connection, name) or _by_beginning(connection, name)
+
+
+def _exact(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
+    collection, _, path = name.partition("/")
+    return connection.execute(
+        f"SELECT {COLUMNS} FROM {TABLES} WHERE d.collection = ? AND d.path = ? AND d.active = 1",
+        (collection, path),
+    ).fetchone()
+
+
+def _by_file(connection: apsw.Connection, config: Config, path: str) -> tuple[Any, ...] | None:
+    for spelling in dict.fromkeys((os.path.normpath(path), os.path.realpath(path))):
+        for folder in config.collections.values():
+            for root in dict.fromkeys((folder.path, os.path.realpath(folder.path))):
+                if spelling.startswith(root + os.sep):
+                    row = _exact(connection, f"{folder.name}/{spelling[len(root) + 1 :]}")
+                    if row is not None:
+                        return row
+    return None
+
+
+def _by_hash(connection: apsw.Connection, digits: str, name: str) -> tuple[Any, ...] | None:
+    """The document whose content has this hash; copies of one content are the same answer, the first is taken."""
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM {TABLES} WHERE d.hash >= ? AND d.hash < ? AND d.active = 1"
+        " ORDER BY d.collection, d.path LIMIT 50",
+        (digits, digits + "g"),
+    ).fetchall()
+    _one([row for index, row in enumerate(rows) if row[4] not in {other[4] for other in rows[:index]}], name)
+    return rows[0] if rows else None
+
+
+def _by_end(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
+    for end in (name, f"{name}.md"):
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM {TABLES} WHERE d.active = 1"
+            " AND (d.path = ?1 OR substr(d.path, -length(?1) - 1) = '/' || ?1) ORDER BY d.collection, d.path LIMIT 50",
+            (end,),
+        ).fetchall()
+        _one(rows, name)
+        if rows:
+            return rows[0]
+    return None
+
+
+def _by_beginning(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
+    if len(name) < _PREFIX or "/" in name:
+        return None
+    # The path without its file name is what is left of it once every character but "/" is trimmed from its end.
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM {TABLES} WHERE d.active = 1"
+        " AND substr(d.path, length(rtrim(d.path, replace(d.path, '/', ''))) + 1, length(?1)) = ?1"
+        " ORDER BY d.collection, d.path LIMIT 50",
+        (name,),
+    ).fetchall()
+    _one(rows, name)
+    return rows[0] if rows else None
+
+
+def _one(rows: list[tuple[Any, ...]], name: str) -> None:
+    if len(rows) > 1:
+        some = ", ".join(uri(row[1], row[2]) for row in rows[:_NEAR])
+        more = " and more" if len(rows) > _NEAR else ""
+        fix = f"name one: {uri(rows[0][1], rows[0][2])}"
+        raise BadInput(f"{name!r} names several documents: {some}{more}", fix, quotes=True)
+
+
+def _near(connection: apsw.Connection, name: str) -> list[str]:
+    """Uris of documents whose path holds the name, else whose file name is spelt much like it; of no docid."""
+    if name.startswith("#"):
+        return []
+    stem = name.removeprefix(SCHEME).rpartition("/")[2].removesuffix(".md")
+    if not stem:
+        return []
+    rows: list[Any] = connection.execute(
+        "SELECT collection, path FROM documents WHERE active = 1 AND instr(lower(path), lower(?)) > 0"
+        " ORDER BY length(path), collection, path LIMIT ?",
+        (stem, _NEAR),
+    ).fetchall()
+    if not rows:
+        import difflib
+
+        alike: dict[str, tuple[str, str]] = {}
+        for collection, path in connection.execute("SELECT collection, path FROM documents WHERE active = 1"):
+            other = path.rpartition("/")[2].removesuffix(".md")
+            if abs(len(other) - len(stem)) < 4 and other[:2].lower() == stem[:2].lower():
+                alike.setdefault(other, (collection, path))
+        rows = [alike[match] for match in difflib.get_close_matches(stem, list(alike)[:2000], n=_NEAR)]
+    return [uri(collection, path) for collection, path in rows]
+
+
+def _split_line(text: str) -> tuple[str, int]:
+    name, colon, digits = text.rpartition(":")
+    if colon and name and digits.isascii() and digits.isdigit() and len(digits) < 10:
+        return name, int(digits)
+    return text, 0

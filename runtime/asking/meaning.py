@@ -1,0 +1,115 @@
+"""What a question can be asked in besides words: the configured provider's vectors, and an encoder for them.
+
+The encoder of a cold process is the fitted table (``qmd/vectors/static_query.py``); one that holds the model gives
+its own.
+"""
+
+from __future__ import annotations
+
+from core.config import embedder
+from core.errors import BrainError, EngineMissing
+from qmd.search import blend
+from qmd.vectors import knn, static_query, vectors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import apsw
+
+    from core.config import Config
+    from qmd.search.answers import Filters
+    from qmd.search.parallel_read import Beside
+    from qmd.vectors.knn import Meaning
+    from qmd.vectors.static_query import Encoder
+    from qmd.vectors.vectors import Space
+
+# Where the share of code in each collection is kept (``qmd/search/texture.py``).
+_CODE = "code:"
+
+
+class Semantics:
+    """An encoder, the space it encodes for, and what meaning counts in each collection.
+
+    ``beside`` is a connection that searches by a vector while words are searched, None where there is no other one.
+    """
+
+    __slots__ = ("_beside", "_connection", "encoder", "space", "weights")
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        space: Space,
+        encoder: Encoder,
+        weights: dict[str, float],
+        beside: Beside | None = None,
+    ) -> None:
+        self._connection = connection
+        self._beside = beside
+        self.space = space
+        self.encoder = encoder
+        self.weights = weights
+
+    def stands(self) -> bool:
+        """Whether the space is what it was: its vectors may have been made anew since, in another table."""
+        space = vectors.find(self._connection, self.space.provider, self.space.model)
+        return space is not None and (space.table, space.fingerprint) == (self.space.table, self.space.fingerprint)
+
+    def of(self, question: str, factor: float, filters: Filters, limit: int) -> Meaning | None:
+        """What to search ``limit`` documents by, all weights times ``factor``; None where the encoder knows nothing of
+        the question.
+
+        A factor of 0 stands for meaning alone. Raises apsw.Error.
+        """
+        look = knn.Look(self._connection, self.space, filters, limit)
+        begun = self.encoder.begin(question, look)
+        if begun is None:
+            return None
+        found: Callable[[], list[tuple[int, float]] | None] = begun.chunks
+        if self._beside is not None:
+            from qmd.search.parallel_read import Later
+
+            vector, restricted = begun.vector(), bool(look.among)
+            later = Later(self._beside, lambda other: knn.chunks(other, self.space, vector, filters, restricted, limit))
+            found = later.outcome
+        if not factor:
+            return knn.Meaning(self.space, begun.vector, {}, 1.0, limit, found)
+        weights = {name: weight * factor for name, weight in self.weights.items()}
+        default = blend.weight(0.0, self.encoder.kind) * factor
+        return knn.Meaning(self.space, begun.vector, weights, default, limit, found)
+
+
+def open_space(
+    connection: apsw.Connection, config: Config, encoder: Encoder | None, beside: Beside | None = None
+) -> Semantics | str:
+    """The semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error.
+
+    Where the fitted table encodes and there is something ``beside``, that one searches by the vectors.
+    """
+    provider, model = embedder(config.section("embedding"))
+    space = vectors.find(connection, provider, model)
+    if space is None:
+        return f"nothing is embedded by {provider}/{model} yet"
+    loading = None
+    if encoder is None or encoder.fingerprint != space.fingerprint:
+        # The extension is loaded where it is needed, and while the table is found.
+        loading = beside.begin(vectors.load) if beside is not None else None
+        table = static_query.of(connection, space)
+        if isinstance(table, str):
+            return table
+        encoder = table
+    shares = connection.execute(
+        "SELECT substr(key, ?), value FROM brain_state WHERE key GLOB ?", (len(_CODE) + 1, f"{_CODE}*")
+    )
+    weights = {str(name): blend.weight(float(str(share)), encoder.kind) for name, share in shares}
+    try:
+        if loading is not None:
+            loading()
+    except BrainError:  # the index cannot be opened once more, or the extension is missing here as well
+        loading = None
+    try:
+        if loading is None:
+            vectors.load(connection)
+    except EngineMissing as error:
+        return error.message
+    return Semantics(connection, space, encoder, weights, beside if loading is not None else None)

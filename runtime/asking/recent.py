@@ -1,0 +1,221 @@
+"""``brain recent``: what happened lately, newest first by the documents' own dates, over all collections.
+
+A collection may fill its quota of the list while others have something to show, so that one noisy source cannot bury
+the rest; what is held back, machine-made or part of another session is counted, never silently gone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.errors import BadInput
+from qmd.index.store import open_index
+from runtime.asking import age, freshness, hits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from core.config import Config
+    from core.home import Home
+
+DEFAULT_LIMIT = 20
+_DEFAULT_QUOTA = 0.5
+
+# One walk down the index on `ended`. No content is read; the frontmatter is, for three of its fields. A note may have
+# a `parent` of its own, so only what is a session (`session_id`) is taken for a subagent.
+_WALK = """
+SELECT f.document_id, d.collection, f.fields ->> '$.synthetic' IS TRUE,
+       CASE WHEN f.fields ->> '$.session_id' IS NOT NULL THEN CAST(f.fields ->> '$.parent' AS TEXT) END,
+       CAST(f.fields ->> '$.session_id' AS TEXT)
+FROM brain_facts f INDEXED BY brain_facts_ended JOIN documents d ON d.id = f.document_id
+WHERE f.ended >= ? AND d.active = 1
+ORDER BY f.ended DESC, f.document_id
+"""
+
+
+class Walk:
+    """What a walk found: ``listed`` document ids, newest first, and the counts (see ``recent``)."""
+
+    __slots__ = ("collections", "held_back", "listed", "subagents", "synthetic")
+
+    def __init__(self) -> None:
+        self.listed: list[int] = []
+        self.collections: Counter[str] = Counter()
+        self.held_back: dict[str, int] = {}
+        self.synthetic = 0
+        self.subagents = 0
+
+
+def recent(
+    home: Home,
+    config: Config,
+    *,
+    since: int,
+    now: int,
+    collections: Sequence[str] = (),
+    limit: int = DEFAULT_LIMIT,
+    everything: bool = False,
+    synthetic: bool = False,
+) -> dict[str, Any]:
+    """The envelope of ``brain recent``: documents that ended at or after ``since`` (epoch seconds), newest first.
+
+    ``total`` and ``collections`` count all that may be listed; ``held_back`` counts, by collection, those that would
+    stand in the list by date alone; ``synthetic`` and ``subagents`` count what is left out (a subagent only where its
+    parent is among the documents). ``synthetic`` lists those too; ``everything`` lists all of them and lifts the quota.
+    Raises EngineMissing and, where a collection is unknown, BadInput.
+    """
+    connection = open_index(home.index)
+    try:
+        wanted = _known(connection, config, collections)
+        started = time.perf_counter()
+        # One snapshot for the walk and the rows it chose.
+        connection.execute("BEGIN")
+        walk = _walk(connection, config, since, wanted, limit, everything, synthetic)
+        rows = [_row(connection, config, document) for document in walk.listed]
+        connection.execute("COMMIT")
+        walk_ms = round((time.perf_counter() - started) * 1000, 1)
+        fresh = freshness.Freshness(home, config, connection)
+        if fresh.complete and not rows:
+            freshness.require_indexed(home, config, connection)
+    finally:
+        connection.close()
+    envelope: dict[str, Any] = {
+        "schema": 1,
+        "ok": True,
+        "since": clock.iso(since),
+        "total": walk.collections.total(),
+        "walk_ms": walk_ms,
+        "collections": dict(walk.collections.most_common()),
+        "held_back": walk.held_back,
+        "synthetic": walk.synthetic,
+        "subagents": walk.subagents,
+        "freshness": fresh.envelope(),
+    }
+    if not rows:
+        envelope["error"] = "no_results"
+    envelope["items"] = [item(row, config, now) for row in rows]
+    return envelope
+
+
+def item(row: hits.Row, config: Config, now: int) -> dict[str, Any]:
+    """One document as lists show it."""
+    days, label = age.label(row.date, now)
+    folder = config.collections.get(row.collection)
+    found: dict[str, Any] = {
+        "docid": hits.docid(row.hash),
+        "uri": hits.uri(row.collection, row.path),
+        "path": row.file,
+        "collection": row.collection,
+        "source": row.fields.get("source"),
+        "title": row.title,
+        "type": _text(row.fields.get("type")),
+        "date": clock.iso(row.date),
+        "ended": clock.iso(row.ended),
+        "age_days": days,
+        "age": label,
+        "project": row.fields.get("project"),
+        "trust": folder.trust if folder else "note",
+        "session_id": row.fields.get("session_id"),
+        "resume": hits.resume(row.fields),
+    }
+    if not row.dated:
+        found["date_source"] = "mtime"
+    return found
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _known(connection: apsw.Connection, config: Config, names: Sequence[str]) -> frozenset[str]:
+    known = dict.fromkeys(config.collections)
+    known.update(dict.fromkeys(name for (name,) in connection.execute("SELECT DISTINCT collection FROM documents")))
+    for name in names:
+        if name not in known:
+            raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
+    if names:
+        return frozenset(names)
+    # What a question does not search unless it is asked to, a listing does not show either.
+    apart = {name for name, folder in config.collections.items() if not folder.include_by_default}
+    return frozenset(known) - apart if apart else frozenset()
+
+
+def _walk(
+    connection: apsw.Connection,
+    config: Config,
+    since: int,
+    wanted: frozenset[str],
+    limit: int,
+    everything: bool,
+    machine: bool,
+) -> Walk:
+    walk = Walk()
+    entries: list[tuple[int, str, str | None]] = []
+    sessions: set[str] = set()
+    # A session and what was distilled from it are one memory, listed once.
+    layers = {name: folder.trust for name, folder in config.collections.items()}
+    raw: set[str] = set()
+    distilled: dict[int, str] = {}
+    for document, collection, synthetic, parent, session in connection.execute(_WALK, (since,)):
+        if wanted and collection not in wanted:
+            continue
+        if synthetic and not everything and not machine:
+            walk.synthetic += 1
+            continue
+        entries.append((document, collection, None if everything else parent))
+        if parent is None and session is not None:
+            sessions.add(session)
+        if session is not None and layers.get(collection) == "session":
+            raw.add(session)
+        elif session is not None and layers.get(collection) == "distilled" and not everything:
+            distilled[document] = session
+    entries = [entry for entry in entries if distilled.get(entry[0]) not in raw]
+    candidates = [(document, collection) for document, collection, parent in entries if parent not in sessions]
+    walk.subagents = len(entries) - len(candidates)
+    walk.collections.update(collection for _, collection in candidates)
+    walk.listed, walk.held_back = _share(candidates, config, limit, everything or len(walk.collections) < 2)
+    return walk
+
+
+def _share(
+    candidates: list[tuple[int, str]], config: Config, limit: int, free: bool
+) -> tuple[list[int], dict[str, int]]:
+    """At most ``limit`` of the candidates (newest first), each collection within its quota while the others fill up."""
+    first = candidates[:limit]
+    if free or len(candidates) <= limit:
+        return [document for document, _ in first], {}
+    taken: Counter[str] = Counter()
+    chosen: list[int] = []
+    waiting: list[int] = []
+    for place, (_, collection) in enumerate(candidates):
+        if len(chosen) == limit:
+            break
+        if taken[collection] < _places(config, collection, limit):
+            taken[collection] += 1
+            chosen.append(place)
+        elif len(waiting) < limit:
+            waiting.append(place)
+    chosen = sorted(chosen + waiting[: limit - len(chosen)])
+    shown = set(chosen)
+    held = Counter(collection for place, (_, collection) in enumerate(first) if place not in shown)
+    return [candidates[place][0] for place in chosen], dict(held)
+
+
+def _places(config: Config, collection: str, limit: int) -> int:
+    folder = config.collections.get(collection)
+    return max(1, math.floor((folder.quota if folder else _DEFAULT_QUOTA) * limit))
+
+
+def _row(connection: apsw.Connection, config: Config, document: int) -> hits.Row:
+    row = connection.execute(
+        f"SELECT {hits.COLUMNS} FROM {hits.TABLES} WHERE d.id = ?",
+        (document,),
+    ).fetchone()
+    assert row is not None, "the walk and this read see one snapshot"
+    return hits.Row(row, config)

@@ -1,0 +1,102 @@
+"""The demo set: what a home answers from until it has input of its own, which then takes the demo set's place."""
+
+from __future__ import annotations
+
+import os
+from os.path import abspath, basename, join
+
+from core.errors import BadInput
+from core.home import shipped
+from core.locks import FileLock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from core.home import Home
+
+SOURCE = "claude"
+_COLLECTION = "brain"
+_DISTILLED = "distilled"
+# The collections that sources fill. What a person writes or adds does not replace a memory of sessions.
+_READ = (_COLLECTION, "chrome-history", "code", "git")
+_LOCK_WAIT_S = 60
+
+
+def folder() -> str:
+    """Return the folder of the demo set's transcripts. Raises BadInput if this installation has none."""
+    return shipped("demo")
+
+
+def names() -> frozenset[str]:
+    """Return the file names of the demo set's documents."""
+    try:
+        found = os.walk(folder())
+    except BadInput:
+        return frozenset()  # an installation without the demo set has put none into a home
+    return frozenset(f"{stem(name)}.md" for _, _, files in found for name in files if name.endswith(".jsonl"))
+
+
+def stem(path: str) -> str:
+    """Return a transcript's file name without its folder and ``.jsonl``."""
+    return basename(path).removesuffix(".jsonl")
+
+
+def is_there(home: Home) -> bool:
+    """Return True if the home holds a document of the demo set."""
+    return any(os.path.exists(home.path(_COLLECTION, name)) for name in names())
+
+
+def is_given(roots: Sequence[str] | None) -> bool:
+    """Return True if ``roots`` name the demo set and nothing else."""
+    return bool(roots) and all(
+        abspath(root) == folder() or abspath(root).startswith(folder() + os.sep) for root in roots or ()
+    )
+
+
+def give_way(home: Home, connection: apsw.Connection) -> int:
+    """Remove the demo set if the index holds any other document of a source; the caller holds the index lock.
+
+    Its distillates, its archived transcripts and its rows in ``state/`` go too. Its files count as unread, so that
+    ``brain init --demo`` can bring it back.
+
+    Returns:
+        How many documents were removed from the corpus.
+
+    Raises:
+        LockContention: another process reads the source.
+        apsw.Error: the index or the state cannot be written.
+    """
+    demo = names()
+    leaving = [name for name in sorted(demo) if os.path.exists(home.path(_COLLECTION, name))]
+    if not leaving or not _has_others(connection, demo):
+        return 0
+    from ingest.pipeline.state import State
+    from ingest.policy import forgetting
+    from qmd.index.writer import drop
+
+    with FileLock(join(home.state, f"ingest-{SOURCE}.lock"), _LOCK_WAIT_S):
+        state = State(home)
+        try:
+            files = [row for path, row in state.files(SOURCE).items() if f"{stem(path)}.md" in demo]
+            units = {unit for unit, row in state.units(SOURCE).items() if row.name in demo}
+            forgetting.erase(home, SOURCE, forgetting.look(home, SOURCE, units))
+            for row in files:
+                row.size = -1
+            state.save(SOURCE, files=files)
+        finally:
+            state.close()
+        for collection in (_COLLECTION, _DISTILLED):
+            for name in leaving:
+                if os.path.exists(path := home.path(collection, name)):
+                    os.unlink(path)
+                drop(connection, collection, name)
+    return len(leaving)
+
+
+def _has_others(connection: apsw.Connection, demo: frozenset[str]) -> bool:
+    marks = ", ".join("?" * len(_READ))
+    found = connection.execute(f"SELECT path FROM documents WHERE active = 1 AND collection IN ({marks})", _READ)
+    return any(path not in demo for (path,) in found)

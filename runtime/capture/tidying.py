@@ -1,0 +1,99 @@
+"""Tidying up after hooks, which somebody waits for: it is done in short steps, between which others write."""
+
+from __future__ import annotations
+
+import os
+from os.path import join
+
+import apsw
+
+from core import wal
+from core.errors import LockContention
+from core.files import sweep_temporaries
+from core.locks import FileLock
+from ingest.archive.archive import CATALOGUE, FOLDER
+from ingest.pipeline.state import FILE
+from qmd.index.store import open_index, translate
+from runtime.capture import demo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.home import Home
+
+_CORPUS = "brain"
+# Whoever tidies up leaves it to the next one rather than to wait long.
+_BUSY_MS = 1_000
+
+
+def is_untidy(home: Home) -> bool:
+    """Whether what transcripts left behind (``runtime.capture.indexing.index_transcript``) is to be tidied up."""
+    return any(map(wal.is_long, _databases(home))) or demo.is_there(home)
+
+
+def tidy(home: Home, stop: Callable[[], bool]) -> bool:
+    """Write back the databases' logs where they are long, merge the segments of the full text, sweep the corpus.
+
+    ``stop`` is asked between two steps of a few milliseconds each; returns False where it ended the merging, after
+    which nothing more is written. Raises Internal and EngineMissing.
+    """
+    _replace_demo(home)
+    _write_back(home)
+    merged = _merge(home, stop)
+    if merged:
+        _write_back(home)
+        sweep_temporaries(home.path(_CORPUS))
+    return merged
+
+
+def _replace_demo(home: Home) -> None:
+    """Remove the demo set once a hook has indexed a session of the user's."""
+    if not demo.is_there(home) or not os.path.exists(home.index):
+        return
+    try:
+        with FileLock(join(home.state, "index.lock"), 0.0):
+            connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
+            try:
+                demo.give_way(home, connection)
+            finally:
+                connection.close()
+    except LockContention:
+        return  # a run of `brain index` does the same at its end
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+
+
+def _write_back(home: Home) -> None:
+    for path in filter(wal.is_long, _databases(home)):
+        try:
+            wal.checkpoint(path)
+        except apsw.BusyError:
+            continue  # whoever writes now is followed by another hook, which looks again
+        except apsw.Error as error:
+            raise translate(error, path) from error
+
+
+def _merge(home: Home, stop: Callable[[], bool]) -> bool:
+    from qmd.index.segments import merge
+
+    if not os.path.exists(home.index):
+        return True
+    try:
+        connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
+    except LockContention:
+        return True  # as with the logs
+    try:
+        # A large merge writes its log back as it grows, which keeps nobody out, and leaves the end of it.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        return merge(connection, stop)
+    except apsw.BusyError:
+        return True
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+
+
+def _databases(home: Home) -> tuple[str, ...]:
+    return home.index, join(home.state, FILE), home.path(FOLDER, CATALOGUE)

@@ -1,0 +1,1 @@
+"""What the memory holds, and where an answer comes from."""

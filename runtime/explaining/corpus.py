@@ -1,0 +1,221 @@
+"""What ``explain`` says of the corpus: each collection on disk against what the index knows of it."""
+
+from __future__ import annotations
+
+import os
+from os.path import join
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core import clock
+from runtime.explaining import semantic
+
+if TYPE_CHECKING:
+    from core.config import Collection, Config
+    from core.home import Home
+
+    # (size, mtime_ns, inode) as of the last reading; None where another program indexed the file.
+    Stat = tuple[int, int, int] | None
+
+# Files of white space only are never indexed. Larger ones are not opened to find that out.
+_BLANK_BYTES = 4096
+
+
+class Known:
+    """What the index holds: active documents by collection and path; times are epoch seconds.
+
+    ``updated``: when each collection was last walked; ``written``: when a document of it was last put in, by a walk or
+    by a capture such as ``brain inbox``; ``as_of`` and ``complete``: of the last run that ended, and what it was of.
+    """
+
+    __slots__ = (
+        "as_of", "complete", "documents", "exists", "inactive", "journal", "spaces", "updated", "user_version",
+        "written",
+    )  # fmt: skip
+
+    def __init__(self, exists: bool) -> None:
+        self.exists = exists
+        self.documents: dict[str, dict[str, Stat]] = {}
+        self.updated: dict[str, int] = {}
+        self.written: dict[str, int] = {}
+        self.as_of: int | None = None
+        self.complete: object = None
+        self.inactive = 0
+        self.spaces: list[dict[str, Any]] = []
+        self.journal = ""
+        self.user_version = 0
+
+
+def read(home: Home) -> Known:
+    """The index as it is; an empty one where there is none yet.
+
+    Raises OSError where the home cannot be looked into, EngineMissing where the file is no index, LockContention where
+    a writer holds it too long.
+    """
+    try:
+        os.lstat(home.index)  # a home that cannot be looked into must not pass for one without an index
+    except FileNotFoundError:
+        return Known(exists=False)
+    from qmd.index.store import open_index, translate
+
+    connection = open_index(home.index)
+    try:
+        return _read(connection)
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+
+
+def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
+    """The index: its documents by collection, and the last run over it that ended.
+
+    ``complete``: such a run has been; ``current``: with the collections as they are configured now (None: not known).
+    """
+    from runtime.asking.freshness import fingerprint
+
+    return {
+        "path": home.index,
+        "exists": known.exists,
+        "complete": known.complete is not None,
+        "current": None if config is None else known.complete == fingerprint(config),
+        "as_of": _iso(known.as_of),
+        "documents": sum(map(len, known.documents.values())),
+        "inactive": known.inactive,
+        "by_collection": {name: len(rows) for name, rows in sorted(known.documents.items())},
+        "user_version": known.user_version,
+        "journal": known.journal,
+    }
+
+
+def collection(folder: Collection, known: Known | None, config: Config | None = None) -> dict[str, Any]:
+    """One collection: files on disk, documents indexed, pending, and the freshness of either clock.
+
+    ``known`` is None where the index cannot be read: what depends on it is then None, not guessed.
+    """
+    result: dict[str, Any] = {
+        "name": folder.name,
+        "path": folder.path,
+        "pattern": folder.pattern,
+        "trust": folder.trust,
+        "exists": os.path.isdir(folder.path),
+    }
+    rows = None if known is None else known.documents.get(folder.name, {})
+    files, size, lacking, differing, unreadable = _compare(folder, rows or {})
+    pending = None if rows is None or differing is None else differing
+    as_of = known.updated.get(folder.name, known.written.get(folder.name)) if known else None
+    result.update(
+        files=files,
+        bytes=size,
+        documents=None if rows is None else len(rows),
+        pending=pending,
+        missing=None if rows is None else lacking,
+        unreadable=unreadable,
+        lexical={
+            "fresh": None if pending is None else bool(known and known.exists and pending == 0),
+            "pending": pending,
+            "as_of": _iso(as_of),
+        },
+        semantic=semantic.collection(known, config, folder.name),
+    )
+    return result
+
+
+def collections(config: Config, known: Known | None) -> list[dict[str, Any]]:
+    """Every configured collection; one that cannot be walked says so and hides no other."""
+    result = []
+    for folder in config.collections.values():
+        try:
+            result.append(collection(folder, known, config))
+        except (OSError, ImportError) as error:
+            fix = f"check its permissions: ls -ld {folder.path}" if isinstance(error, OSError) else ""
+            result.append({"name": folder.name, "path": folder.path, "error": str(error), "fix": fix})
+    return result
+
+
+def _read(connection: apsw.Connection) -> Known:
+    known = Known(exists=True)
+    connection.execute("BEGIN")  # one snapshot for all that follows
+    now = clock.now()
+    for name, path, size, mtime_ns, inode, checked_ns in connection.execute(
+        "SELECT d.collection, d.path, f.size, f.mtime_ns, f.inode, f.checked_ns"
+        " FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id WHERE d.active = 1"
+    ):
+        known.documents.setdefault(name, {})[path] = None if size is None else (size, mtime_ns, inode)
+        if checked_ns is not None:
+            # A writer's own file counts as read a moment after it was written, which may still be to come.
+            written = min(now, checked_ns // 1_000_000_000)
+            known.written[name] = max(written, known.written.get(name, 0))
+    for key, value in connection.execute("SELECT key, value FROM brain_state WHERE key GLOB 'updated:*'"):
+        known.updated[key.removeprefix("updated:")] = int(value)
+    run = "SELECT value FROM brain_state WHERE key = ?"
+    known.complete = connection.execute(run, ("complete",)).get
+    known.as_of = connection.execute(run, ("as_of",)).get
+    known.inactive = connection.execute("SELECT count(*) FROM documents WHERE active = 0").get
+    known.spaces = semantic.read(connection)
+    known.journal = connection.execute("PRAGMA journal_mode").get
+    known.user_version = connection.execute("PRAGMA user_version").get
+    connection.execute("COMMIT")
+    return known
+
+
+def _iso(instant: int | None) -> str | None:
+    return None if instant is None else clock.iso(instant)
+
+
+def missing(home: Home, config: Config, name: str = "") -> int:
+    """Return how many documents of a collection are on disk and not in the index; without a name, of those in the home.
+
+    Those that a command has noted as unindexed are not counted, and none while a run is going on. Raises as ``read``.
+    """
+    from core.locks import is_held
+    from runtime.capture import unindexed
+
+    if is_held(join(home.state, "index.lock")):
+        return 0
+    known = read(home)
+    inside = join(home.root, "")
+    lacking = sum(
+        _compare(folder, known.documents.get(each, {}))[2]
+        for each, folder in config.collections.items()
+        if (each == name if name else folder.path.startswith(inside))
+    )
+    return max(0, lacking - unindexed.count(home))
+
+
+def _compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int, int | None, int]:
+    """(files, bytes, files not in ``rows``, files that differ from ``rows``, unreadable ones) of one walk.
+
+    A missing folder keeps its documents (its disk may be unplugged), so that nothing of it is pending; where a folder
+    inside could not be listed, the files that are missing from the walk are not counted as gone, and the difference
+    is unknown.
+    """
+    if not os.path.isdir(folder.path):
+        return 0, 0, 0, 0, 0
+    from qmd.index.walk import walk
+
+    failures: list[str] = []
+    files = size = lacking = differing = present = 0
+    for entry in walk(folder, lambda path, _: failures.append(path)):
+        status = entry.status
+        files += 1
+        size += status.st_size
+        if entry.relative in rows:
+            present += 1
+            differing += rows[entry.relative] != (status.st_size, status.st_mtime_ns, status.st_ino)
+        else:
+            lacking += not _blank(join(folder.path, entry.relative), status.st_size)
+    differing += lacking
+    return files, size, lacking, None if failures else differing + len(rows) - present, len(failures)
+
+
+def _blank(path: str, size: int) -> bool:
+    if size > _BLANK_BYTES:
+        return False
+    try:
+        with open(path, "rb") as stream:
+            text = stream.read().decode("utf-8", "replace")
+    except OSError:
+        return False
+    return not text.strip()

@@ -1,0 +1,1 @@
+"""Forgetting documents, and the proof that nothing is left."""

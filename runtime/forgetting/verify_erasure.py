@@ -1,0 +1,356 @@
+"""What a forgotten text may have left behind: looked for in the bytes of every file below the home."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import json
+import os
+from os.path import dirname, join, relpath
+from typing import TYPE_CHECKING, Any
+
+from core.files import is_left_over, read_or_none, sweep_temporaries, write_atomic
+from core.git import run as run_git
+from core.tombstones import Tombstones
+from ingest.pipeline import pulse
+from ingest.policy import forgetting
+from ingest.sources.code import source as code
+from ingest.sources.git import source as git
+from runtime.distill import queue as pending_queue
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator
+
+    from core.home import Home
+
+_DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock")
+_CHUNK = 8 * 1024 * 1024
+# An id that is shorter may stand anywhere.
+_SHORT = 7
+# Stands for white space in what is looked for: no byte of any text in UTF-8.
+_GAP = b"\xff"
+# How much of it is found where a file is read in pieces.
+_LONGEST_GAP = 1 << 16
+_CONFIGURATION = "config.cache"
+_KEPT = ("tombstones.json", "forgetting.json")
+# What runs left, a source a file: ``ingest.pipeline.ledger``.
+_LEDGERS = "ledger"
+# Below state/ nothing else can be made again: settings stay, and are reported where the text is in them.
+_CACHES = ("eval", "hooks", "copies", "scratch", "backup", _CONFIGURATION)
+
+
+def spellings(text: str) -> list[bytes]:
+    """How ``text`` may stand in files, for ``holds``.
+
+    In lower, upper and folded case, with accents composed and apart, with markdown's escapes and without, each as it is
+    and in JSON's two spellings; between its words white space of any kind and length, as it is or escaped.
+    """
+    import unicodedata
+
+    found: dict[bytes, None] = {}
+    for spaced in dict.fromkeys((" ".join(text.split()), " ".join(plain(text).split()))):
+        for cased in (spaced, spaced.lower(), spaced.upper(), spaced.title(), spaced.casefold()):
+            for form in ("NFC", "NFD"):
+                written = unicodedata.normalize(form, cased)
+                for each in (written, _escaped(written, "_*"), _escaped(written, "_*`~=+<>[]&|")):
+                    for said in (each, json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1]):
+                        found[said.encode("utf-8", "surrogatepass").lower().replace(b" ", _GAP)] = None
+    return list(found)
+
+
+def holds(data: bytes, probes: Iterable[bytes]) -> bool:
+    """Whether ``data`` (ASCII letters lower case) holds one of ``probes``: those of ``spellings``, or any bytes."""
+    for probe in probes:
+        if _GAP not in probe:
+            if probe in data:
+                return True
+        elif all(word in data for word in probe.split(_GAP)) and _pattern(probe).search(data):
+            return True
+    return False
+
+
+@functools.cache
+def _white() -> bytes:
+    """An expression for what ``str.split`` takes for white space, in UTF-8 and in the escapes of JSON and shells.
+
+    A text in JSON that lies in JSON has its escapes escaped again.
+    """
+    import re
+
+    spaces = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+    plainly = b"|".join(re.escape(space.encode()) for space in spaces)
+    codes = [ord(space) for space in spaces]
+    numbers = "|".join([*(f"u{code:04x}" for code in codes), *(f"x{code:02x}" for code in codes if code < 256)])
+    return rb"(?:%b|\\+(?:[tnrfv]|%b))+" % (plainly, numbers.encode())
+
+
+@functools.lru_cache(maxsize=1024)
+def _pattern(probe: bytes) -> re.Pattern[bytes]:
+    import re
+
+    return re.compile(_white().join(re.escape(word) for word in probe.split(_GAP)))
+
+
+def folded(text: str) -> str:
+    """``text`` for comparing: composed (NFC), case folded, white space as one blank, without markdown's escapes."""
+    import unicodedata
+
+    # Folding may take a composed letter apart.
+    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", plain(text)).casefold()).split())
+
+
+def plain(text: str) -> str:
+    """``text`` without the backslashes that markdown allows before punctuation."""
+    if "\\" not in text:
+        return text
+    import re
+
+    return re.sub(r"\\([!-/:-@\[\]-`{-~])", r"\1", text)
+
+
+def _escaped(text: str, punctuation: str) -> str:
+    return "".join(f"\\{each}" if each in punctuation else each for each in text)
+
+
+def find(home: Home, probes: list[bytes]) -> list[str]:
+    """Paths below the home, relative to it, that hold one of ``probes`` (lower case): raw bytes, archives unpacked.
+
+    The cache of the configuration does not count: what it holds is the shipped configuration's, or that of the home's
+    own file, which is named itself.
+    """
+    if not probes:
+        return []
+    found: list[str] = []
+    for path in _files(home):
+        if os.path.basename(path) == _CONFIGURATION:
+            continue
+        with contextlib.suppress(OSError):
+            if _contains(path, probes):
+                found.append(relpath(path, home.root))
+    return found
+
+
+def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> None:
+    """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError.
+
+    What killed writers left of any document goes with them, once it is a minute old: ``unsettled`` tells the rest.
+    """
+    for place, _, _ in os.walk(home.root):
+        sweep_temporaries(place)
+    uris = {f"qmd://{collection}/{path}" for collection, path in documents}
+    names = {(collection, path) for collection, path in documents}
+    telling = {is_json: _telling(documents, probes, units, is_json=is_json) for is_json in (False, True)}
+    for top in (home.state, home.logs):
+        for path in _below(top):
+            name = os.path.basename(path)
+            if name.endswith(_DATABASES) or name in _KEPT:
+                continue
+            if name.endswith(".jsonl"):
+                # The queue's writers replace it, so that its own lock is not the file's.
+                with pending_queue.locked(home) if path == pending_queue.path(home) else contextlib.nullcontext():
+                    _rows(path, uris, names, probes)
+                continue
+            inside = relpath(path, home.state).split(os.sep)[0]
+            if top == home.state and inside == _LEDGERS:
+                _ledger(path, probes)
+                continue
+            wanted = telling[name.endswith(".json")] if inside in ("eval", "hooks") else probes
+            if top == home.state and not _is_cache(inside):
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                if wanted and _contains(path, wanted):
+                    os.unlink(path)
+
+    def says(name: str) -> bool:
+        return holds(name.lower().encode("utf-8", "surrogateescape"), probes)
+
+    pulse.leave_out(home, says)
+    forgetting.let_go(home, says)
+    for source in (code.NAME, git.NAME):
+        forgetting.forget_repositories(home, source, says)
+    Tombstones(home).hide(says)
+
+
+def unsettled(home: Home) -> list[str]:
+    """What was half written just now by processes that are not seen here, as sentences: any of it may be forgotten."""
+    young = [relpath(path, home.root) for path in _files(home) if is_left_over(os.path.basename(path))]
+    return [
+        f"{path} was half written less than a minute ago, by a process that was killed or runs elsewhere: in a minute,"
+        " brain forget --match TEXT takes it away"
+        for path in young
+        if path.endswith(".tmp")
+    ]
+
+
+def questions(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> str | None:
+    """The file of the user's own questions, below the home, where ``scrub`` would take it away; None where it stays."""
+    path = join(home.state, "eval", "personal.json")
+    wanted = _telling(documents, probes, units, is_json=True)
+    return relpath(path, home.root) if wanted and os.path.isfile(path) and _contains(path, wanted) else None
+
+
+def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[str], *, is_json: bool) -> list[bytes]:
+    """What gives a file away that was made of documents: their text, their sessions' ids, and their names.
+
+    A question that is drawn from a text holds some of its words only: what it names is its document. In JSON a name is
+    a whole string: another collection's may end in the same letters.
+    """
+    names = [f"{collection}/{path}" for collection, path in documents]
+    if is_json:
+        strings = [*names, *(f"qmd://{name}" for name in names)]
+        written = [json.dumps(name, ensure_ascii=each) for name in strings for each in (True, False)]
+    else:
+        written = [*names, *(json.dumps(name)[1:-1] for name in names if not name.isascii())]
+    written += [unit.partition("\t")[0] for unit in units if len(unit) > _SHORT]
+    return [*probes, *(text.lower().encode("utf-8", "replace") for text in written)]
+
+
+def beyond(home: Home, originals: list[str]) -> list[str]:
+    """What may hold the text where the brain does not reach, as sentences."""
+    said: list[str] = []
+    if originals:
+        some = "s" * (len(originals) != 1)
+        said.append(
+            f"{len(originals)} raw file{some} of the tool itself still lie{'' if some else 's'} on disk; the brain will"
+            " not read them again, and deletes nothing of other programs"
+        )
+    remotes = _git(home)
+    if remotes is not None:
+        said.append("the home lies in a git repository: its commits and reflogs hold what was committed")
+        said += [f"the git remote {name} may hold what was pushed" for name in remotes]
+    said.append(
+        "backups moved elsewhere, copies of the home by other programs, and your shell's history are not reached"
+    )
+    return said
+
+
+def _is_cache(name: str) -> bool:
+    """Whether what lies at ``name`` in ``state/`` may go: caches, and what an editor was given."""
+    return name in _CACHES or name.startswith(("edit-", "piped-"))
+
+
+def _rows(path: str, uris: set[str], names: set[tuple[str, str]], probes: list[bytes]) -> None:
+    """Rewrite one ledger of JSON lines in place, under the lock that its writers take."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    with open(descriptor, "r+b") as stream:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        before = stream.read()
+        kept: list[bytes] = []
+        for line in before.splitlines(keepends=True):
+            if holds(line.lower(), probes):
+                continue
+            kept.append(_row(line, uris, names))
+        after = b"".join(kept)
+        if after != before:
+            stream.seek(0)
+            stream.write(after)
+            stream.truncate()
+            os.fsync(descriptor)
+
+
+def _ledger(path: str, probes: list[bytes]) -> None:
+    """Take what holds ``probes`` out of what a run left: kinds of records and fields, failures. Counts stay."""
+    try:
+        ledger: Any = json.loads(read_or_none(path) or b"{}")
+    except ValueError:
+        return  # torn: the next run writes it anew, and verification names it
+    if not isinstance(ledger, dict):
+        return
+    after = {key: _sifted(value, probes) for key, value in ledger.items()}
+    if after != ledger:
+        write_atomic(path, json.dumps(after, indent=1, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+
+
+def _sifted(value: Any, probes: list[bytes]) -> Any:
+    def stays(*said: Any) -> bool:
+        return not holds(json.dumps(said, ensure_ascii=False).lower().encode("utf-8", "surrogateescape"), probes)
+
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if stays(key, each)}
+    return [each for each in value if stays(each)] if isinstance(value, list) else value
+
+
+def _row(line: bytes, uris: set[str], names: set[tuple[str, str]]) -> bytes:
+    try:
+        row: Any = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(row, dict):
+        return line
+    if (row.get("collection"), row.get("path")) in names:
+        return b""
+    changed = False
+    for key, value in row.items():
+        if isinstance(value, list) and any(isinstance(each, str) and each in uris for each in value):
+            row[key] = [each for each in value if each not in uris]
+            changed = True
+        elif isinstance(value, str) and value in uris:
+            row[key] = ""
+            changed = True
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" if changed else line
+
+
+def _files(home: Home) -> Iterator[str]:
+    yield from _below(home.root)
+    if not home.inbox.startswith(join(home.root, "")):
+        yield from _below(home.inbox)
+
+
+def _below(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = join(place, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path
+
+
+def _contains(path: str, probes: list[bytes]) -> bool:
+    return among(_blocks(path), probes)
+
+
+def among(blocks: Iterable[bytes], probes: list[bytes]) -> bool:
+    """Whether what comes in ``blocks`` holds one of ``probes``, be it over the end of one."""
+    longest = max(map(len, probes)) + _LONGEST_GAP
+    tail = b""
+    for block in blocks:
+        data = tail + block.lower()
+        if holds(data, probes):
+            return True
+        tail = data[-longest:]
+    return False
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as stream:
+        source: Any = stream
+        if path.endswith(".zst"):
+            import zstandard
+
+            source = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+        try:
+            while block := source.read(_CHUNK):
+                yield block
+        except Exception as error:
+            if isinstance(error, OSError):
+                raise
+            raise OSError(f"damaged: {path}") from error  # zstd's own error
+
+
+def _git(home: Home) -> list[str] | None:
+    """The remotes of the repository that the home lies in, None where it lies in none."""
+    place = home.root
+    while not os.path.exists(join(place, ".git")):
+        if dirname(place) == place:
+            return None
+        place = dirname(place)
+    try:
+        done = run_git(["-C", place, "remote"], environ=os.environ, timeout_s=10, most_bytes=_CHUNK)
+    except OSError:
+        return []
+    return done.stdout.decode("utf-8", "replace").split()

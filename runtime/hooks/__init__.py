@@ -1,0 +1,1 @@
+"""What runs when an agent's hook fires."""

@@ -1,0 +1,311 @@
+"""What runs when Claude Code fires a hook: index the transcript that it names, now or soon, and prove it.
+
+A hook may take 150 ms of somebody's work and may never fail it: small transcripts are indexed at once, larger ones and
+those that meet a lock by a child that outlives the hook. Every transcript is noted first (``runtime.distill.due``);
+the note goes when the index has the document.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from os.path import abspath, dirname, expanduser, isabs, join
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput, BrainError, LockContention
+from core.locks import FileLock
+from runtime.distill import due
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.home import Home
+
+SOURCE = "claude"
+# What ``runtime.capture.indexing`` says, which is imported only where there is something to index.
+NEEDS_RUN = "needs a whole run"
+# What is read of a hook's input: the last message of a turn stands in it, whole.
+INPUT_LIMIT = 16 * 1024 * 1024
+# Above this many bytes a transcript is not parsed while somebody waits (40 MB/s, and as much again to write it).
+_AT_ONCE = 1_200_000
+# How long to wait for the last message of a turn, which Claude Code writes meanwhile: in the hook, and in the child.
+_PATIENCE_S = 0.04
+_QUIET_S = 0.2
+_CHILD_PATIENCE_S = 1.2
+_CHILD_LOCK_S = 600.0
+_TAIL = 256 * 1024
+_GUARD = "BRAIN_IN_HOOK"
+_WRITER = "it is written by Claude Code; see `brain hooks status`"
+# A transcript that was written to within this time is at work, and its own hook's to index.
+_IDLE_S = 60
+
+
+def silenced(environ: Mapping[str, str]) -> str:
+    """Why hooks do nothing in this environment, "" where they work: the kill switch, or a brain that runs the agent."""
+    if (environ.get("BRAIN_HOOKS") or "").strip().lower() in ("off", "0", "false", "no"):
+        return "BRAIN_HOOKS=off"
+    return next((name for name in (_GUARD, "BRAIN_DISTILLING") if environ.get(name)), "")
+
+
+def payload(data: bytes) -> dict[str, Any]:
+    """A hook's input as Claude Code documents it. Raises BadInput where it is none."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadInput("the hook's input is not JSON", _WRITER) from None
+    if not isinstance(found, dict):
+        raise BadInput("the hook's input is no JSON object", _WRITER)
+    return found
+
+
+def transcript(given: Mapping[str, Any]) -> str:
+    """The path of the transcript that the event is about: a subagent's own where there is one. Raises BadInput."""
+    for name in ("agent_transcript_path", "transcript_path"):
+        path = given.get(name)
+        if isinstance(path, str) and path:
+            path = expanduser(path)
+            if not isabs(path) or not path.endswith(".jsonl") or "\0" in path:
+                raise BadInput(f"{name} is no transcript", _WRITER)
+            return abspath(path)
+    raise BadInput("the hook's input names no transcript", _WRITER)
+
+
+def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Index the event's transcript, or have it indexed; returns what was done, for telemetry.
+
+    Raises BrainError and OSError where not even the note could be made.
+    """
+    path = transcript(given)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadInput("what the hook's input names as transcript is no file", _WRITER)
+    folder = given.get("cwd")
+    cwd = folder if isinstance(folder, str) else ""
+    reason = excluded(home, path, cwd)
+    if reason:
+        return {"outcome": "excluded", "reason": reason}
+    home.make()
+    named = given.get("session_id")
+    session = named if isinstance(named, str) else ""
+    key = due.add(home, path, session, cwd)
+    try:
+        size = os.stat(path).st_size
+    except OSError as error:
+        detach(home, environ)
+        return {"outcome": "detached", "reason": f"not there yet: {error.strerror}"}
+    last = given.get("last_assistant_message")
+    written = await_message(path, last if isinstance(last, str) else "", _PATIENCE_S)
+    if size > _AT_ONCE or not written:
+        if not written:
+            due.add(home, path, session, cwd, beyond=size)
+        detach(home, environ)
+        return {"outcome": "detached", "reason": "large" if size > _AT_ONCE else "the last message is not written yet"}
+    try:
+        outcome = settle(home, key, wait_s=0.0)
+    except LockContention:
+        detach(home, environ)
+        return {"outcome": "detached", "reason": "another process writes"}
+    if outcome == NEEDS_RUN:
+        detach(home, environ)
+        return {"outcome": "detached", "reason": outcome}
+    from runtime.capture.tidying import is_untidy
+
+    if is_untidy(home):
+        detach(home, environ)
+    return {"outcome": outcome}
+
+
+def settle(home: Home, key: str, *, wait_s: float, whole: bool = False) -> str:
+    """Index the transcript that a note is about and take the note away; returns indexed, unchanged or gone.
+
+    Without ``whole``, "needs a whole run" where that has to come first; the note then stays. Raises LockContention
+    where another run does not end within ``wait_s`` seconds, and what indexing raises; the note then stays, too.
+    """
+    from runtime.capture.indexing import index_transcript
+
+    note = due.read(home, key)
+    if note is None:
+        return "gone"
+    if not os.path.exists(note["path"]):
+        due.done(home, key, note["at"])  # deleted before it was read: there is nothing left to wait for
+        return "gone"
+    outcome = index_transcript(home, SOURCE, note["path"], wait_s=wait_s, whole=whole)
+    if outcome == NEEDS_RUN:
+        return outcome
+    due.done(home, key, note["at"])
+    return outcome
+
+
+def drain(home: Home) -> int:
+    """Settle all that is due and tidy up after hooks; the child that does this waits for locks, others leave it to it.
+
+    Returns how many notes were settled. Raises the first failure of those that are left, after having tried them all.
+    """
+    from runtime.capture.tidying import tidy
+
+    settled = 0
+    failures: dict[str, Exception] = {}
+    tried: dict[str, float] = {}
+
+    def nothing_new() -> bool:
+        return all(tried.get(key) == note["at"] for key, note in due.waiting(home))
+
+    while True:
+        try:
+            with FileLock(join(home.state, "hooks", "drain.lock"), wait_s=0.0):
+                for key, note in due.waiting(home):
+                    if tried.get(key) == note["at"]:
+                        continue
+                    tried[key] = note["at"]
+                    _await_quiet(note["path"], note["at"], note.get("beyond"))
+                    try:
+                        settle(home, key, wait_s=_CHILD_LOCK_S, whole=True)
+                        settled += 1
+                        failures.pop(key, None)
+                    except Exception as error:  # noqa: BLE001  # whatever one meets, the others still wait
+                        failures[key] = error
+                # A hook notes first and writes last: it finds the index free.
+                tidied = tidy(home, lambda: not nothing_new())
+        except LockContention:
+            return settled  # another child is at it, and looks again before it ends
+        # What was noted while the lock was being given back would otherwise wait for the next hook.
+        if tidied and nothing_new():
+            break
+    for failure in failures.values():
+        raise failure
+    return settled
+
+
+def detach(home: Home, environ: Mapping[str, str]) -> None:
+    """Start the child that settles what is due; it outlives the hook and is nobody's to wait for.
+
+    It is in a session of its own, in the home, and has nothing open of the hook's. (``subprocess`` would cost the hook
+    5 ms to import.) Raises OSError.
+    """
+    root = dirname(dirname(dirname(abspath(__file__))))
+    # Not every system begins a session with a process: the child then does.
+    code = (
+        "import os, sys; os.getsid(0) == os.getpid() or os.setsid(); os.chdir(sys.argv.pop(1));"
+        " sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
+    )
+    actions: list[Any] = [(os.POSIX_SPAWN_OPEN, end, os.devnull, os.O_RDWR, 0) for end in range(3)]
+    actions += [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _handed_down()]
+    os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-P", "-c", code, home.root, root, "hook", "drain"],
+        {**environ, _GUARD: "1", "BRAIN_HOME": home.root, "BRAIN_INBOX_DIR": home.inbox, "BRAIN_SURFACE": "hook"},
+        file_actions=actions,
+        setsid=sys.platform == "linux",
+    )
+
+
+def _handed_down() -> list[int]:
+    """What a child would have open, besides its standard streams, of what whoever runs the hook has."""
+    found = []
+    for name in os.listdir("/dev/fd"):
+        try:
+            if int(name) > 2 and os.get_inheritable(int(name)):
+                found.append(int(name))
+        except OSError:  # the one that the folder was listed by
+            continue
+    return found
+
+
+def await_message(path: str, message: str, patience_s: float) -> bool:
+    """Wait until the transcript's end holds ``message`` (the turn's last); False where it does not within the time."""
+    wanted = message.strip()
+    if not wanted:
+        return True
+    deadline = time.monotonic() + patience_s
+    while True:
+        if _holds(path, wanted):
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.005)
+
+
+def _await_quiet(path: str, noted: float, beyond: Any = None) -> None:
+    """Wait until nobody writes to a transcript any more, for as long as a child has patience.
+
+    Nor is one taken out of the hands of the hook that has just ``noted`` it (epoch seconds); one whose last message is
+    still to come is first to outgrow ``beyond`` (bytes).
+    """
+    least = beyond if isinstance(beyond, int) else -1
+    deadline = time.monotonic() + _CHILD_PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            status = os.stat(path)
+        except OSError:  # about to be made
+            time.sleep(_QUIET_S / 4)
+            continue
+        if status.st_size > least and time.time() - max(status.st_mtime, noted) > _QUIET_S:
+            return
+        time.sleep(_QUIET_S / 4)
+
+
+def _holds(path: str, wanted: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - _TAIL - 4 * len(wanted)))
+            lines = stream.read().splitlines()
+    except OSError:
+        return False
+    for line in reversed(lines):
+        if b'"assistant"' not in line:
+            continue
+        try:
+            content = json.loads(line)["message"]["content"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+        texts = (
+            [content]
+            if isinstance(content, str)
+            else [block.get("text") for block in content if isinstance(block, dict)]
+        )
+        if any(isinstance(text, str) and text.strip() and text.strip() in wanted for text in texts):
+            return True
+    return False
+
+
+def misses(home: Home, given: Mapping[str, Any], now: float) -> str:
+    """One line on sessions that should have been indexed and were not; "" where there are none.
+
+    Looked for are notes that nobody settled, and transcripts that a cheap stat finds new or grown since the last run:
+    a hook that never ran leaves no note.
+    """
+    from ingest.pipeline.pulse import news
+    from ingest.registry import settled
+
+    own = given.get("transcript_path")
+    notes = due.missed(home, now)
+    paths = {note["path"] for note in notes} | {path for path in news(home, settled(home)) if _idle(path, now)}
+    paths.discard(own if isinstance(own, str) else "")
+    if not paths:
+        return ""
+    count = f"{len(paths)} sessions that ended were" if len(paths) > 1 else "A session that ended was"
+    return f"Brain: {count} not indexed and cannot be recalled yet. To repair: brain index --new"
+
+
+def _idle(path: str, now: float) -> bool:
+    try:
+        return now - os.stat(path).st_mtime > _IDLE_S
+    except OSError:
+        return False
+
+
+def excluded(home: Home, path: str, cwd: str) -> str:
+    """Why the brain keeps out of a session (its transcript, the folder it works in), "" where it does not."""
+    from ingest.policy.exclusions import Rules
+
+    if os.path.realpath(path).startswith(join(os.path.realpath(home.root), "")):
+        return "the brain's own"
+    rules = Rules(home)
+    reason = rules.excluded(path, cwd)
+    with contextlib.suppress(OSError, BrainError):
+        # The folder may be gone before a run reads the transcript, and its marker with it.
+        rules.withheld.save(wait_s=_PATIENCE_S)
+    return reason

@@ -1,0 +1,199 @@
+"""What a hook puts into an agent's context: a little, relevant, once, and marked as the evidence that it is."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from os.path import join
+from typing import TYPE_CHECKING, Any
+
+from core import clock, redaction
+from core.config import load
+from core.files import read_or_none, write_atomic
+from runtime.asking import age, fence, hits, withhold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from core.config import Config
+    from core.home import Home
+
+# Characters of additional context at most, and hits that a prompt may bring.
+LIMIT = 1_500
+_ITEMS = 3
+_SNIPPET = 260
+# How long a prompt waits for its recall, in seconds; ``BRAIN_RECALL_S`` gives another limit.
+_TIMEOUT_S = 0.15
+_FEWEST_WORDS = 3
+_SEEN_DAYS = 7
+_DECISIVE = ("decision", "rejected", "preference")
+
+
+class Spoken:
+    """What is said into the context (``text``, "" for nothing), and the documents that it shows."""
+
+    __slots__ = ("text", "uris")  # no dataclass: somebody waits, and those cost a tenth of it
+
+    def __init__(self, text: str = "", uris: list[str] | None = None) -> None:
+        self.text = text
+        self.uris = uris or []
+
+
+def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool) -> Spoken:
+    """The context that one event adds (``verb``: session-start or prompt). Raises BrainError, OSError, apsw.Error."""
+    from runtime.hooks import hooks
+
+    lines = []
+    if verb == "session-start":
+        miss = hooks.misses(home, given, time.time())
+        if miss:
+            lines.append(miss)
+            hooks.detach(home, os.environ)
+    if misses_only or _is_excluded(home, given):
+        return Spoken("\n".join(lines))
+    withhold.require(home)
+    session = _text(given.get("session_id"))
+    seen = _Seen(home, session)
+    found = _for_session(home, given) if verb == "session-start" else _for_prompt(home, given)
+    items: list[str] = []
+    uris: list[str] = []
+    room = LIMIT - len("\n".join([*lines, fence.block([""])]))
+    for item in found:
+        # The uri without its line: another passage of a document that was shown is not news.
+        uri = item["uri"]
+        if uri in seen.uris or _is_own(item, session):
+            continue
+        text = _item(redaction.shown_value(item))
+        if len(text) + 1 > room:
+            continue
+        room -= len(text) + 1
+        items.append(text)
+        uris.append(uri)
+        if len(items) == _ITEMS:
+            break
+    seen.add(uris)
+    return Spoken("\n".join(filter(None, [*lines, fence.block(items)])), uris)
+
+
+def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    """What the memory holds that answers to a prompt, above the threshold below which ``ask`` abstains."""
+    from runtime.asking.answer import answer
+    from runtime.asking.query import MAX_CHARACTERS
+    from runtime.asking.request import Request
+
+    prompt = "".join(character if character.isprintable() else " " for character in _text(given.get("prompt")))
+    prompt = " ".join(prompt.split())[:MAX_CHARACTERS].strip()
+    if prompt.startswith(("/", "!", "#")) or len(prompt.split()) < _FEWEST_WORDS:
+        return []
+    patience = _patience(os.environ.get("BRAIN_RECALL_S") or "")
+    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience, rerank=False)
+    # Another engine knows no threshold to abstain below, and takes longer than a prompt may wait.
+    envelope, _ = answer(home, load(home), prompt, request, os.environ, builtin=True)
+    found: list[dict[str, Any]] = envelope["hits"]
+    return [hit for hit in found if not hit.get("superseded_by")]
+
+
+def _patience(given: str) -> float:
+    try:
+        return max(0.01, min(float(given), 60.0))
+    except ValueError:
+        return _TIMEOUT_S
+
+
+def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What holds in the project that a session begins in: its latest decisions, and where work was left."""
+    from qmd.index.store import open_index
+    from qmd.search.answers import Filters
+    from qmd.search.search import Searcher
+    from runtime.capture.inbox import project_of
+
+    cwd = _text(given.get("cwd"))
+    if not cwd or given.get("source") in ("resume", "compact"):
+        return []
+    project = project_of(cwd) or cwd
+    config = load(home)
+    connection = open_index(home.index)
+    try:
+        searcher = Searcher(connection)
+        notes = Filters(_trusted(config, "note"), fields=(("project", "=", project),))
+        decided = [hit for hit in searcher.newest(limit=20, filters=notes) if hit.field("type") in _DECISIVE]
+        sessions = Filters(_trusted(config, "session"), fields=(("project", "=", project),))
+        left = [hit for hit in searcher.newest(limit=10, filters=sessions) if not hit.field("parent")]
+    finally:
+        connection.close()
+    chosen = [hit for hit in decided if not hit.field("superseded_by")][: _ITEMS - 1] + left[:2]
+    now = clock.now()
+    return [
+        {
+            "uri": hits.uri(hit.collection, hit.path),
+            "title": redaction.shown(hit.title),
+            "type": hit.field("type"),
+            "age": age.label(hit.date, now)[1],
+            "date": clock.iso(hit.date),
+            "trust": config.collections[hit.collection].trust,
+            "line": hit.line,
+            "snippet": redaction.shown(hit.field("why") or ""),
+            "resume": hits.resume(hit.fields),
+        }
+        for hit in chosen
+    ]
+
+
+def _trusted(config: Config, trust: str) -> tuple[str, ...]:
+    return tuple(name for name, folder in config.collections.items() if folder.trust == trust)
+
+
+def _item(hit: Mapping[str, Any]) -> str:
+    """One hit: what it is, how old, how far to be trusted, where it stands, and a little of it."""
+    kind = hit["trust"] if not hit.get("type") else f"{hit['trust']}, {fence.line(str(hit['type']), 20)}"
+    head = f"- {fence.line(hit['title'], 120)} ({hit['age']}, {hit['date'][:10]}; {kind}) {fence.line(hit['uri'], 200)}"
+    if hit.get("line"):
+        head += f":{hit['line']}"
+    said = fence.line(str(hit.get("snippet") or ""), _SNIPPET)
+    return f"{head}\n  {fence.MARK}{said}" if said else head
+
+
+def _is_own(item: Mapping[str, Any], session: str) -> bool:
+    return bool(session) and session in item["uri"]
+
+
+def _is_excluded(home: Home, given: Mapping[str, Any]) -> bool:
+    from runtime.hooks import hooks
+
+    return bool(hooks.excluded(home, _text(given.get("transcript_path")), _text(given.get("cwd"))))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class _Seen:
+    """The documents that a session has been shown already: never the same twice."""
+
+    def __init__(self, home: Home, session: str) -> None:
+        self._folder = join(home.state, "hooks", "seen")
+        key = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
+        self._path = join(self._folder, f"{key}.json")
+        self.uris: set[str] = set()
+        try:
+            found = json.loads(read_or_none(self._path) or b"[]")
+            self.uris = {uri for uri in found if isinstance(uri, str)}
+        except (ValueError, TypeError):
+            self.uris = set()  # torn: at worst something is shown once more
+
+    def add(self, uris: list[str]) -> None:
+        """Remember what was shown; what belongs to sessions of long ago is forgotten."""
+        if not uris:
+            return
+        self.uris.update(uris)
+        write_atomic(self._path, json.dumps(sorted(self.uris)).encode(), sync=False)
+        horizon = time.time() - _SEEN_DAYS * 86_400
+        with os.scandir(self._folder) as entries:
+            paths = [entry.path for entry in entries]
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):  # another session sweeps as well
+                if os.stat(path).st_mtime < horizon:
+                    os.unlink(path)

@@ -1,0 +1,1 @@
+"""Watching folders, and the work in the background."""

@@ -1,0 +1,327 @@
+"""Watching sources and collections: lexical at once, semantic in idle time, each by a child process that ends.
+
+The process that watches parses, indexes and loads nothing itself, so that what stays in memory is an interpreter and
+its watches. An event says only that there is something to do; what, the index run finds out, as without watching.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from core import clock as dates
+from core import power
+from core.errors import LOCKED
+from runtime.watching.limits import of_children, set_free, with_small_stacks
+from runtime.watching.places import CHROME, Place, is_database, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.home import Home
+
+_IDLE_S = 60.0
+_LOOK_S = 30.0
+# What no event told (a network folder, a lost watch) is found this much later.
+_SWEEP_S = 900.0
+_JUMP_S = 30.0
+END_S = 10.0
+# Whoever ticks is waited for, then those that listen, then the run that is under way.
+LONGEST_STOP_S = 3 * END_S
+# A file that never rests must not keep the machine at work: after a run comes a pause of so many times its cpu time.
+_EASE = 10.0
+_LONGEST_PAUSE_S = 60.0
+_LOUD = frozenset(("created", "modified", "moved", "deleted", "closed"))
+_INDEX = ("index", "--new", "--queue")
+_BROWSING = ("index", "--source", CHROME, "--new")
+_BUDGET_S = 300
+_EMBED = ("embed", "--budget", f"{_BUDGET_S}s")
+
+
+class Due:
+    """Something that is to be done once its events pause for ``quiet_s``, or ``patience_s`` after the first of them."""
+
+    __slots__ = ("_first", "_last", "patience_s", "quiet_s", "waits")
+
+    def __init__(self, quiet_s: float, patience_s: float) -> None:
+        self.quiet_s = quiet_s
+        self.patience_s = patience_s
+        self.waits = False
+        self._first = self._last = 0.0
+
+    def note(self, now: float) -> None:
+        """There is something to do, since ``now`` at the latest."""
+        self._first = self._first if self.waits else now
+        self._last = now
+        self.waits = True
+
+    def at_once(self) -> None:
+        """There is something to do, and nothing to wait for."""
+        self.waits = True
+        self._first = self._last = float("-inf")
+
+    def ready(self, now: float) -> bool:
+        """Whether it is time."""
+        return self.waits and (now - self._last >= self.quiet_s or now - self._first >= self.patience_s)
+
+
+class Watcher:
+    """``start()``, a ``tick()`` about once a second, ``stop()``; ``command`` are the words that start brain.
+
+    Ticks are one thread's, and begin nothing once ``ending`` is set; all else is for any thread.
+    ``clock`` stands still while the machine sleeps, ``wall`` does not, and is set by people; both in seconds.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        command: Sequence[str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        on_battery: Callable[[], bool] = power.on_battery,
+        idle_s: float = _IDLE_S,
+    ) -> None:
+        from watchdog.observers import Observer
+
+        self._home = home
+        self._command = tuple(command)
+        self._clock = clock
+        self._wall = wall
+        self._on_battery = on_battery
+        self._idle_s = idle_s
+        self._lock = threading.Lock()
+        self._files = Due(1.0, 10.0)
+        # Whole databases are copied to be read, and their applications write to them all day long.
+        self._databases = Due(10.0, 300.0)
+        self._browsing = Due(60.0, 900.0)
+        self._files.note(self._clock())  # what happened while nobody watched
+        self._heard = self._clock()
+        self._stale = True
+        self._child: subprocess.Popen[bytes] | None = None
+        self._words: tuple[str, ...] = ()
+        self._began = self._cost = self._not_before = 0.0
+        self._again: dict[tuple[str, ...], float] = {}
+        self._failures = 0
+        self._watched: dict[Place, tuple[Any, tuple[int, int]]] = {}
+        self._looked, self._swept = self._clock() - _LOOK_S, self._clock()
+        self._offset = self._wall() - self._clock()
+        self._last: dict[str, Any] | None = None
+        self.counts = {"events": 0, "index": 0, "embed": 0, "failed": 0}
+        self.problems: dict[str, str] = {}
+        self.ending = threading.Event()
+        self._observer = with_small_stacks(Observer())
+
+    def start(self) -> None:
+        """Begin to listen, to what the first tick finds. Raises OSError, RuntimeError."""
+        self._observer.start()
+
+    def stop(self) -> None:
+        """Stop listening, and end the run that is under way: it goes on where it was with the next one."""
+        self.ending.set()
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join(END_S)
+        self._end()
+
+    def status(self) -> dict[str, Any]:
+        """What is watched, what was done, what runs, and which places cannot be watched, with the reason."""
+        watched = [path for place in list(self._watched) for path in place.paths()]
+        child = self._child
+        return {
+            "watched": sorted(watched),
+            **self.counts,
+            "running": " ".join(self._words) if child is not None else None,
+            "running_pid": child.pid if child is not None else None,
+            "last": self._last,
+            "problems": dict(self.problems),
+        }
+
+    def noted(self, path: str, source: str = "") -> None:
+        """An event on a file: any thread, and as cheap as can be, for they come by the ten thousand."""
+        home = self._home
+        if path.startswith((home.state + os.sep, home.logs + os.sep, home.index)):
+            return
+        due = self._browsing if source else self._databases if is_database(path) else self._files
+        now = self._clock()
+        with self._lock:
+            self.counts["events"] += 1
+            self._heard = now
+            due.note(now)
+
+    def tick(self) -> None:
+        """Do what is due."""
+        now = self._clock()
+        offset = self._wall() - now
+        if abs(offset - self._offset) > _JUMP_S:  # the machine slept, or its clock was set: events may be lost
+            self._swept = self._looked = now - _SWEEP_S
+        self._offset = offset
+        if now - self._looked >= _LOOK_S:
+            self._looked = now
+            self._follow(now)
+        if self.ending.is_set():
+            return
+        if now - self._swept >= _SWEEP_S:
+            self._swept = now
+            with self._lock:
+                self._files.at_once()
+                if any(place.source for place in self._watched):
+                    self._browsing.at_once()
+        if self._child is not None and not self._ended(now):
+            return
+        words = self._next(now)
+        if words:
+            self._run(words, now)
+
+    def _next(self, now: float) -> tuple[str, ...]:
+        """The words of what is to run now, none where nothing is."""
+        with self._lock:
+            for words in [words for words, at in self._again.items() if now >= at]:
+                del self._again[words]
+                if words == _EMBED:
+                    self._stale = True
+                else:
+                    self._due(words).at_once()
+            if now >= self._not_before:
+                if self._files.ready(now) or self._databases.ready(now):
+                    self._files.waits = self._databases.waits = False
+                    return _INDEX
+                if self._browsing.ready(now):
+                    self._browsing.waits = False
+                    return _BROWSING
+            waits = self._files.waits or self._databases.waits
+            if waits or not self._stale or now - self._heard < self._idle_s:
+                return ()
+            self._heard = now  # on the battery, the next look comes after as long a time
+        return () if self._on_battery() else _EMBED
+
+    def _ended(self, now: float) -> bool:
+        """Whether the child has ended; an embedding gives way to what is new."""
+        assert self._child is not None
+        code = self._child.poll()
+        if code is None:
+            if self._words == _EMBED and self._files.waits:
+                self._child.terminate()  # it goes on where it was
+                self._stale = True
+            return False
+        self._child = None
+        self._ran(code, now)
+        return True
+
+    def _ran(self, code: int, now: float) -> None:
+        self.counts["failed"] += code > 0 and code != LOCKED
+        self._last = {
+            "command": " ".join(self._words),
+            "exit_code": code,
+            "ended": dates.iso(int(self._wall())),
+            "took_s": round(now - self._began, 1),
+        }
+        if self._words == _EMBED:
+            # Its time was up before its work was done, or another one is at it.
+            self._stale |= code == LOCKED or now - self._began >= _BUDGET_S
+            failed = code != 0 and not self._stale
+        else:
+            failed = code not in (0, LOCKED)
+            self._not_before = now + min(_EASE * (of_children() - self._cost), _LONGEST_PAUSE_S)
+            if code == LOCKED:  # somebody else has been writing all the while: what changed is still to be read
+                self._not_before = now + _LONGEST_PAUSE_S
+                with self._lock:
+                    self._due(self._words).note(now)
+        if failed:  # what was due still is; what comes meanwhile does not wait for that
+            self._failures += 1
+            self._again[self._words] = now + min(_LONGEST_PAUSE_S * 2.0 ** min(self._failures - 1, 8), _SWEEP_S)
+        elif code == 0:
+            self._failures = 0
+            self._again.pop(self._words, None)
+
+    def _due(self, words: tuple[str, ...]) -> Due:
+        return self._browsing if words == _BROWSING else self._files
+
+    def _run(self, words: tuple[str, ...], now: float) -> None:
+        self._words = words
+        self._began = now
+        self._cost = of_children()
+        self._stale = words != _EMBED
+        self.counts[words[0]] += 1
+        home = self._home
+        environ = {**os.environ, "BRAIN_HOME": home.root, "BRAIN_INBOX_DIR": home.inbox, "BRAIN_SURFACE": "launchd"}
+        quiet = subprocess.DEVNULL
+        try:
+            child = subprocess.Popen(  # noqa: S603  # our own program
+                [*self._command, *words], stdin=quiet, stdout=quiet, stderr=quiet, env=environ
+            )
+        except OSError:  # no memory, no room for a process: the next sweep tries again
+            self._ran(1, now)
+            self._not_before = now + _LONGEST_PAUSE_S
+            return
+        self._child = child
+        set_free(child.pid, patient=words == _EMBED)
+        if self.ending.is_set():  # said meanwhile: whoever said so may have looked too early
+            self._end()
+
+    def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.terminate()
+        try:
+            child.wait(END_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+    def _follow(self, now: float) -> None:
+        """Watch what is there now: folders come, go, and come back as others."""
+        wanted: dict[Place, tuple[int, int]] = {}
+        for place in places(self._home):
+            try:
+                status = os.stat(place.folder)
+                wanted[place] = (status.st_dev, status.st_ino)
+            except OSError:
+                continue  # not there any more
+        before = len(self._watched)
+        # A folder that is made anew may get the number of the one that was removed, whose watch has ended by itself.
+        deaf = (
+            {each.watch for each in self._observer.emitters if not each.is_alive()} if self._observer.is_alive() else ()
+        )
+        gone = {
+            watch
+            for place, (watch, identity) in self._watched.items()
+            if watch in deaf or wanted.get(place) != identity
+        }
+        # Two places may share a folder, and then its watch: both are begun anew.
+        self._watched = {place: kept for place, kept in self._watched.items() if kept[0] not in gone}
+        for watch in gone:
+            self._observer.unschedule(watch)
+        for place, identity in wanted.items():
+            if self.ending.is_set():
+                return
+            if place not in self._watched:
+                self._listen(place, identity)
+        if gone or len(self._watched) != before:
+            with self._lock:
+                self._files.note(now)
+
+    def _listen(self, place: Place, identity: tuple[int, int]) -> None:
+        from watchdog.events import FileSystemEventHandler
+
+        noted = self.noted
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: Any) -> None:
+                if event.event_type in _LOUD and not event.is_directory:
+                    path = os.fsdecode(event.dest_path or event.src_path)
+                    if place.counts(path):
+                        noted(path, place.source)
+
+        try:
+            watch = self._observer.schedule(Handler(), place.folder, recursive=not place.files)
+        except (OSError, RuntimeError) as error:
+            # Too many watches (fs.inotify.max_user_watches), or threads: sweeping still finds it.
+            self.problems[place.folder] = getattr(error, "strerror", None) or str(error)
+            return
+        self._watched[place] = (watch, identity)
+        self.problems.pop(place.folder, None)

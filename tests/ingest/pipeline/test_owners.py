@@ -1,0 +1,108 @@
+"""A transcript of one tool makes no document of another's source, which says whose it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.home import Home
+from ingest.pipeline import owners
+from ingest.pipeline.run import run
+from tests.ingest.sources.test_codex import Rollout
+from tests.ingest.sources.test_codex import save as rollout
+from tests.ingest.sources.test_cursor import spoke, transcript
+from tests.ingest.sources.test_pi import Tree
+from tests.ingest.transcripts import Script, corpus, save, text
+
+Record = dict[str, Any]
+SAID = {"role": "user", "content": [{"type": "text", "text": "Mend the lock"}]}
+DROID: list[Record] = [
+    {"type": "session_start", "id": "d1", "title": "The lock", "owner": "me", "version": 2, "cwd": "/home/me"},
+    {"type": "message", "id": "m1", "parentId": "d1", "timestamp": "2026-04-28T09:00:00.000Z", "message": SAID},
+]
+GROK: list[Record] = [
+    {"type": "system", "content": "You are Grok."},
+    {"type": "user", "content": [{"type": "text", "text": "Mend the lock"}], "prompt_index": 0},
+    {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Hm."}], "status": "completed"},
+    {"type": "assistant", "content": "I look.", "model_id": "grok-4.5", "tool_calls": []},
+    {"type": "tool_result", "tool_call_id": "c", "content": "ok"},
+]
+
+
+def lines(path: Path, records: list[Record]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def _claude(folder: Path) -> None:
+    script = Script("s1")
+    save(folder / "s1.jsonl", script.user("Mend the lock"), script.assistant(text("Mended.")))
+
+
+def _pi(folder: Path) -> None:
+    Tree().user("Mend the lock").save(folder / "s1.jsonl")
+
+
+def _codex(folder: Path) -> None:
+    make = Rollout()
+    rollout(folder / "rollout-x.jsonl", make.meta(), *make.asked("Mend the lock"))
+
+
+@pytest.mark.parametrize(
+    ("source", "make", "whose"),
+    [
+        ("cursor", _claude, owners.CLAUDE),
+        ("cursor", _pi, owners.PI),
+        ("cursor", _codex, owners.CODEX),
+        ("cursor", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
+        ("cursor", lambda folder: lines(folder / "chat_history.jsonl", GROK), owners.GROK),
+        ("pi", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
+        ("openclaw", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
+        ("codex", lambda folder: lines(folder / "chat_history.jsonl", GROK), owners.GROK),
+        ("codex", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
+    ],
+)
+def test_it_is_passed_over_with_its_name(home: Home, tmp_path: Path, source: str, make: Any, whose: str) -> None:
+    make(tmp_path)
+    ledger = run(home, source, [str(tmp_path)], trust_stat=False)
+    assert (ledger.skipped, ledger.unknown, ledger.failed_records) == ({whose: 1}, {}, 0)
+    assert corpus(home) == {}
+
+
+@pytest.mark.parametrize("odd", [{"type": "session", "id": "x", "cwd": "/"}, GROK[0], DROID[0]])
+def test_what_looks_like_anothers_before_a_transcripts_own_records_takes_nothing_away(
+    home: Home, tmp_path: Path, odd: Record
+) -> None:
+    lines(tmp_path / "c1.jsonl", [odd, spoke("user", "Mend the lock"), spoke("assistant", "Mended.")])
+    ledger = run(home, "cursor", [str(tmp_path)], trust_stat=False)
+    assert (list(corpus(home)), ledger.skipped) == (["cursor__c1.md"], {})
+    assert b"Mend the lock" in corpus(home)["cursor__c1.md"]
+    assert ledger.unknown, "what was passed over is told"
+
+
+def test_where_cursors_transcripts_lie_nothing_else_does(home: Home, tmp_path: Path) -> None:
+    odd = {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "Why?"}}
+    transcript(tmp_path, "c1", odd, spoke("assistant", "So."))
+    run(home, "cursor", [str(tmp_path)], trust_stat=False)
+    assert list(corpus(home)) == ["cursor__c1.md"]
+
+
+@pytest.mark.parametrize("odd", [GROK[0], DROID[0]])
+@pytest.mark.parametrize(("source", "make"), [("pi", _pi), ("codex", _codex)])
+def test_a_header_of_its_own_outdoes_what_stands_before_it(
+    home: Home, tmp_path: Path, source: str, make: Any, odd: Record
+) -> None:
+    make(tmp_path)
+    path = next(tmp_path.glob("*.jsonl"))
+    path.write_text(json.dumps(odd) + "\n" + path.read_text())
+    ledger = run(home, source, [str(tmp_path)], trust_stat=False)
+    assert (ledger.ingested, ledger.skipped) == (1, {})
+    assert b"Mend the lock" in next(iter(corpus(home).values()))
+    assert ledger.unknown, "what was passed over is told"
+
+
+@pytest.mark.parametrize("record", [{}, {"type": None}, {"type": ["session"]}, {"type": "session"}, {"type": "user"}])
+def test_a_record_that_does_not_say_it_is_nobodys(record: Record) -> None:
+    assert owners.whose(record) == ""

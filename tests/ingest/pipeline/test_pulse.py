@@ -1,0 +1,245 @@
+"""Has something new appeared? By stat alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from core.config import load
+from core.home import Home
+from ingest import registry
+from ingest.pipeline import pulse
+from ingest.pipeline.run import run
+from ingest.pipeline.waiting import waiting
+from tests.ingest.transcripts import OTHER, SESSION, Script, ingest, lines, save
+
+
+@pytest.fixture
+def project(home: Home, claude_root: Path) -> Path:
+    """A project folder with one session, ingested."""
+    folder = claude_root / "projects/-p"
+    save(folder / f"{SESSION}.jsonl", Script().user("one"))
+    _age(claude_root)
+    run(home, "claude", trust_stat=True)
+    return folder
+
+
+def _age(root: Path) -> None:
+    """Move everything a minute into the past: file systems' clocks are coarse."""
+    past = time.time() - 60
+    for path in sorted(root.rglob("*"), reverse=True):
+        os.utime(path, (past, past))
+    os.utime(root, (past, past))
+
+
+def test_without_any_source_nothing_is_news(home: Home) -> None:
+    assert pulse.news(home, None) == set()
+
+
+def test_with_nothing_new_nothing_is_news(home: Home, project: Path) -> None:
+    assert pulse.news(home, None) == set()
+
+
+def test_a_grown_session_a_new_one_and_a_new_project_are_noticed(home: Home, project: Path) -> None:
+    with (project / f"{SESSION}.jsonl").open("ab") as stream:
+        stream.write(lines(Script().user("two")))
+    assert len(pulse.news(home, None)) == 1
+    save(project / f"{OTHER}.jsonl", Script(OTHER).user("x"))
+    assert len(pulse.news(home, None)) == 2
+    save(project.parent / "-new/x.jsonl", Script("s3").user("x"))
+    assert len(pulse.news(home, None)) == 3
+    run(home, "claude", trust_stat=True)
+    assert len(pulse.news(home, None)) == 0
+
+
+def test_a_one_off_folder_leaves_the_pulse_alone(home: Home, project: Path, tmp_path: Path) -> None:
+    before = Path(home.state, "pulse/claude").read_bytes()
+    save(tmp_path / "elsewhere/x.jsonl", Script(OTHER).user("x"))
+    ingest(home, tmp_path / "elsewhere")
+    assert Path(home.state, "pulse/claude").read_bytes() == before
+
+
+def test_without_a_pulse_that_can_be_read_the_files_are_counted(home: Home, project: Path) -> None:
+    path = Path(home.state, "pulse/claude")
+    save(project / f"{OTHER}.jsonl", Script(OTHER).user("x"))
+    for damage in (b"", b"torn", path.read_bytes()[:40]):
+        path.write_bytes(damage)
+        assert pulse.news(home, None) == {str(project / f"{OTHER}.jsonl")}
+
+
+# Where each tool's transcript lies below the user's folder, as the tool names it.
+TRANSCRIPTS = {
+    "claude": ".claude/projects/-p/5f0c0000-0000-4000-8000-000000000001.jsonl",
+    "codex": ".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-5f0c0000-0000-4000-8000-000000000001.jsonl",
+    "pi": ".pi/agent/sessions/--p--/2026-01-02T03-04-05-000Z_5f0c0000.jsonl",
+    "gemini": ".gemini/tmp/p/chats/session-2026-01-02T03-04-5f0c0000.json",
+    "cursor": ".cursor/projects/p/agent-transcripts/5f0c0000/5f0c0000.jsonl",
+    "opencode": ".local/share/opencode/opencode.db",
+    "copilot": ".copilot/session-state/5f0c0000/events.jsonl",
+    "amp": ".local/share/amp/threads/T-5f0c0000.json",
+    "shell": ".zsh_history",
+    "openclaw": ".openclaw/agents/main/sessions/5f0c0000.jsonl",
+}
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder with nothing in it, in which every tool keeps its files at its own place."""
+    folder = tmp_path / "user"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    for variable in {variable for each in registry.collecting() for variable, _, _ in each.roots if variable}:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return folder
+
+
+def test_every_source_has_a_transcript_here() -> None:
+    assert set(TRANSCRIPTS) == {each.name for each in registry.collecting()}
+
+
+@pytest.mark.parametrize("source", TRANSCRIPTS)
+def test_a_tool_that_appears_after_the_last_run_is_news(home: Home, user: Path, source: str) -> None:
+    run(home, "claude", trust_stat=True)
+    assert pulse.news(home, None) == set()
+    path = user / TRANSCRIPTS[source]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{}\n")
+    assert pulse.news(home, None) == {str(path)}
+    assert waiting(home)[source] == 1
+    run(home, source, trust_stat=True)
+    assert pulse.news(home, None) == set()
+
+
+def test_a_place_that_a_configuration_or_a_variable_adds_is_news(
+    home: Home, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved, added = tmp_path / "moved/sessions", tmp_path / "added"
+    for folder, name in ((moved, SESSION), (added, OTHER)):
+        save(folder / f"{name}.jsonl", Script(name).user("x"))
+    monkeypatch.setenv("CODEX_HOME", str(moved.parent))
+    Path(home.root, "collections.yml").write_text(
+        f"collections: {{brain: {{path: brain}}}}\nsources: {{claude: {{roots: [{added}]}}}}\n"
+    )
+    news = pulse.news(home, load(home))
+    assert news == {str(moved / f"{SESSION}.jsonl"), str(added / f"{OTHER}.jsonl")}
+
+
+def test_a_session_read_by_name_is_no_news_at_a_place_that_no_run_has_read(home: Home, claude_root: Path) -> None:
+    folder = claude_root / "projects/-p"
+    for name in (SESSION, OTHER):
+        save(folder / f"{name}.jsonl", Script(name).user("x"))
+    ingest(home, folder / f"{SESSION}.jsonl")
+    assert pulse.news(home, None) == {str(folder / f"{OTHER}.jsonl")}
+
+
+def test_state_that_cannot_be_read_leaves_a_place_as_news(home: Home, project: Path) -> None:
+    Path(home.state, "pulse/claude").unlink()
+    Path(home.state, "sources.sqlite").write_bytes(b"no database" * 1000)
+    assert pulse.news(home, None) == {str(project.parent)}
+
+
+@pytest.mark.parametrize("day", ["2026/01/03", "2026/02/01", "2027/01/01"])
+def test_the_first_session_of_a_day_is_news(home: Home, user: Path, day: str) -> None:
+    sessions = user / ".codex/sessions"
+    save(sessions / "2026/01/02/rollout-1.jsonl", Script(SESSION).user("x"))
+    _age(sessions)
+    run(home, "codex", trust_stat=True)
+    assert pulse.news(home, None) == set()
+    save(sessions / day / "rollout-2.jsonl", Script(OTHER).user("x"))
+    assert pulse.news(home, None) == {str(sessions / day / "rollout-2.jsonl")}
+
+
+@pytest.mark.parametrize("emptied", [True, False], ids=["its sessions were deleted", "it never had one"])
+def test_the_first_session_of_an_empty_folder_is_news(home: Home, project: Path, emptied: bool) -> None:
+    folder = project if emptied else project.parent / "-empty/deeper"
+    folder.mkdir(parents=True, exist_ok=True)
+    if emptied:
+        (project / f"{SESSION}.jsonl").unlink()
+    _age(project.parent)
+    run(home, "claude", trust_stat=True)
+    assert pulse.news(home, None) == set()
+    save(folder / f"{OTHER}.jsonl", Script(OTHER).user("x"))
+    assert pulse.news(home, None) == {str(folder / f"{OTHER}.jsonl")}
+
+
+@pytest.mark.parametrize("copied", ["2026/01/02/rollout-2.jsonl", "2026/01/03/rollout-2.jsonl"])
+def test_a_copy_that_keeps_its_old_mtime_is_news(home: Home, user: Path, copied: str) -> None:
+    sessions = user / ".codex/sessions"
+    save(sessions / "2026/01/02/rollout-1.jsonl", Script(SESSION).user("x"))
+    _age(sessions)
+    run(home, "codex", trust_stat=True)
+    save(sessions / copied, Script(OTHER).user("x"))
+    os.utime(sessions / copied, (1_600_000_000,) * 2)
+    assert pulse.news(home, None) == {str(sessions / copied)}
+
+
+def test_a_folder_moved_below_a_place_is_news(home: Home, user: Path) -> None:
+    sessions = user / ".codex/sessions"
+    save(user / "backup/01/02/rollout-2.jsonl", Script(OTHER).user("x"))
+    save(sessions / "2026/01/02/rollout-1.jsonl", Script(SESSION).user("x"))
+    _age(user)
+    run(home, "codex", trust_stat=True)
+    (user / "backup").rename(sessions / "2025")
+    assert pulse.news(home, None) == {str(sessions / "2025/01/02/rollout-2.jsonl")}
+
+
+def test_the_hot_path_imports_nothing_heavy(home: Home) -> None:
+    registry.note_roots(home)
+    code = (
+        "import sys; before = set(sys.modules); from core.home import resolve; from ingest.pipeline.pulse import news;"
+        "news(resolve(), None); print(*sorted(set(sys.modules) - before))"
+    )
+    root = str(Path(__file__).parents[3])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {[root, *sys.path]!r}; {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {
+        "re",
+        "json",
+        "argparse",
+        "typing",
+        "dataclasses",
+        "pathlib",
+        "enum",
+        "datetime",
+        "functools",
+        "yaml",
+        "rich",
+    }
+    assert not heavy.intersection(done.stdout.split())
+
+
+def test_with_nothing_new_folders_are_looked_at_and_none_is_listed(
+    home: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(300):
+        save(claude_root / f"projects/-p{number}/s{number}.jsonl", Script(f"s{number}").user("x"))
+    _age(claude_root)
+    run(home, "claude", trust_stat=True)
+
+    def refused(path: str) -> NoReturn:
+        raise AssertionError(path)
+
+    looked: list[str] = []
+    mtime = pulse._mtime
+
+    def counted(path: str) -> int:
+        looked.append(path)
+        return mtime(path)
+
+    with monkeypatch.context() as patch:  # what looks at the home after a test lists folders
+        patch.setattr(os, "scandir", refused)
+        patch.setattr(os, "walk", refused)
+        patch.setattr(pulse, "_mtime", counted)
+        assert pulse.news(home, None) == set()
+    assert len(looked) == 256

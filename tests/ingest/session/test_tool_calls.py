@@ -1,0 +1,192 @@
+"""What a user may later search for: the call, never what came back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.home import Home
+from ingest.session.tool_calls import call, error_lines
+from tests.ingest.transcripts import Script, body, text, tool
+
+CALLS: list[tuple[str, dict[str, Any], str]] = [
+    ("Bash", {"command": "make test | tee log"}, "- Bash: make test | tee log"),
+    ("Bash", {"command": "ls", "description": "List files"}, "- Bash: ls  # List files"),
+    ("Bash", {"command": "a \\\n  b"}, "- Bash:\n  ```sh\n  a \\\n    b\n  ```"),
+    ("Bash", {"command": "cat <<'```'\nx\n```"}, "- Bash:\n  ````sh\n  cat <<'```'\n  x\n  ```\n  ````"),
+    ("Read", {"file_path": "/a/b.py"}, "- Read: /a/b.py"),
+    ("Read", {"file_path": "/a/b.py", "offset": 10, "limit": 5}, "- Read: /a/b.py (lines 10-14)"),
+    ("Edit", {"file_path": "/a/b.py", "old_string": "SECRET", "new_string": "x"}, "- Edit: /a/b.py"),
+    ("MultiEdit", {"file_path": "/a/b.py", "edits": [{}, {}]}, "- MultiEdit: /a/b.py (2 edits)"),
+    ("Write", {"file_path": "/a/b.py", "content": "SECRET"}, "- Write: /a/b.py"),
+    ("NotebookEdit", {"notebook_path": "/a/n.ipynb"}, "- NotebookEdit: /a/n.ipynb"),
+    ("Glob", {"pattern": "**/*.py", "path": "src"}, "- Glob: **/*.py in src"),
+    ("Grep", {"pattern": "token\\s", "path": "src", "glob": "*.py"}, "- Grep: token\\s in src (*.py)"),
+    ("WebSearch", {"query": "sqlite wal"}, "- WebSearch: sqlite wal"),
+    ("WebFetch", {"url": "https://x.org", "prompt": "what"}, "- WebFetch: https://x.org what"),
+    ("Task", {"subagent_type": "Plan", "description": "d", "prompt": "p"}, "- Task (Plan): d: p"),
+    ("Agent", {"description": "d", "prompt": "p"}, "- Agent: d: p"),
+    ("Skill", {"skill": "review", "args": "42"}, "- Skill: review 42"),
+    ("LSP", {"operation": "hover", "filePath": "a.go", "line": 3}, "- LSP: hover a.go 3"),
+    ("TodoWrite", {"todos": [{"content": "a", "status": "pending"}, {"content": "b"}]}, "- TodoWrite: a; b"),
+    (
+        "TodoWrite",
+        {"todos": [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}]},
+        "- TodoWrite: 1 of 2 done, now: b",
+    ),
+    ("TaskCreate", {"subject": "Do it", "description": "long"}, "- TaskCreate: Do it"),
+    ("TaskUpdate", {"taskId": "3", "status": "completed"}, "- TaskUpdate: 3 completed"),
+    ("mcp__linear__get_issue", {"id": "ENG-1"}, "- mcp__linear__get_issue: id=ENG-1"),
+    ("Novel", {"a": 1, "b": ["x", {"c": None}], "d": True, "e": ""}, "- Novel: a=1, b=[x; {c: None}], d=true"),
+    ("Novel", {}, "- Novel"),
+    (
+        "AskUserQuestion",
+        {"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]},
+        "- AskUserQuestion: Which? [A | B]",
+    ),
+    ("ExitPlanMode", {"plan": "# Plan\n\n1. do"}, "- ExitPlanMode:\n  # Plan\n\n  1. do"),
+]
+
+
+@pytest.mark.parametrize(("name", "given_input", "line"), CALLS, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(CALLS)])
+def test_a_call_is_a_searchable_one_liner(name: str, given_input: dict[str, Any], line: str) -> None:
+    assert call(name, given_input) == line
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(
+    [
+        "command",
+        "file_path",
+        "pattern",
+        "path",
+        "query",
+        "url",
+        "prompt",
+        "questions",
+        "plan",
+        "todos",
+        "edits",
+        "offset",
+        "limit",
+    ]
+)
+
+
+@given(st.sampled_from([name for name, _, _ in CALLS]) | st.text(max_size=10), st.dictionaries(KEYS, JSON) | JSON)
+def test_no_input_raises_or_leaves_its_list_item(name: str, given_input: Any) -> None:
+    lines = call(name, given_input).split("\n")
+    assert lines[0].startswith("- ")
+    assert all(line.startswith(("  ", "- AskUserQuestion")) or not line for line in lines[1:])
+
+
+def test_a_failures_first_lines_are_kept_and_no_more() -> None:
+    many = "\n".join(f"error line {n}" for n in range(20))
+    assert error_lines(many) == "\n".join(f"  ! error line {n}" for n in range(5))
+    assert len(error_lines("error " + "x" * 5000)) < 520
+    assert error_lines("=====\n\n\x1b[31mboom\x1b[0m: it failed\n") == "  ! boom: it failed"
+    assert error_lines("10%\r50%\r100% fatal\n") == "  ! 100% fatal"
+
+
+def test_what_went_wrong_is_kept_though_it_stands_at_the_end() -> None:
+    traceback = "Exit code 1\nTraceback (most recent call last):\n" + '  File "a.py", line 1, in f\n    f()\n' * 9
+    kept = error_lines(traceback + "sqlite3.OperationalError: database is locked\n")
+    assert kept.endswith("  ! sqlite3.OperationalError: database is locked")
+    assert kept.startswith("  ! Exit code 1\n  ! Traceback")
+
+
+FAILED = [
+    ("Exit code 1\nmake: *** [test] Error 2", True, "Error: Exit code 1"),
+    ("<tool_use_error>String to replace not found</tool_use_error>", True, "Error: String"),
+    ("Exit code 2\nno such file", False, {}),
+    ([text("Request failed with status code 404")], True, None),
+    ("", False, "Error: Request timed out"),
+]
+
+
+@pytest.mark.parametrize(("content", "error", "outcome"), FAILED)
+def test_a_failed_command_keeps_its_errors_first_lines(
+    home: Home, tmp_path: Path, content: Any, error: bool, outcome: Any
+) -> None:
+    s = Script()
+    made = body(
+        home,
+        tmp_path,
+        s.user("go"),
+        s.assistant(tool("Bash", "t1", command="make"), text("after")),
+        s.result("t1", content, error=error, outcome=outcome),
+    )
+    assert "- Bash: make\n  ! " in made
+    assert "tool_use_error" not in made
+
+
+def test_results_and_images_are_skipped(home: Home, tmp_path: Path) -> None:
+    s = Script()
+    made = body(
+        home,
+        tmp_path,
+        s.user([text("look"), {"type": "image", "source": {"data": "SECRET"}}]),
+        s.assistant(tool("Read", "t1", file_path="/a"), tool("Bash", "t2", command="ls")),
+        s.result("t1", "SECRET contents", outcome={"file": {"content": "SECRET"}}),
+        s.result("t2", [text("SECRET listing")], outcome={"stdout": "SECRET", "stderr": "Error: SECRET"}),
+    )
+    assert "SECRET" not in made
+
+
+def test_a_questions_answer_is_a_human_decision_and_is_kept(home: Home, tmp_path: Path) -> None:
+    s = Script()
+    asked = tool("AskUserQuestion", "t1", questions=[{"question": "Which store?", "options": [{"label": "SQLite"}]}])
+    made = body(
+        home,
+        tmp_path,
+        s.user("go"),
+        s.assistant(asked),
+        s.result(
+            "t1",
+            'User has answered your questions: "Which store?"="SQLite".',
+            outcome={"answers": {"Which store?": "SQLite"}},
+        ),
+    )
+    assert "- AskUserQuestion: Which store? [SQLite]\n  answer: SQLite\n" in made
+
+
+def test_a_plan_keeps_its_text_and_what_the_user_decided(home: Home, tmp_path: Path) -> None:
+    s = Script()
+    made = body(
+        home,
+        tmp_path,
+        s.user("plan it"),
+        s.assistant(tool("ExitPlanMode", "t1", plan="## Plan\nmove the cache")),
+        s.result("t1", "User has approved your plan. You can now start coding."),
+        s.assistant(tool("ExitPlanMode", "t2")),
+        s.result("t2", "User has approved your plan.", outcome={"plan": "# Later\nplan from a file"}),
+    )
+    assert "- ExitPlanMode:\n  ## Plan\n  move the cache\n  approved by the user\n" in made
+    assert "  # Later\n  plan from a file\n  approved by the user\n" in made
+
+
+def test_the_reason_of_a_rejection_is_what_the_user_said(home: Home, tmp_path: Path) -> None:
+    s = Script()
+    refused = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+        "To tell you how to proceed, the user said:\nnever force-push\n\n"
+        "Note: The user's next message may contain a correction or preference."
+    )
+    made = body(
+        home,
+        tmp_path,
+        s.user("push it"),
+        s.assistant(tool("Bash", "t1", command="git push --force")),
+        s.result("t1", refused, error=True, outcome="User rejected tool use"),
+    )
+    assert "- Bash: git push --force\n  rejected by the user\n" in made
+    assert "## [3] user · 2026-04-28 09:00\n\nnever force-push\n" in made
+    assert "Note:" not in made
