@@ -118,17 +118,21 @@ def collecting() -> Iterator[Source]:
 def every_root(home: Home, config: Config | None, environ: Mapping[str, str] | None = None) -> dict[str, list[str]]:
     """Return the existing roots of each source that has any and needs not be named.
 
-    ``config``: its ``sources.<name>.roots`` are added. The tables are those of the last index run, if this version
-    made it.
+    ``config``: its ``sources.<name>.roots`` are added. The tables are those of the last index run. Before the first run
+    of this version, only Brain's own sources are known: a question does not look for others.
     """
     env = os.environ if environ is None else environ
-    section = {} if config is None else config.section("sources")
     tables = _tables(home)
     if tables is None:
-        found = {each.name: each.places(env) for each in collecting()}
-    else:
-        found = {name: source(name).places(env) if rows is None else expand(rows, env) for name, rows in tables.items()}
-    roots = {name: existing([*places, *added(section, name)]) for name, places in found.items()}
+        own = [source(name) for name in BUILTIN if name not in ON_REQUEST]
+        return _there({each.name: each.places(env) for each in own}, config)
+    found = {name: source(name).places(env) if rows is None else expand(rows, env) for name, rows in tables.items()}
+    return _there(found, config)
+
+
+def _there(places: Mapping[str, list[str]], config: Config | None) -> dict[str, list[str]]:
+    section = {} if config is None else config.section("sources")
+    roots = {name: existing([*own, *added(section, name)]) for name, own in places.items()}
     return {name: there for name, there in roots.items() if there}
 
 
@@ -172,7 +176,12 @@ def _held(home: Home) -> dict[str, Any] | None:
 
 def present(home: Home) -> tuple[str, ...]:
     """Return the sources that have files here and need not be named, and Claude Code, which is always looked for."""
-    return tuple(dict.fromkeys(("claude", *every_root(home, settled(home)))))
+    config, held = settled(home), _held(home)
+    if held is not None and held.get("installed") == _installed():
+        there = every_root(home, config)
+    else:
+        there = _there({each.name: each.places() for each in collecting()}, config)
+    return tuple(dict.fromkeys(("claude", *there)))
 
 
 def settled(home: Home) -> Config | None:

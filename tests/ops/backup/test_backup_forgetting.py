@@ -41,17 +41,12 @@ def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: H
     assert Tombstones(copy).covers("claude", session(3))
 
 
-@pytest.mark.parametrize("former", [False, True])
-def test_a_day_of_browsing_leaves_a_backup_wherever_its_visits_lie_in_that(
-    home: Home, tmp_path: Path, former: bool
-) -> None:
+def test_a_day_of_browsing_leaves_a_backup(home: Home, tmp_path: Path) -> None:
     configure(home, "    {mode: all}\n")
     history = History(tmp_path / "browser" / "History")
     history.visit("https://walrus.test/", "On walruses")
     history.visit("https://heron.test/", "On herons", MORNING + 86_400)
     index(home, config.load(home), source="chrome", roots=[history.save()])
-    if former:
-        shutil.move(home.path("raw", "chrome.sqlite"), home.path("state", "chrome.sqlite"))
     path = make(home)["path"]
     assert b"walrus" in unpacked(path, tmp_path / "before")
     found = forget.plan(home, config.load(home), Selection(), "on walruses")

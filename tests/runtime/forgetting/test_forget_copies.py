@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from core import config
@@ -133,19 +132,6 @@ def test_a_file_of_code_that_is_called_what_is_forgotten_leaves_no_name(home: Ho
         index(home, config.load(home), source="code", roots=[str(repository)], trust_stat=trust_stat)
         assert ["otter" in text for text in held(home)] == [True]
         assert verify_erasure.find(home, verify_erasure.spellings("acme_corp")) == []
-
-
-def test_a_forgotten_file_of_code_keeps_no_name_that_an_earlier_version_had_written(home: Home, tmp_path: Path) -> None:
-    repository = tmp_path / "project"
-    repository.mkdir()
-    (repository / "acme_corp.py").write_text("# nothing but a remark\n")
-    index(home, config.load(home), source="code", roots=[str(repository)])
-    connection = apsw.Connection(str(Path(home.state, "code.sqlite")))
-    connection.execute("update files set path = 'acme_corp.py'")
-    connection.close()
-    assert verify_erasure.find(home, verify_erasure.spellings("acme_corp")) == ["state/code.sqlite"]
-    forget.sweep(home, "acme_corp")
-    assert verify_erasure.find(home, verify_erasure.spellings("acme_corp")) == []
 
 
 def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted(home: Home, tmp_path: Path) -> None:
