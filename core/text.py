@@ -153,7 +153,7 @@ def printable_value(value: Any, name: str = "") -> Any:
 
 
 def escaped(line: str) -> str:
-    """Return one line of JSON, its control and hidden characters as ``\\uXXXX``: the same value, and nothing unseen."""
+    """Return one line of JSON with its control and hidden characters as ``\\uXXXX``: the value stays the same."""
     if is_plain(line):
         return line
     _, controls, hidden = _patterns or _compiled()

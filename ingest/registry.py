@@ -40,10 +40,10 @@ BUILTIN = {
     "code": "ingest.sources.code.source",
     "git": "ingest.sources.git.source",
 }
+# Brain's own that are read only when they are named.
+ON_REQUEST = ("chrome", "code", "git")
 # ``state/roots``: the tables of roots, so that a question need not import every source.
 _TABLE = "roots"
-
-
 # The sources of other distributions, once they were looked for. (``functools.cache`` is too dear to import here.)
 _found: list[dict[str, Source]] = []
 
@@ -81,10 +81,6 @@ def names() -> tuple[str, ...]:
         *ON_REQUEST,
         *(name for name, each in plugins.items() if each.on_request),
     )
-
-
-# Brain's own that are read only when they are named.
-ON_REQUEST = ("chrome", "code", "git")
 
 
 def is_on_request(name: str) -> bool:

@@ -36,6 +36,33 @@ if TYPE_CHECKING:
 Root = tuple[str, str, tuple[str, ...]]
 
 
+class Options:
+    """How a run over a source reads: see ``ingest.pipeline.run.run``.
+
+    ``shadow`` takes the changes of a rehearsal (``Collector``).
+    """
+
+    __slots__ = ("check_archive", "from_archive", "on_written", "progress", "rebuild", "shadow", "trust_stat")
+
+    def __init__(
+        self,
+        *,
+        trust_stat: bool,
+        rebuild: bool = False,
+        from_archive: bool = False,
+        check_archive: bool = False,
+        progress: Progress | None = None,
+        on_written: OnWritten | None = None,
+    ) -> None:
+        self.trust_stat = trust_stat
+        self.rebuild = rebuild
+        self.from_archive = from_archive
+        self.check_archive = check_archive
+        self.progress = progress
+        self.on_written = on_written
+        self.shadow: Shadow | None = None
+
+
 class Source:
     """A tool whose files become sessions.
 
@@ -169,50 +196,24 @@ class Source:
         del path
         return False
 
-    def run(
-        self,
-        home: Home,
-        roots: Sequence[str] | None = None,
-        *,
-        trust_stat: bool,
-        rebuild: bool = False,
-        from_archive: bool = False,
-        check_archive: bool = False,
-        progress: Progress | None = None,
-        on_written: OnWritten | None = None,
-    ) -> Ledger:
+    def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
         """Bring the corpus up to date with this source: see ``ingest.pipeline.run.run``."""
         from ingest.pipeline.run import over
 
-        return over(
-            self,
-            home,
-            roots,
-            trust_stat=trust_stat,
-            rebuild=rebuild,
-            from_archive=from_archive,
-            check_archive=check_archive,
-            progress=progress,
-            on_written=on_written,
-        )
+        return over(self, home, roots, options)
 
-    def rehearse(
-        self,
-        home: Home,
-        roots: Sequence[str] | None = None,
-        *,
-        trust_stat: bool,
-        rebuild: bool = False,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def rehearse(self, home: Home, roots: Sequence[str] | None, options: Options) -> dict[str, Any]:
         """Return the account that ``run`` would give: see ``ingest.pipeline.rehearsal.rehearse``."""
         from ingest.pipeline.rehearsal import over
 
-        return over(self, home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
+        return over(self, home, roots, options)
 
 
 class Collector(Source):
-    """A source whose documents are not made of sessions, with a run of its own; read only when it is named."""
+    """A source whose documents are not made of sessions, with a ``run`` of its own; read only when it is named.
+
+    ``run`` writes nothing if ``options`` has a ``shadow``, which records the changes.
+    """
 
     on_request = True
 
@@ -220,70 +221,17 @@ class Collector(Source):
         """Collectors read nothing as sessions."""
         raise NotImplementedError(f"{self.name} has no sessions: {path}")
 
-    def collect(
-        self,
-        home: Home,
-        roots: Sequence[str] | None,
-        *,
-        trust_stat: bool,
-        rebuild: bool,
-        from_archive: bool,
-        progress: Progress | None,
-        on_written: OnWritten | None,
-        shadow: Shadow | None,
-    ) -> Ledger:
-        """Run over the source's files; nothing is written if there is a ``shadow``, which records the changes."""
+    def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
+        """Bring the corpus up to date with this source."""
         raise NotImplementedError
 
-    def run(
-        self,
-        home: Home,
-        roots: Sequence[str] | None = None,
-        *,
-        trust_stat: bool,
-        rebuild: bool = False,
-        from_archive: bool = False,
-        check_archive: bool = False,
-        progress: Progress | None = None,
-        on_written: OnWritten | None = None,
-    ) -> Ledger:
-        """Bring the corpus up to date with this source: see ``ingest.pipeline.run.run``."""
-        del check_archive  # its documents are not made of archived files
-        return self.collect(
-            home,
-            roots,
-            trust_stat=trust_stat,
-            rebuild=rebuild,
-            from_archive=from_archive,
-            progress=progress,
-            on_written=on_written,
-            shadow=None,
-        )
-
-    def rehearse(
-        self,
-        home: Home,
-        roots: Sequence[str] | None = None,
-        *,
-        trust_stat: bool,
-        rebuild: bool = False,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def rehearse(self, home: Home, roots: Sequence[str] | None, options: Options) -> dict[str, Any]:
         """Return the account that ``run`` would give, made with copies in memory of what the run would write to."""
         from ingest.pipeline.rehearsal import SHOWN
         from ingest.pipeline.shadow import Shadow
 
-        shadow = Shadow(home, self.collection)
-        ledger = self.collect(
-            home,
-            roots,
-            trust_stat=trust_stat,
-            rebuild=rebuild,
-            from_archive=False,
-            progress=progress,
-            on_written=None,
-            shadow=shadow,
-        )
+        options.shadow = shadow = Shadow(home, self.collection)
+        ledger = self.run(home, roots, options)
         return {**ledger.as_dict(), "would": shadow.as_dict(ledger.documents, SHOWN)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.redaction import clean
 from core.redaction.commands import made
 from core.redaction.pem import unended, without_body
-from core.redaction.tokens import is_drawn, is_whole
+from core.redaction.tokens import is_varied, is_whole
 
 # Records in which a key may go on: a tool that reads a file in pieces makes a handful of records a piece.
 _REACH = 40
@@ -42,7 +42,7 @@ class Carried:
         if name in self._tokens:
             self._tokens.remove(name)
             match = made(_REST).match(text)
-            if match is not None and is_drawn(match["value"]):
+            if match is not None and is_varied(match["value"]):
                 counts["jwt"] = counts.get("jwt", 0) + 1
                 text = f"{text[: match.start('value')]}{_JWT}{text[match.end() :]}"
         return text

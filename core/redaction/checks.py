@@ -27,7 +27,7 @@ _AROUND = 60
 
 
 class Found(NamedTuple):
-    """What a pattern found: the value, and what stands around it on either side."""
+    """A match of a row's pattern: the value, and the text before and after it."""
 
     value: str
     before: str
@@ -231,7 +231,7 @@ def is_spoken(found: Found) -> int:
 
 
 def is_named_behind(found: Found) -> int:
-    """Accept a secret before the words that name it; it stands by itself."""
+    """Accept a secret that precedes the words that name it, if it is no part of a longer word."""
     value = found.value.lstrip("*_(")
     chosen = is_strong(value) or (is_drawn(value) and not value.islower()) or is_called(found) or _is_mixed(value)
     alone = re.search(r"(?:^|[\s\"'`*(:=])\Z", found.before) is not None
@@ -271,8 +271,8 @@ def is_impacket(found: Found) -> int:
     value = (
         found.value.partition("@")[0] if found.value.count("@") == 1 else found.value.rpartition("@")[0] or found.value
     )
-    told = "@" in found.value or "impacket" in found.before or "-dc-ip" in found.after or "-target" in found.after
-    return len(value) if told and is_chosen(value, plain=True) and not is_filler(value) else 0
+    is_target = "@" in found.value or "impacket" in found.before or "-dc-ip" in found.after or "-target" in found.after
+    return len(value) if is_target and is_chosen(value, plain=True) and not is_filler(value) else 0
 
 
 def is_random(found: Found) -> int:
@@ -309,37 +309,6 @@ def is_sanctum(found: Found) -> int:
     return (
         is_any(found) if is_drawn(found.value.partition("|")[2]) and not found.value.partition("|")[2].islower() else 0
     )
-
-
-# Characters of a signature, by the hash or the curve (RFC 7518), and of RSA's usual keys.
-_SIGNATURES = frozenset((43, 64, 86, 128, 176, 342, 512, 683))
-
-
-def is_broken_jwt(found: Found) -> int:
-    """Accept a JSON Web Token over several lines: until its signature is as long as one is, or no line looks random."""
-    pieces = list(re.finditer(r"[A-Za-z0-9._-]+", re.sub(r"\\[nrt]", "  ", found.value)))
-    joined, taken = "", 0
-    for piece in pieces:
-        joined += piece[0]
-        parts = joined.split(".")
-        if len(parts) == 3 and len(parts[2]) in _SIGNATURES:
-            taken = piece.end()
-            break
-    else:
-        joined, taken = _random_lines(pieces)
-    is_token = re.fullmatch(r"eyJ[\w-]{8,}\.eyJ[\w-]{4,}(?:\.[\w-]*)?", joined) is not None
-    return taken if is_token and re.search(r"\s|\\[nrt]", found.value[:taken]) else 0
-
-
-def _random_lines(pieces: list[re.Match[str]]) -> tuple[str, int]:
-    """Return what the first lines are together, and where they end: those without a word among them."""
-    joined, taken = "", 0
-    for piece in pieces:
-        if joined.count(".") > 1 and not is_drawn(piece[0]) and len(set(piece[0])) < 15:
-            break
-        joined += piece[0]
-        taken = piece.end()
-    return joined, taken
 
 
 # Words that sentences have and lists of words seldom: more of them are no wallet's.

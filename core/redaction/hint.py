@@ -337,7 +337,7 @@ def _is_wallet(word: str) -> bool:
 
 
 def _is_near(folded: str) -> bool:
-    """Return True if a digit stands near a word of a row."""
+    """Return True if a digit is near a word of a row."""
     return any(
         any(map(str.isdigit, folded[max(0, at - _NEAR_MOST) : at + _NEAR_MOST]))
         for word in _among(_NEAR, folded)

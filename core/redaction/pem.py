@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.redaction.commands import made
 from core.redaction.screen import KEY_BEGINNINGS
-from core.redaction.tokens import is_drawn
+from core.redaction.tokens import is_varied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +120,7 @@ def without_body(text: str, width: int, counts: dict[str, int]) -> tuple[str, in
     spans: list[tuple[int, int]] = []
     for match in line.finditer(text):
         start, end = match.span("line")
-        if not is_drawn(match["line"]):
+        if not is_varied(match["line"]):
             continue
         width = width or end - start
         if spans and start - spans[-1][1] <= _SURROUNDING and text.count("\n", spans[-1][1], start) < 3:

@@ -342,17 +342,7 @@ SAID = (
 
 LINES: tuple[Row, ...] = (*NUMBERS, *HASHES, *TOKENS, *SAID, *COMMANDS, *ASSIGNED)
 # Finds of these go on over lines' ends.
-_URLSAFE = "[A-Za-z0-9._-]"
 SPANS: tuple[Row, ...] = (
-    # A JSON Web Token that was broken to fit: a mail, a terminal, a certificate's manner.
-    Row(
-        "jwt",
-        "eyj",
-        rf"eyJ{_URLSAFE}{{12,}}[\"'\\+ ]*{BREAK}",
-        rf"[\s\"'|>+]{{0,16}}{_URLSAFE}{{4,}}(?:[\"'\\+ ]*{BREAK}[\s\"'|>+]{{0,16}}{_URLSAFE}{{4,}}){{0,40}}",
-        "is_broken_jwt",
-        is_one=True,
-    ),
     # A wallet's words below what they are called, numbered or one on each line.
     Row(
         "seed",

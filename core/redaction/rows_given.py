@@ -106,29 +106,17 @@ COMMANDS = (
         "is_given",
         is_rare=True,
     ),
-    Row(
-        "password",
-        "snmpwalk, snmpget, snmpset, snmpbulk, snmptable, snmptrap, snmpstatus",
-        rf"snmp\w{{2,12}} {_ARGUMENTS}(?-i:-A) ?{_GIVEN}",
-        _VALUE,
-        "is_given",
-        is_rare=True,
-    ),
-    Row(
-        "password",
-        "snmpwalk, snmpget, snmpset, snmpbulk, snmptable, snmptrap, snmpstatus",
-        rf"snmp\w{{2,12}} {_ARGUMENTS}(?-i:-X) ?{_GIVEN}",
-        _VALUE,
-        "is_given",
-        is_rare=True,
-    ),
-    Row(
-        "password",
-        "snmpwalk, snmpget, snmpset, snmpbulk, snmptable, snmptrap, snmpstatus",
-        rf"snmp\w{{2,12}} {_ARGUMENTS}(?-i:-c) ?{_GIVEN}",
-        _VALUE,
-        "is_given",
-        is_rare=True,
+    # One row an option: a command may have all of them.
+    *(
+        Row(
+            "password",
+            "snmpwalk, snmpget, snmpset, snmpbulk, snmptable, snmptrap, snmpstatus",
+            rf"snmp\w{{2,12}} {_ARGUMENTS}(?-i:-{option}) ?{_GIVEN}",
+            _VALUE,
+            "is_given",
+            is_rare=True,
+        )
+        for option in "AXc"
     ),
     Row(
         "password",

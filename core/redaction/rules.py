@@ -181,7 +181,7 @@ def _plain(text: str, counts: dict[str, int]) -> str:
     if "key" in rules:
         text = without_keys(text, counts)
     if "span" in rules:
-        text = _rows(SPANS, text, counts)  # first: of a broken token the beginning is one, too
+        text = _rows(SPANS, text, counts)
     if "token" in rules:
         text = without_tokens(text, counts)
     if "pair" in rules:

@@ -75,7 +75,7 @@ def _rejoined(match: re.Match[str], counts: dict[str, int]) -> str:
     lines = list(made(r"[A-Za-z0-9_.-]+").finditer(made(_BREAK).sub(lambda gap: "\n" * len(gap[0]), match[0])))
     token, end = lines[0][0], lines[0].end()
     for line in lines[1:]:
-        if is_whole(token) or not (is_drawn(line[0]) or "." in line[0]):
+        if is_whole(token) or not (is_varied(line[0]) or "." in line[0]):
             break
         token, end = token + line[0], line.end()
     if end == lines[0].end() or made(_KINDS["jwt"]).fullmatch(token) is None:
@@ -90,7 +90,7 @@ def is_whole(text: str) -> bool:
     return len(parts) == 5 or (len(parts) == 3 and len(parts[2]) in _SIGNATURES)
 
 
-def is_drawn(value: str) -> bool:
+def is_varied(value: str) -> bool:
     """Return True if ``value`` has letters of both cases and digits, as no word and no hash in hexadecimal has."""
     return all(any(map(sign, value)) for sign in (str.isdigit, str.isupper, str.islower))
 

@@ -17,6 +17,7 @@ from ingest.pipeline.state import FileRow, known, known_units
 from ingest.pipeline.waiting import standing
 from ingest.policy import hashed_paths
 from ingest.session.lineage import Lineage
+from ingest.source import Options
 from ingest.sources.histories.source import Transcripts
 
 if TYPE_CHECKING:
@@ -43,25 +44,17 @@ def rehearse(
 
     Raises BadInput for an unknown source and as its own run does, apsw.Error where what is known cannot be read.
     """
-    source = registry.source(source_name)
-    return source.rehearse(home, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)
+    options = Options(trust_stat=trust_stat, rebuild=rebuild, progress=progress)
+    return registry.source(source_name).rehearse(home, roots, options)
 
 
-def over(
-    source: Source,
-    home: Home,
-    roots: Sequence[str] | None,
-    *,
-    trust_stat: bool,
-    rebuild: bool,
-    progress: Progress | None,
-) -> dict[str, Any]:
+def over(source: Source, home: Home, roots: Sequence[str] | None, options: Options) -> dict[str, Any]:
     """Rehearse a run over a source whose files become sessions: see ``rehearse``."""
     places = [abspath(root) for root in roots] if roots else standing(source, home)
     files = source.discover(places)
     rows = hashed_paths.found(known(home, source.name), files)
     readable = [file for file in files if not file.skip]
-    new = readable if rebuild else source.pending(files, rows, trust_stat=trust_stat)
+    new = readable if options.rebuild else source.pending(files, rows, trust_stat=options.trust_stat)
     ledger = Ledger(source.name, GIVEN if roots else OWN)
     run.account_for_the_rest(files, new, rows, ledger)
     run.vanished(files, rows, places, ledger)
@@ -92,9 +85,9 @@ def over(
                 else:
                     fresh.add(unit)
         rows_read.append((_row(reading), sorted(reading.parts)))
-        if progress is not None:
+        if options.progress is not None:
             done += max(1, file.size)
-            progress(done, total, f"reading {source.name}")
+            options.progress(done, total, f"reading {source.name}")
     paths: list[str] = []
     for row, owned in rows_read:
         if row.status == "ingested":

@@ -19,6 +19,7 @@ from ingest.pipeline.state import FileRow, State
 from ingest.pipeline.waiting import standing
 from ingest.policy import hashed_paths
 from ingest.raw.rawfiles import kept_by
+from ingest.source import Options
 from ingest.sources.histories.source import Transcripts
 
 TYPE_CHECKING = False
@@ -57,9 +58,7 @@ def run(
     One run a source at a time: raises LockContention where another holds on for over a minute, BadInput for an
     unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
     """
-    return registry.source(source_name).run(
-        home,
-        roots,
+    options = Options(
         trust_stat=trust_stat,
         rebuild=rebuild,
         from_archive=from_archive,
@@ -67,47 +66,39 @@ def run(
         progress=progress,
         on_written=on_written,
     )
+    return registry.source(source_name).run(home, roots, options)
 
 
-def over(
-    source: Source,
-    home: Home,
-    roots: Sequence[str] | None,
-    *,
-    trust_stat: bool,
-    rebuild: bool,
-    from_archive: bool,
-    check_archive: bool,
-    progress: Progress | None,
-    on_written: OnWritten | None,
-) -> Ledger:
+def over(source: Source, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
     """Run over a source whose files become sessions: see ``run``."""
     own_places = standing(source, home)
     places = [abspath(root) for root in roots] if roots else own_places
     started_ns = time.time_ns()
-    ledger = Ledger(source.name, ARCHIVE if from_archive else GIVEN if roots else OWN)
-    keeping = Keeping(home, source.name, from_archive=from_archive, checks=check_archive or rebuild)
+    ledger = Ledger(source.name, ARCHIVE if options.from_archive else GIVEN if roots else OWN)
+    everything = options.rebuild or options.from_archive
+    checks = options.check_archive or options.rebuild
+    keeping = Keeping(home, source.name, from_archive=options.from_archive, checks=checks)
     with FileLock(join(home.state, f"ingest-{source.name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
-            stale = state.expire(source.name, "" if from_archive else keeping.mark()) or rebuild or from_archive
-            files = keeping.files() if from_archive else source.discover(places)
+            stale = state.expire(source.name, "" if options.from_archive else keeping.mark()) or everything
+            files = keeping.files() if options.from_archive else source.discover(places)
             known = hashed_paths.found(state.files(source.name), files)
             readable = [file for file in files if not file.skip]
-            new = readable if rebuild or from_archive else source.pending(files, known, trust_stat=trust_stat)
-            if not (rebuild or from_archive) and (check_archive or not trust_stat):
+            new = readable if everything else source.pending(files, known, trust_stat=options.trust_stat)
+            if not everything and (options.check_archive or not options.trust_stat):
                 new = _with(new, keeping.lacking(readable))
             account_for_the_rest(files, new, known, ledger)
-            rows = [] if from_archive else vanished(files, known, places, ledger)
+            rows = [] if options.from_archive else vanished(files, known, places, ledger)
             if rows:
                 state.save(source.name, files=rows)
             keeping.transcripts = Transcripts(source, files, known)
-            if new or _damaged(home, source.collection, state, source.name, trust_stat):
+            if new or _damaged(home, source.collection, state, source.name, options.trust_stat):
                 from ingest.pipeline.normalise import Normaliser
                 from ingest.raw.databases import damage_of
 
                 # The archive has what was read before the damage: that there was more of it stays to be said.
-                told = {path: damage_of(row) for path, row in known.items()} if from_archive else {}
+                told = {path: damage_of(row) for path, row in known.items()} if options.from_archive else {}
                 damaged = {path: damage for path, damage in told.items() if damage is not None}
                 job = Normaliser(
                     home,
@@ -116,12 +107,12 @@ def over(
                     ledger,
                     keeping,
                     stale=stale,
-                    progress=progress,
-                    on_written=on_written,
+                    progress=options.progress,
+                    on_written=options.on_written,
                     damaged=damaged,
                 )
                 with kept_by(keeping):
-                    job.go(new, {file.path for file in readable}, verify=not trust_stat)
+                    job.go(new, {file.path for file in readable}, verify=not options.trust_stat)
             ledger.documents = state.count(source.name)
             ledger.truncated = state.truncated(source.name)
         finally:
@@ -132,7 +123,7 @@ def over(
         ledger.finished = int(time.time())
         found = {file.path for file in files}
         ledger.write(home, (row for path, row in known.items() if path not in found))
-        if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
+        if not options.from_archive and (not roots or (own_places and set(own_places) <= set(places))):
             unsaid = {path for path, row in known.items() if row.path.startswith(hashed_paths.MARK)}
             calm = [
                 file

@@ -14,6 +14,7 @@ from core.config import load
 from core.errors import Internal
 from core.home import Home
 from ingest.policy import forgetting
+from ingest.source import Options
 from ingest.sources.code import source as code
 from ops.backup import backup
 from ops.checks import recovery
@@ -35,7 +36,7 @@ def state(home: Home, tmp_path: Path) -> Path:
     repository = tmp_path / "repository"
     repository.mkdir()
     (repository / "a.py").write_text("def heron():\n    return 'a bird that stands in the water'\n")
-    code.SOURCE.run(home, [str(repository)], trust_stat=True)
+    code.SOURCE.run(home, [str(repository)], Options(trust_stat=True))
     assert not findings(home)
     return Path(home.state, "code.sqlite")
 
@@ -48,7 +49,7 @@ def test_a_damaged_database_of_a_source_is_found_moved_aside_and_made_again(
     assert found.mend is not None
     with pytest.raises(Internal, match=f"{state} is damaged: file is not a database"):
         backup.make(home, load(home))
-    code.SOURCE.run(home, [str(tmp_path / "repository")], trust_stat=True)
+    code.SOURCE.run(home, [str(tmp_path / "repository")], Options(trust_stat=True))
     found_then = findings(home)
     assert list(found_then) == ["state-aside:code.sqlite.damaged"]
     assert found_then["state-aside:code.sqlite.damaged"].severity == "notice"

@@ -35,10 +35,9 @@ if TYPE_CHECKING:
 
     from core.document import Document, Failure
     from core.home import Home
-    from ingest.pipeline.shadow import Shadow
     from ingest.raw.files import SourceFile
     from ingest.session.zones import Zones
-    from ingest.source import OnWritten, Progress
+    from ingest.source import Options
     from ingest.sources.chrome.policy import Policy
     from ingest.sources.chrome.reading import Visit
 
@@ -52,29 +51,23 @@ _DAY_S = 86_400
 
 
 class Run:
-    """One run; ``go`` returns the account of it. Parameters as ``ingest.pipeline.run.run`` has them."""
+    """One run; ``go`` returns the account of it."""
 
     def __init__(
         self,
         home: Home,
         roots: Sequence[str] | None,
-        *,
-        trust_stat: bool,
-        rebuild: bool,
-        from_archive: bool,
-        progress: Progress | None,
-        on_written: OnWritten | None,
-        shadow: Shadow | None = None,
+        options: Options,
     ) -> None:
         self._home = home
-        self._shadow = shadow
+        self._shadow = options.shadow
         self._places = [abspath(root) for root in roots] if roots else chrome.SOURCE.default_roots(home)
-        self._trust_stat = trust_stat
-        self._rebuild = rebuild or from_archive
-        self._from_archive = from_archive
-        self._progress = progress
-        self._on_written = on_written
-        self._ledger = Ledger(chrome.NAME, ARCHIVE if from_archive else GIVEN if roots else OWN)
+        self._trust_stat = options.trust_stat
+        self._rebuild = options.rebuild or options.from_archive
+        self._from_archive = options.from_archive
+        self._progress = options.progress
+        self._on_written = options.on_written
+        self._ledger = Ledger(chrome.NAME, ARCHIVE if options.from_archive else GIVEN if roots else OWN)
         self._settings = settings.load(home)
         self._copies = join(home.state, "copies")
         self._policy: Policy | None = None

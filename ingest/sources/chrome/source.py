@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from core.document import Document, Failure
     from core.home import Home
     from ingest.pipeline.ledger import Ledger
-    from ingest.pipeline.shadow import Shadow
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
-    from ingest.source import Environ, OnWritten, Progress
+    from ingest.source import Environ, Options
 
 NAME = "chrome"
 COLLECTION = "chrome-history"
@@ -82,31 +81,10 @@ class Chrome(Collector):
 
         return {**found, "archive": figures(home)}
 
-    def collect(
-        self,
-        home: Home,
-        roots: Sequence[str] | None,
-        *,
-        trust_stat: bool,
-        rebuild: bool,
-        from_archive: bool,
-        progress: Progress | None,
-        on_written: OnWritten | None,
-        shadow: Shadow | None,
-    ) -> Ledger:
+    def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
         from ingest.sources.chrome.run import Run
 
-        made = Run(
-            home,
-            roots,
-            trust_stat=trust_stat,
-            rebuild=rebuild,
-            from_archive=from_archive,
-            progress=progress,
-            on_written=on_written,
-            shadow=shadow,
-        )
-        return made.go()
+        return Run(home, roots, options).go()
 
 
 SOURCE = Chrome()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ingest.pipeline.corpus import Corpus
     from ingest.pipeline.shadow import Shadow
     from ingest.pipeline.state import FileRow
-    from ingest.source import Environ, OnWritten, Progress
+    from ingest.source import Environ, OnWritten, Options, Progress
 
 
 NAME = "code"
@@ -114,23 +114,11 @@ class Code(Collector):
             reader.worker.close()
         yield from documents(found, folder, dirname(abspath(path)), basename(path), {})
 
-    def collect(
-        self,
-        home: Home,
-        roots: Sequence[str] | None,
-        *,
-        trust_stat: bool,
-        rebuild: bool,
-        from_archive: bool,
-        progress: Progress | None,
-        on_written: OnWritten | None,
-        shadow: Shadow | None,
-    ) -> Ledger:
-        """Run over the repositories; nothing is written if there is a ``shadow``.
+    def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
+        """Run over the repositories; nothing is written if ``options`` has a shadow.
 
         Raises BadInput where no repository was ever named, or none of those is there.
         """
-        del from_archive  # nothing of it is archived
         chosen = [abspath(root) for root in roots] if roots else self.default_roots(home)
         for root in chosen:
             if not isdir(root):
@@ -142,17 +130,17 @@ class Code(Collector):
         ledger = Ledger(NAME, GIVEN if roots else OWN)
         rules = Rules(home)
         reader = Reader()
-        with reader.worker, state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+        with reader.worker, state_of(home, FILE, _SCHEMA, ledger, options.shadow) as connection:
             for root in dict.fromkeys(chosen):
                 reason = _excluded(rules, root)
                 if reason:
                     ledger.seen += 1
                     ledger.skip(reason)
                     continue
-                _Repository(home, connection, root, ledger, rules, on_written, shadow, reader).go(
-                    trust_stat=trust_stat, rebuild=rebuild, progress=progress
+                _Repository(home, connection, root, ledger, rules, options.on_written, options.shadow, reader).go(
+                    trust_stat=options.trust_stat, rebuild=options.rebuild, progress=options.progress
                 )
-        if shadow is None:
+        if options.shadow is None:
             rules.withheld.save()
         return ledger
 

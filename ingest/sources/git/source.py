@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ingest.pipeline.corpus import Corpus
     from ingest.pipeline.shadow import Shadow
     from ingest.pipeline.state import FileRow
-    from ingest.source import Environ, OnWritten, Progress
+    from ingest.source import Environ, Options
 
 
 NAME = "git"
@@ -97,24 +97,12 @@ class Git(Collector):
         except NoLog as error:
             yield Failure(path, "no log", str(error))
 
-    def collect(
-        self,
-        home: Home,
-        roots: Sequence[str] | None,
-        *,
-        trust_stat: bool,
-        rebuild: bool,
-        from_archive: bool,
-        progress: Progress | None,
-        on_written: OnWritten | None,
-        shadow: Shadow | None,
-    ) -> Ledger:
-        """Run over the repositories; nothing is written if there is a ``shadow``.
+    def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
+        """Run over the repositories; nothing is written if ``options`` has a shadow.
 
         ``roots``: folders that are, hold or lie in repositories. If there are none, or sessions ``Worked`` in them, the
         configured ones are read as well. Raises BadInput if there is no repository.
         """
-        del from_archive  # nothing of it is archived
         is_named = bool(roots) and not isinstance(roots, Worked)
         found, without = places(roots if is_named and roots else self.default_roots(home), below=True)
         if not is_named:
@@ -126,7 +114,7 @@ class Git(Collector):
             raise BadInput("no session worked in a repository that is here", _FIX)
         ledger = Ledger(NAME, GIVEN if roots else OWN)
         rules = Rules(home)
-        with state_of(home, FILE, _SCHEMA, ledger, shadow) as connection:
+        with state_of(home, FILE, _SCHEMA, ledger, options.shadow) as connection:
             for _ in without:
                 ledger.seen += 1
                 ledger.skip(_NONE)
@@ -136,14 +124,12 @@ class Git(Collector):
                 if reason:
                     ledger.skip(reason)
                 else:
-                    run = _Run(
-                        home, connection, ledger, on_written, shadow, rules, verify=not trust_stat, rebuild=rebuild
-                    )
+                    run = _Run(home, connection, ledger, rules, options)
                     _take_over(run, place)
                     _one(run, place.path)
-                if progress is not None:
-                    progress(number, len(found), "repositories")
-        if shadow is None:
+                if options.progress is not None:
+                    options.progress(number, len(found), "repositories")
+        if options.shadow is None:
             rules.withheld.save()
         return ledger
 
@@ -167,27 +153,24 @@ def _excluded(rules: Rules, place: Place) -> str:
 
 @dataclass(frozen=True)
 class _Run:
-    """What a run goes by, whatever repository it reads."""
+    """What a run has for all repositories that it reads."""
 
     home: Home
     connection: apsw.Connection
     ledger: Ledger
-    on_written: OnWritten | None
-    shadow: Shadow | None
     rules: Rules
-    verify: bool
-    rebuild: bool
+    options: Options
 
     def landed(self, name: str, data: bytes, status: os.stat_result) -> None:
         self.ledger.written += 1
-        if self.on_written is not None:
-            self.on_written(COLLECTION, name, data, status)
+        if self.options.on_written is not None:
+            self.options.on_written(COLLECTION, name, data, status)
 
     def leaves_out(self, tree: str) -> bool:
         return bool(self.rules.excluded(tree, tree))
 
     def corpus(self) -> Corpus | Shadow:
-        return corpus_of(self.home, COLLECTION, self.landed, self.shadow)
+        return corpus_of(self.home, COLLECTION, self.landed, self.options.shadow)
 
 
 def _take_over(run: _Run, place: Place) -> None:
@@ -309,10 +292,10 @@ def _one(run: _Run, root: str) -> None:
         for name, digest in connection.execute("select name, digest from documents where repository = ?", (repository,))
     }
 
-    there = {f"{repository}/{name}" for name in listed(home.path(COLLECTION, repository), run.shadow)}
+    there = {f"{repository}/{name}" for name in listed(home.path(COLLECTION, repository), run.options.shadow)}
     with run.corpus() as corpus:
         whole = there.issuperset(held) and not (
-            run.verify and any(corpus.digest(name) != digest for name, digest in held.items())
+            not run.options.trust_stat and any(corpus.digest(name) != digest for name, digest in held.items())
         )
         try:
             held_back = Tombstones(home)
@@ -321,12 +304,12 @@ def _one(run: _Run, root: str) -> None:
             tips = hashlib.sha256(tip(root, run.leaves_out).encode("utf-8", "surrogateescape")).hexdigest()
             now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tips}"
             before = connection.execute("select tip from tips where name = ?", (repository,)).get
-            if now == before and whole and not run.rebuild:
+            if now == before and whole and not run.options.rebuild:
                 ledger.unchanged += 1
                 return
             found = commits(root, run.leaves_out)
-            if run.shadow is not None:
-                run.shadow.files[root] = 0
+            if run.options.shadow is not None:
+                run.options.shadow.files[root] = 0
         except NoLog as error:
             ledger.fail(root, "no log", str(error))
             return
@@ -345,7 +328,7 @@ def _one(run: _Run, root: str) -> None:
                 made[day.name] = corpus.put(day.name, day.render())
         if held_back_here:
             ledger.note(root, {"dropped": {"forgotten": held_back_here}})
-        if told and run.shadow is None:
+        if told and run.options.shadow is None:
             held_back.add(told)
         corpus.flush()
         for name in held.keys() - made.keys():
