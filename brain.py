@@ -16,42 +16,53 @@ _START = time.perf_counter()
 # Set for the interpreter of the checkout's environment by the one that starts it.
 _STARTED = "_BRAIN_STARTED"
 
-# One line each: the command's module in cli/, imported only when it is the one asked for.
-COMMANDS = {
-    "init": "set the home up",
-    "index": "bring sources and collections into the index",
-    "embed": "give vectors to what lacks them, so that it is found by meaning",
-    "distill": "compress sessions to goals, decisions, rejections, errors and their fixes",
-    "queue": "what waits to be distilled",
-    "ask": "ask your memory a question",
-    "recent": "what happened lately, newest first",
-    "inbox": "note a decision, an idea, a preference",
-    "add": "add articles, papers, transcripts, notes",
-    "hook": "what the installed hooks run; reads the hook's JSON on stdin",
-    "hooks": "have Claude Code tell the brain of each finished turn",
-    "why": "what was decided or rejected on a topic, and why",
-    "explain": "what is installed, indexed, fresh and broken; or why a hit ranks where it does",
-    "show": "print a hit's document or passage",
-    "trace": "where an answer came from, and what has changed since",
-    "export": "write hits or a collection out",
-    "backup": "the whole memory in one file, tried out",
-    "restore": "put a backup into a home, and keep what was there",
-    "rebuild": "make the index anew from the markdown alone",
-    "sync": "one memory on several machines, by git",
-    "forget": "remove documents and all that was made of them, for good",
-    "serve": "keep the model and the index warm, for better and faster answers",
-    "mcp": "the memory as tools, for an MCP client",
-    "skills": "teach agents when to recall and when to note",
-    "doctor": "check that everything works, and mend what can be mended",
-    "stats": "how the memory is used: by whom, how fast, how often in vain",
-    "schedule": "have the machine do the work: indexing, embedding, the doctor",
-    "acceptance": "is it worth keeping: continue, pivot or teardown",
-    "teardown": "take everything out again: hooks, skills, schedules, index, and the memory itself",
-    "watch": "index what changes as it changes, embed when it is quiet",
-    "completion": "let the shell complete commands and options",
-    "eval": "measure how good the answers are",
-    "qmd": "the retrieval engine on its own: qmd's commands, indexes and MCP server",
+# The commands by purpose, as `brain --help` lists them. The module of a command is cli/<purpose>/<command>.py.
+GROUPS = {
+    "ask": {
+        "ask": "ask your memory a question",
+        "recent": "list what happened lately, newest first",
+        "why": "list decisions and rejections on a topic",
+        "show": "print a document, or the passage of a hit",
+        "trace": "follow an answer to its raw record, and list what changed since",
+        "explain": "show what is installed, indexed and broken, or why a hit ranks where it does",
+        "export": "write hits or a collection to files",
+    },
+    "capture": {
+        "inbox": "note a decision, an idea or a preference",
+        "add": "add articles, papers, transcripts and notes",
+        "hooks": "let Claude Code report each finished turn",
+        "hook": "entry point for installed hooks (reads hook JSON from stdin)",
+        "skills": "teach agents when to recall and when to note",
+        "mcp": "serve the memory as tools for MCP clients",
+    },
+    "bring_in": {
+        "init": "set up the home",
+        "index": "bring sources and collections into the index",
+        "embed": "compute missing embeddings for semantic search",
+        "distill": "compress sessions to goals, decisions, rejections, errors and fixes",
+        "queue": "list what waits to be distilled",
+        "watch": "index changes as they happen, embed in quiet times",
+    },
+    "operate": {
+        "doctor": "check everything, and repair what can be repaired",
+        "schedule": "let the machine index, embed and check",
+        "serve": "keep the model and the index in memory for faster answers",
+        "stats": "show how the memory is used: by whom, how fast, how often without a hit",
+        "acceptance": "judge a week of use: continue, pivot or teardown",
+        "backup": "write the whole memory to one verified file",
+        "restore": "put a backup into a home, and keep the former state",
+        "rebuild": "rebuild the index from the markdown",
+        "sync": "share one memory between machines, by git",
+        "forget": "remove documents, and everything made of them, for good",
+        "teardown": "remove hooks, skills, schedules, the index and, if you want, the memory",
+        "completion": "complete commands and options in the shell",
+    },
+    "engine": {
+        "qmd": "the retrieval engine alone: qmd's commands, indexes and MCP server",
+        "eval": "measure how good the answers are",
+    },
 }
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -81,7 +92,7 @@ def _run(name: str, argv: list[str]) -> int:
     try:
         if name not in COMMANDS:
             raise errors.BadInput(f"unknown command {name!r}", _nearest(name))
-        command = getattr(__import__(f"cli.{name}"), name)
+        command = module(name)
         from cli.context import Context
         from cli.spec import parse
 
@@ -121,6 +132,12 @@ def _run(name: str, argv: list[str]) -> int:
             event = context.event or name
             telemetry.record(context.home, event, context.surface, latency_ms=latency, exit_code=code, **context.fields)
     return code
+
+
+def module(name: str) -> Any:
+    """Import and return the module of a command."""
+    purpose = next(purpose for purpose, names in GROUPS.items() if name in names)
+    return __import__(f"cli.{purpose}.{name}", fromlist=("COMMAND",))
 
 
 def _told(name: str, argv: list[str]) -> list[str]:
@@ -238,8 +255,10 @@ def _overview(words: list[str]) -> int:
     if len(words) > 1 and not words[1].startswith("-"):
         return _run(words[1], ["--help"])
     lines = ["usage: brain COMMAND [options]", "", "A second brain that answers from your own sessions and notes.", ""]
-    lines += [f"  {name:<10} {summary}" for name, summary in COMMANDS.items()]
-    lines += ["", "`brain COMMAND --help` shows options and examples.", ""]
+    for purpose, commands in GROUPS.items():
+        lines += [f"{purpose.replace('_', ' ').capitalize()}:"]
+        lines += [*(f"  {name:<10} {summary}" for name, summary in commands.items()), ""]
+    lines += ["`brain COMMAND --help` shows options and examples.", ""]
     sys.stdout.write("\n".join(lines))
     return 0
 
@@ -280,9 +299,9 @@ def entry() -> None:
         gc.disable()  # one answer or one small transcript, and it ends: collecting would cost a tenth of it
     try:
         if "_ARGCOMPLETE" in os.environ:
-            from cli.completion import answer
+            from cli.operate.completion import answer
 
-            answer(COMMANDS)
+            answer(COMMANDS, lambda name: module(name).COMMAND)
         code = main()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -6,7 +6,6 @@ A page is a block made from the command's own table, between two markers, and be
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 
 from cli.spec import HELP, JSON, Command
@@ -45,7 +44,9 @@ def _body(command: Command) -> list[str]:
 
 def page(name: str, before: str) -> str:
     """A command's page as it should be, given the page as it is ("" for none)."""
-    command: Command = import_module(f"cli.{name}").COMMAND
+    from brain import module
+
+    command: Command = module(name).COMMAND
     _, found, after = before.partition(_END)
     head = f"# brain {name}\n\n{block(command)}"
     return head + (after if found else "\n")

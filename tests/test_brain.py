@@ -27,12 +27,12 @@ _ENTRY = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.e
 _FAULTY = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-import brain, cli.recent
+import brain, cli.ask.recent
 from core import errors
 def run(args, context):
     context.fields["n_hits"] = 3
     {body}
-cli.recent.run = run
+cli.ask.recent.run = run
 brain.entry()
 """
 
@@ -97,7 +97,7 @@ def test_an_unknown_command_points_to_the_help(brain: Brain, words: tuple[str, .
     assert done.stderr.endswith("fix: brain --help\n")
 
 
-@pytest.mark.parametrize("name", ["spec", "context", "render", "__init__", "cli.ask", "../ask"])
+@pytest.mark.parametrize("name", ["spec", "context", "render", "__init__", "cli.ask.ask", "../ask"])
 def test_a_module_that_is_no_command_is_not_run(brain: Brain, name: str) -> None:
     done = brain(name, "--json")
     assert (done.returncode, done.stderr) == (64, "")

@@ -49,7 +49,7 @@ def _below(kind: type[errors.BrainError]) -> list[type[errors.BrainError]]:
 
 @pytest.mark.parametrize("name", program.COMMANDS)
 def test_a_command_is_in_the_readme(name: str) -> None:
-    assert f"[`brain {name}`](docs/commands/{name}.md)" in README
+    assert f"| [`brain {name}`](docs/commands/{name}.md) | {program.COMMANDS[name]} |" in README
 
 
 @pytest.mark.parametrize("name", program.COMMANDS)
@@ -70,7 +70,7 @@ def test_a_commands_help_works_and_has_an_example(brain: Brain, name: str) -> No
 
 @pytest.mark.parametrize("name", program.COMMANDS)
 def test_a_page_names_no_option_that_a_command_lacks(name: str) -> None:
-    command = getattr(__import__(f"cli.{name}"), name).COMMAND
+    command = program.module(name).COMMAND
     known = {flag for option in command.all_options() for flag in option.flags}
     if command.raw:  # what follows are qmd's own options
         known |= set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_of_qmd.TEXT))

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from cli.embed import duration
+from cli.bring_in.embed import duration
 from core.home import Home
 from core.locks import FileLock
 from qmd.index.store import open_index

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 import brain
@@ -10,7 +8,7 @@ from cli.spec import Command, Option, parse
 
 
 def _command(name: str) -> Command:
-    command: Command = importlib.import_module(f"cli.{name}").COMMAND
+    command: Command = brain.module(name).COMMAND
     return command
 
 
@@ -19,7 +17,7 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     command = _command(name)
     shown = text(command)
     assert shown.startswith(f"usage: brain {name} ")
-    assert command.name == name
+    assert (command.name, command.summary) == (name, brain.COMMANDS[name])
     assert command.examples
     assert all(example in shown and f"brain {name}" in example for example in command.examples)
     for option in command.options:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import hook
+from cli.capture import hook
 from core import wal
 from core.home import Home
 from ops.install.hooks import HOOKS

@@ -60,7 +60,7 @@ def _slots(command: Command) -> Iterator[Slot]:
         yield from (Slot(command, "", number) for number in range(len(command.words.split())))
 
 
-COMMANDS: list[Command] = [getattr(__import__(f"cli.{name}"), name).COMMAND for name in program.COMMANDS]
+COMMANDS: list[Command] = [program.module(name).COMMAND for name in program.COMMANDS]
 SLOTS = [slot for command in COMMANDS for slot in _slots(command)]
 # Nothing can be said to them with an empty value, except to have none.
 MAY_BE_EMPTY = {f"inbox {flag}" for flag in ("--title", "--project", "--tags", "--why", "--alternatives")} | {

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-import cli.init
+import cli.bring_in.init
 from core.locks import FileLock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -214,7 +214,7 @@ def test_the_command_it_shows_can_be_typed_from_where_one_stands(
     monkeypatch.setattr(sys, "executable", str(own.parent / "python"))
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.chdir(cwd.format(tmp=tmp_path))
-    (word,) = shlex.split(cli.init._command())
+    (word,) = shlex.split(cli.bring_in.init._command())
     assert word == shown.format(tmp=tmp_path)
     assert os.path.samefile(word, own)
 

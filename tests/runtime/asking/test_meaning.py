@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cli.explain_hit import lines
+from cli.ask.explain_hit import lines
 from core.errors import BadInput
 from core.home import Home
 from qmd.embedding.provider import quantise

@@ -16,9 +16,9 @@ from typing import Any
 import psutil
 import pytest
 
+from cli.bring_in.watch import COMMAND, run
 from cli.context import Context
 from cli.spec import parse
-from cli.watch import COMMAND, run
 from core.config import load
 from core.errors import LOCKED, LockContention
 from core.home import Home

@@ -1,0 +1,262 @@
+"""``brain ask``: a question in, hits with provenance, age and exit code out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from cli.context import Context, shown, warn
+from cli.spec import Args, Command, Option, file_path, seconds, whole
+from core import config
+from core.errors import NO_RESULTS, OK, BadInput, LockContention
+from runtime.asking.request import DEFAULT_TIMEOUT_S, Request, ask_there, exit_code, serving
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from runtime.asking.ask import Asker
+
+# How long --refresh waits for another index run, where --timeout does not say.
+_REFRESH_WAIT_S = 10.0
+_BUILTIN = "builtin"
+
+
+def _mode(text: str) -> str:
+    if text not in ("auto", "lex", "vec", "hybrid", "time"):
+        raise ValueError("auto, lex, vec, hybrid or time")
+    return text
+
+
+def _score(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError("a number from 0 to 1")
+    return value
+
+
+COMMAND = Command(
+    "ask",
+    "ask your memory a question",
+    description=(
+        "Search sessions, notes and articles for the evidence that answers a question. A date in the question\n"
+        '("last Tuesday", "in March", "three weeks ago") counts. Exit code 67 means: nothing matches.'
+    ),
+    words="QUERY",
+    prose=True,
+    words_help="the question; words that begin with a dash go after --",
+    options=(
+        Option("-n", "--limit", metavar="N", help="how many hits (5)", convert=whole),
+        Option("-c", "--collection", metavar="NAME", many=True, help="only this collection; may be repeated"),
+        Option("--source", metavar="SOURCE", help="only documents of this source, such as claude or note"),
+        Option("--project", metavar="GLOB", help="only this project: a folder's name, a path or a glob"),
+        Option("--since-days", metavar="N", help="only the last N days", convert=whole),
+        Option("--since", metavar="DATE", help="only what ended on or after DATE (2026-05-01, 7d, yesterday)"),
+        Option("--until", metavar="DATE", help="only what began by the end of DATE"),
+        Option("--timeout", metavar="S", help="give up after S seconds, exit code 66 (10)", convert=seconds),
+        Option("--mode", metavar="MODE", help="auto, lex (words), vec (meaning), hybrid or time (auto)", convert=_mode),
+        Option("--min-score", metavar="X", help="what must speak for an answer, 0 to 1 (0.16)", convert=_score),
+        Option("--rerank", help="have the configured reranker order the best candidates"),
+        Option("--no-rerank", help="do not, where collections.yml says to"),
+        Option("--strict", help='qmd\'s own query language: terms ANDed, "phrases", -exclusions'),
+        Option("--literal", help="permit ; ` and $( in the question"),
+        Option("--explain", help="add to each hit why it ranks where it does"),
+        Option("--refresh", help="index new transcripts first"),
+        Option(
+            "--batch",
+            metavar="FILE",
+            convert=file_path,
+            help="one question a line from FILE or - in, one JSON envelope a line out",
+        ),
+    ),
+    examples=(
+        'brain ask "why did the permission hook fail"',
+        'brain ask "what did I decide about the token refresh three weeks ago?" --project api --json',
+        "brain ask --literal 'git log --format=%H; echo done'",
+        "brain ask -- --no-verify",
+        "brain ask --batch questions.txt > answers.jsonl",
+    ),
+)
+
+
+def run(args: Args, context: Context) -> int:
+    """Ask once, or once a line with ``--batch``."""
+    settings = config.load(context.home)
+    request = _request(args)
+    engine = context.environ.get("BRAIN_QMD") or _BUILTIN
+    if engine != _BUILTIN:
+        from runtime.asking import foreign
+
+        foreign.refuse(request)
+        engine = foreign.locate(engine)
+    question = " ".join(args.words)
+    if args.batch is None:
+        from runtime.asking.query import validate
+
+        question = validate(question, literal=request.literal)
+        context.fields["query_len"] = len(question)
+    if args.refresh:
+        _refresh(args, context, settings)
+    if args.batch is not None:
+        return _batch(args, context, settings, request, engine)
+    share = serving(request, settings.section("ask")) if engine == _BUILTIN else ""
+    envelope = None
+    if share and os.path.exists(context.home.socket()):
+        timeout = request.timeout_s or float(settings.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
+        envelope, context.fields["warm"] = ask_there(context.home, settings, question, request, share, timeout)
+    if envelope is None:
+        with _asker(args, context, settings, engine) as asker:
+            envelope = asker.ask(question, request)
+    context.fields.update(_row(envelope, settings, question))
+    if args.json:
+        context.emit(envelope)
+    else:
+        from cli.ask.ask_output import render
+
+        render(shown(envelope), context, _within(args))
+    if share and settings.section("ask").get("serve") == "on-demand" and not context.fields.get("warm"):
+        from runtime.resident.control import on_demand
+
+        context.fields["started"] = on_demand(context.home, context.environ)
+    return exit_code(envelope)
+
+
+def _within(args: Args) -> list[str]:
+    """The restrictions of a question as they were typed."""
+    given = [("-c", name) for name in args.collection]
+    names = ("source", "project", "since", "since-days", "until")
+    given += [(f"--{name}", value) for name in names if (value := getattr(args, name.replace("-", "_")))]
+    return [f"{flag} {value}" for flag, value in given]
+
+
+def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
+    """What answers: the engine of this program, or the qmd that ``BRAIN_QMD`` names."""
+    from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
+
+    if engine == _BUILTIN:
+        from runtime.asking.ask import Asker
+
+        return Asker(context.home, settings, args.timeout)
+    from runtime.asking.foreign import ForeignAsker
+
+    return ForeignAsker(context.home, settings, engine, context.environ, args.timeout)
+
+
+def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, object]:
+    """What telemetry keeps of an answer; the question itself only where the configuration asks for it."""
+    hits = envelope.get("hits") or []
+    row: dict[str, object] = {
+        "query_len": len(question),
+        "n_hits": len(hits),
+        "hits": [shown(hit["uri"]) for hit in hits],
+    }
+    if "route" in envelope:
+        row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
+    if "rerank" in envelope:
+        row["reranked"] = envelope["rerank"]["applied"]
+    if settings.section("telemetry").get("query_text") is True:
+        row["query"] = shown(question)
+    return row
+
+
+def _refresh(args: Args, context: Context, settings: Any) -> None:
+    """Index what is new; where another run holds the lock past the deadline, the answer is from what there is."""
+    from cli.progress import Bar
+    from runtime.asking.ask import refresh
+
+    try:
+        with Bar() as bar:
+            refresh(context.home, settings, args.timeout or _REFRESH_WAIT_S, bar)
+    except LockContention:
+        warn("brain: another index run is not done yet; this answer is from before it")
+
+
+def _request(args: Args) -> Request:
+    for flag in ("source", "project"):
+        given = getattr(args, flag)
+        if given and not given.isprintable():
+            raise BadInput(f"--{flag} holds a character that no name has", "brain ask --help")
+    if args.rerank and args.no_rerank:
+        raise BadInput("--rerank and --no-rerank contradict each other", "give one of them")
+    since = until = None
+    if args.since_days or args.since or args.until:
+        if args.since_days and args.since:
+            raise BadInput("--since-days and --since say the same thing twice", "give one of them")
+        from runtime.dates.dates import parse_day
+
+        now = int(time.time())
+        since = (
+            parse_day(f"{args.since_days}d" if args.since_days else args.since, now, end=False)
+            if (args.since_days or args.since)
+            else None
+        )
+        until = parse_day(args.until, now, end=True) if args.until else None
+        if since is not None and until is not None and since >= until:
+            raise BadInput("--since lies after --until", "exchange them")
+    return Request(
+        limit=args.limit,
+        collections=args.collection,
+        source=args.source,
+        project=args.project,
+        since=since,
+        until=until,
+        strict=args.strict,
+        literal=args.literal or args.batch is not None,
+        explain=args.explain,
+        timeout_s=args.timeout,
+        mode=args.mode,
+        min_score=args.min_score,
+        rerank=True if args.rerank else False if args.no_rerank else None,
+    )
+
+
+def _batch(args: Args, context: Context, settings: Any, request: Request, engine: str) -> int:
+    import gc
+
+    from core import telemetry
+    from runtime.asking import ask
+    from runtime.asking.answer import Warm
+
+    gc.enable()  # a batch may be long
+    context.event = "ask_batch"  # each question has an "ask" row of its own
+    if args.words:
+        raise BadInput("--batch takes its questions from the file, not from the command line", "brain ask --batch FILE")
+    questions = _questions(args.batch)
+    answered = 0
+    with _asker(args, context, settings, engine) as asker:
+        answering = Warm(context.home, settings, asker) if engine == _BUILTIN else asker
+        started = time.perf_counter()
+        for question, envelope in zip(questions, ask.batch(answering, questions, request), strict=True):
+            latency = round((time.perf_counter() - started) * 1000, 1)
+            context.emit(envelope)
+            answered += bool(envelope.get("hits"))
+            row = _row(envelope, settings, question)
+            row["exit_code"] = envelope.get("exit_code", OK if envelope.get("hits") else NO_RESULTS)
+            telemetry.record(context.home, "ask", context.surface, latency_ms=latency, batch=True, **row)
+            started = time.perf_counter()
+    context.fields.update(n_queries=len(questions), n_answered=answered)
+    if not questions:
+        warn("brain: --batch had no questions")
+    return OK
+
+
+def _questions(file: str) -> list[str]:
+    if file == "-":
+        raw = sys.stdin.buffer.read()
+    else:
+        try:
+            with open(file, "rb") as stream:
+                raw = stream.read()
+        except OSError as error:
+            message = f"cannot read {file}: {error.strerror}"
+            raise BadInput(message, "brain ask --batch FILE, or - for stdin") from None
+    # Split at newlines only: str.splitlines would also split at marks that may stand inside a question. A line that is
+    # no UTF-8 is one bad question, and is told so in its place.
+    lines = [line.removesuffix(b"\r") for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    if lines[-1] == b"":
+        lines.pop()
+    return [line.decode("utf-8", "surrogateescape") for line in lines]

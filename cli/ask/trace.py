@@ -1,0 +1,44 @@
+"""``brain trace``: from an answer back to its raw record, and what has changed since."""
+
+from __future__ import annotations
+
+from cli.context import Context, shown, write
+from cli.spec import Args, Command
+from core import clock, config
+from core.errors import OK, BadInput
+
+COMMAND = Command(
+    "trace",
+    "follow an answer to its raw record, and list what changed since",
+    description=(
+        "From a hit back to the raw file, the line and the record that it was made from, and the command that takes\n"
+        "the session up again; then which of the files that the session wrote to have changed since, in git."
+    ),
+    words="HIT",
+    words_help="a uri, docid, path or file name, with :LINE for one passage",
+    examples=('brain trace "#a1b2c3"', "brain trace qmd://brain/5f0c….md:42 --json"),
+)
+
+
+def run(args: Args, context: Context) -> int:
+    """Print where one hit came from."""
+    if len(args.words) != 1:
+        raise BadInput("brain trace takes one hit", 'brain ask "…" lists hits and their docids')
+    import apsw
+
+    from core.text import printable
+    from qmd.index.store import open_index, translate
+    from runtime.explaining.trace import lines, trace
+
+    connection = open_index(context.home.index)
+    try:
+        found = trace(context.home, config.load(context.home), connection, args.words[0], now=clock.now())
+    except apsw.Error as error:
+        raise translate(error, context.home.index) from error
+    finally:
+        connection.close()
+    if args.json:
+        context.emit(found)
+    else:
+        write("\n".join(printable(line) for line in lines(shown(found))) + "\n")
+    return OK

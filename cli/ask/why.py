@@ -1,0 +1,74 @@
+"""``brain why``: what was decided or rejected on a topic, and why."""
+
+from __future__ import annotations
+
+from cli.ask.ask_output import behind
+from cli.context import Context, shown, write
+from cli.spec import Args, Command, Option, whole
+from core import config
+from core.errors import NO_RESULTS, OK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+COMMAND = Command(
+    "why",
+    "list decisions and rejections on a topic",
+    description=(
+        "Decisions and rejections of the inbox first, newest first, saying what superseded what; then what distilled\n"
+        "documents and sessions say of it. Exit code 67 means: there is no record."
+    ),
+    words="TOPIC",
+    prose=True,
+    words_help="a few words, not the whole question",
+    options=(
+        Option("-n", "--limit", metavar="N", default=10, convert=whole, help="how many decisions at most (10)"),
+        Option("--project", metavar="GLOB", default="", help="only this project: a folder's name, a path or a glob"),
+    ),
+    examples=('brain why "token refresh"', 'brain why "sqlite or postgres" --project api --json'),
+)
+
+
+def run(args: Args, context: Context) -> int:
+    """Print decisions, then evidence; 67 where there is neither."""
+    from core.text import printable
+    from runtime.asking.why import why
+
+    topic = " ".join(args.words)
+    context.fields["query_len"] = len(topic)
+    envelope = why(context.home, config.load(context.home), topic, project=args.project, limit=args.limit)
+    context.fields["n_hits"] = len(envelope["decisions"]) + len(envelope["evidence"])
+    if args.json:
+        context.emit(envelope)
+    else:
+        write("\n".join(printable(line).rstrip() for line in _lines(shown(envelope))) + "\n")
+    return NO_RESULTS if "error" in envelope else OK
+
+
+def _lines(envelope: dict[str, Any]) -> Iterator[str]:
+    if "error" in envelope:
+        yield "No record of a decision on this, and nothing in the sessions either."
+        yield from behind(envelope["freshness"], "brain index")
+        return
+    if not envelope["decisions"]:
+        yield "Nobody noted a decision on this. What the sessions say:"
+    for found in envelope["decisions"]:
+        mark = "" if found["standing"] else f"  [superseded by {found['superseded_by']}]"
+        yield f"{found['type']}: {found['title']}{mark}"
+        yield f"   {found['age']} ({found['date'][:10]}) · {found['uri']}"
+        if found["why"]:
+            yield f"   why: {found['why']}"
+        if found["alternatives"]:
+            yield f"   alternatives: {'; '.join(found['alternatives'])}"
+        if found["supersedes"]:
+            yield f"   supersedes: {found['supersedes']}"
+        yield ""
+    if envelope["decisions"] and envelope["evidence"]:
+        yield "Evidence:"
+    for found in envelope["evidence"]:
+        yield f"{found['title']}"
+        yield f"   {found['age']} ({found['date'][:10]}) · {found['trust']} · {found['uri']}:{found['line']}"
+        yield from (f"   | {line}" for line in found["snippet"].splitlines())
+        yield ""

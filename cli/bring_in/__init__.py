@@ -1,0 +1,1 @@
+"""Commands that bring sources into the index."""

@@ -1,0 +1,1 @@
+"""Commands that take in notes and articles, and those that connect agents."""

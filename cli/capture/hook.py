@@ -1,0 +1,89 @@
+"""``brain hook``: what Claude Code runs. Never fails it, never speaks to it unasked."""
+
+from __future__ import annotations
+
+import sys
+
+from cli.context import Context, write
+from cli.spec import Args, Command, Option
+from core.errors import OK, BrainError
+
+COMMAND = Command(
+    "hook",
+    "entry point for installed hooks (reads hook JSON from stdin)",
+    description=(
+        "Reads the JSON that Claude Code hands to a hook. Exits 0 whatever happens; failures are in the telemetry.\n"
+        "BRAIN_HOOKS=off makes all of them do nothing."
+    ),
+    commands=(
+        Command("hook stop", "index the session that the event names", examples=("brain hook stop < payload.json",)),
+        Command(
+            "hook session-start",
+            "put what holds in the project into the context, and a line where a session was missed",
+            options=(Option("--misses", help="only the line"),),
+            examples=("brain hook session-start --misses < payload.json",),
+        ),
+        Command(
+            "hook prompt",
+            "put what the memory holds on the prompt into the context",
+            examples=("brain hook prompt < payload.json",),
+        ),
+        Command("hook drain", "index what hooks have left to be indexed", examples=("brain hook drain",)),
+    ),
+)
+
+# The events that the installed hooks answer to; telemetry names no other, since any text may come on stdin.
+EVENTS = frozenset(("PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit"))
+
+
+def run(args: Args, context: Context) -> int:
+    """Do it, and end with 0: a memory that fails must not fail the work that it remembers."""
+    context.surface = "hook"
+    try:
+        _run(args, context)
+    except BrainError as error:
+        context.fields.update(error=error.error, reason=_reason(error.message))
+    except Exception as error:  # noqa: BLE001  # whatever it was, it is a fact for the telemetry and nobody else's
+        context.fields.update(error=type(error).__name__, reason=_reason(str(error)))
+    return OK
+
+
+def _run(args: Args, context: Context) -> None:
+    from runtime.hooks import hooks
+
+    verb = args.command.verb
+    context.fields["hook"] = verb
+    if verb == "drain":
+        context.fields["settled"] = hooks.drain(context.home)
+        return
+    reason = hooks.silenced(context.environ)
+    if reason:
+        context.fields.update(outcome="silenced", reason=reason)
+        return
+    given = hooks.payload(sys.stdin.buffer.read(hooks.INPUT_LIMIT + 1))
+    event = given.get("hook_event_name")
+    context.fields["hook_event"] = event if isinstance(event, str) and event in EVENTS else "other"
+    if verb == "stop":
+        done = hooks.stop(context.home, given, context.environ)
+        context.fields.update(done)
+        if args.json:
+            context.emit({"schema": 1, "ok": True, **done})
+        return
+    from runtime.hooks import recall
+
+    spoken = recall.speak(context.home, verb, given, misses_only=verb == "session-start" and args.misses)
+    context.fields["n_hits"] = len(spoken.uris)
+    if spoken.uris:
+        context.fields["uris"] = spoken.uris
+    if spoken.text:
+        import json
+
+        output = {"hookEventName": "SessionStart" if verb == "session-start" else "UserPromptSubmit"}
+        write(json.dumps({"hookSpecificOutput": {**output, "additionalContext": spoken.text}}) + "\n")
+
+
+def _reason(message: str) -> str:
+    """Return what telemetry says of a failure, which may name a file that the payload names."""
+    from core.redaction import shown
+
+    return shown(message)[:300]

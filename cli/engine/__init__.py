@@ -1,0 +1,1 @@
+"""The retrieval engine alone, and its measurements."""

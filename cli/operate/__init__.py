@@ -1,0 +1,1 @@
+"""Commands that keep the memory healthy, copied and small."""
