@@ -1,4 +1,4 @@
-"""Reading and checking ``collections.yml``: the slow half of ``core.config``, off the interactive path."""
+"""Reading and validation of ``collections.yml``: the slow half of ``core.config``, off the interactive path."""
 
 from __future__ import annotations
 
@@ -89,11 +89,27 @@ _SECTIONS = (
 )
 
 
+class _Loader(yaml.SafeLoader):
+    """A safe loader that rejects a key that a mapping has twice: YAML would silently use the last one."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """Return the mapping. Raises ComposerError with the line of the second key."""
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    problem = f"the key {key.value!r} is here twice: merge the two or remove one"
+                    raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
+                seen.add((key.tag, key.value))
+        return node
+
+
 def parse(path: str) -> dict[str, Any]:
-    """The file as plain JSON-like data. Raises BadInput with the line where it does not hold."""
+    """Return the file as plain JSON-like data. Raises BadInput with the line of the fault."""
     try:
         with open(path, encoding="utf-8") as stream:
-            data = yaml.load(stream, Loader=yaml.SafeLoader)
+            data = yaml.load(stream, Loader=_Loader)  # noqa: S506  # a safe loader's subclass
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"{path}:{mark.line + 1}" if mark else path

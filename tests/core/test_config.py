@@ -164,6 +164,8 @@ def test_a_home_that_does_not_exist_answers_and_stays_so(tmp_path: Path) -> None
     [
         ("collections:\n  a: [\n", ":3: "),
         ("collections: {a: }\n\tb: 1\n", ":2: "),
+        ("collections:\n  a: {path: /x}\n  b:\n  a: {path: /y}\n", ":4: the key 'a' is here twice"),
+        ("ask: {serve: off}\ncollections: {a: }\nask: {rerank: true}\n", ":3: the key 'ask' is here twice"),
         ("\x00", "not YAML"),
         (b"collections: \xff", "not YAML"),
         ("", "expected a mapping"),
