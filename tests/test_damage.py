@@ -14,7 +14,7 @@ import pytest
 
 from brain import main
 from core.home import Home
-from ops import doctor
+from ops.checks import doctor
 from tests import damage
 from tests.test_concurrency import session, transcripts
 

@@ -33,7 +33,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Judge; 1 for any verdict but continue."""
     from core.text import printable
-    from ops import acceptance
+    from ops.stats import acceptance
 
     found = acceptance.judge(context.home, args.week, force=args.force)
     context.fields.update(week=found["week"], verdict=found["verdict"])

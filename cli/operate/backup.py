@@ -44,8 +44,8 @@ def run(args: Args, context: Context) -> int:
     """Make one."""
     from cli.progress import Bar
     from core.text import printable
+    from ops import forgetting
     from ops.backup import backup
-    from ops.sync import forgetting
 
     left = forgetting.go_on(context.home, context.environ)
     with Bar("MB", 1_000_000) as bar:

@@ -19,12 +19,12 @@ COMMAND = Command(
     description=(
         "Runs every check, whatever the others find, and exits 0 where all is well, 1 where something is not. Each "
         "finding\n"
-        "has an id, what was seen, and the command that mends it."
+        "has an id, what was seen, and the command that fixes it."
     ),
     options=(
         Option("--fix", help="do what is safe: close permissions, index what waits, make a damaged index anew"),
         Option("--accept-loss", help="take what the archive has lost for good as known: no alarm from now on"),
-        Option("--deep", help="also read every page of the index, and compare documents with the archive"),
+        Option("--deep", help="also read every object of the archive, and compare documents with it"),
         Option("--no-wedge", help="without trying the user-facing contract on a scratch home"),
     ),
     examples=("brain doctor", "brain doctor --fix", "brain doctor --deep --json"),
@@ -35,7 +35,7 @@ def run(args: Args, context: Context) -> int:
     """Examine; 1 where there are findings."""
     from cli.progress import Bar
     from core.text import printable
-    from ops import doctor
+    from ops.checks import doctor
 
     with Bar() as bar:
         found = doctor.examine(

@@ -52,7 +52,7 @@ def run(args: Args, context: Context) -> int:
     """Forget what the words and options select."""
     if args.unforget:
         return _unforget(args, context)
-    from ops.sync import forgetting
+    from ops import forgetting
     from runtime.forgetting import forget, own_files, verify_erasure
 
     settings = config.load(context.home)

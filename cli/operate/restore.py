@@ -37,8 +37,8 @@ def run(args: Args, context: Context) -> int:
     from cli.progress import Bar
     from core.home import Home
     from core.text import printable
+    from ops import forgetting
     from ops.backup import restore
-    from ops.sync import forgetting
 
     if len(args.words) > 1:
         raise BadInput("one backup at a time", "brain restore FILE")

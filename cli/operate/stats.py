@@ -47,14 +47,14 @@ _COLUMNS = ("count", "p50_ms", "p95_ms", "p99_ms", "budget_ms", "over_budget", "
 
 def run(args: Args, context: Context) -> int:
     """Print the statistics, or draw them."""
-    from ops.stats import stats
+    from ops.stats.stats import stats
     from runtime.dates.dates import parse_day
 
     found = stats(context.home, parse_day(args.since, clock.now(), end=False), args.machine)
     if args.svg:
         if not args.svg.endswith((".svg", ".png")):
             raise BadInput(f"--svg: {args.svg} ends in neither .svg nor .png", "brain stats --svg usage.svg")
-        from ops.stats_chart import write as draw
+        from ops.stats.chart import write as draw
 
         path = os.path.abspath(os.path.expanduser(args.svg))
         if not os.path.isdir(os.path.dirname(path)):

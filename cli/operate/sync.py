@@ -45,7 +45,8 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Synchronise, and say what came and went."""
     from core.text import printable
-    from ops.sync import forgetting, sync
+    from ops import forgetting
+    from ops.sync import sync
 
     left = forgetting.go_on(context.home, context.environ)
     report = sync.sync(

@@ -35,7 +35,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Ask, remove, prove."""
     from core.text import printable
-    from ops.install import teardown
+    from ops import teardown
 
     found = teardown.plan(context.home, keep_corpus=args.keep_corpus)
     if args.dry_run:

@@ -1,6 +1,6 @@
 """``brain backup``: one private file that holds a whole memory, tried out before it is called a backup.
 
-It is made of a snapshot (``ops.backup.snapshot``), packed (``ops.backup.packing``), unpacked again into a home of
+It is made of a snapshot (``ops.snapshot``), packed (``ops.backup.packing``), unpacked again into a home of
 its own, and that one is asked questions drawn from the corpus. ``ops.backup.restore`` takes it back; what is
 forgotten leaves it (``forget``).
 """
@@ -27,8 +27,8 @@ from core.tombstones import Tombstones
 from core.version import VERSION
 from ingest.archive import losses, orphan_objects
 from ingest.pipeline.remade import ASIDE
-from ops import questions
-from ops.backup import packing, snapshot
+from ops import snapshot
+from ops.backup import packing, questions
 
 if TYPE_CHECKING:
     from core.config import Config

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ops import questions
+from ops.backup import questions
 from qmd.index.store import open_index
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from core.home import CORPUS, FILES, RECORDS, Home, is_collection_folder, make_p
 from core.locks import FileLock
 from core.tombstones import Tombstones, is_by_content
 from ingest.policy.exclusion_log import Withheld
-from ops import questions
-from ops.backup import backup, packing, snapshot
+from ops import snapshot
+from ops.backup import backup, packing, questions
 from ops.sync import state as sync_state
 from ops.sync.git import masked
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.errors import BrainError
-from ops import acceptance
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
+from ops.stats import acceptance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def gate(patient: Patient) -> Iterator[Finding]:
+def gate(context: CheckContext) -> Iterator[Finding]:
     """Every week that is over has its verdict; one that says no is shown until the next."""
-    home = patient.home
+    home = context.home
     try:
-        for week in acceptance.owed(home, patient.now):
-            acceptance.judge(home, week, now=patient.now)
+        for week in acceptance.owed(home, context.now):
+            acceptance.judge(home, week, now=context.now)
         weeks = acceptance.verdicts(home)
         latest = acceptance.verdict(home, weeks[-1]) if weeks else None
     except (BrainError, OSError) as error:

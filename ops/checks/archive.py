@@ -9,7 +9,7 @@ from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull, EngineMissing, Refused
 from core.text import one_line
 from ingest.archive import losses, orphan_objects, soundness
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,51 +18,51 @@ if TYPE_CHECKING:
     from ingest.archive.soundness import Broken
 
 
-def whole(patient: Patient) -> Iterator[Finding]:
+def whole(context: CheckContext) -> Iterator[Finding]:
     """No object is missing, or, where that is looked at, damaged; what its file still says can be stored anew."""
     try:
-        broken = patient.broken
+        broken = context.broken
     except EngineMissing as error:
-        yield Finding("archive.whole", "error", error.message, error.fix, lambda: _renew_catalogue(patient))
+        yield Finding("archive.whole", "error", error.message, error.fix, lambda: _renew_catalogue(context))
         return
-    if patient.deep:
-        still = {*(each.name for each in broken), *map(orphan_objects.name_of, orphan_objects.objects(patient.home))}
-        losses.found(patient.home, losses.accepted(patient.home).keys() - still)
+    if context.deep:
+        still = {*(each.name for each in broken), *map(orphan_objects.name_of, orphan_objects.objects(context.home))}
+        losses.found(context.home, losses.accepted(context.home).keys() - still)
     for source in dict.fromkeys(each.source for each in broken):
         held = [each for each in broken if each.source == source]
-        there = {each.name for each in held if _is_there(patient.home, each)}
+        there = {each.name for each in held if _is_there(context.home, each)}
         mendable = [each for each in held if each.name in there]
-        known = losses.accepted(patient.home)
+        known = losses.accepted(context.home)
         lost = [each for each in held if each.name not in there and each.name not in known]
         accepted = [each for each in held if each.name not in there and each.name in known]
         if mendable:
-            fix = "brain doctor --deep --fix" if patient.deep else "brain doctor --fix"
+            fix = "brain doctor --deep --fix" if context.deep else "brain doctor --fix"
             said = f"{_said(mendable)}; the files they were made of are still there"
-            yield Finding(f"archive-broken:{source}", "warning", said, fix, _mending(patient, source))
+            yield Finding(f"archive-broken:{source}", "warning", said, fix, _mending(context, source))
         if lost:
             yield Finding(
                 f"archive-lost:{source}",
                 "warning",
                 f"{_said(lost)}; what they were made of is gone, or says something else by now",
-                f"{_out_of_a_backup(patient, lost)}; where none has: brain doctor --accept-loss",
+                f"{_out_of_a_backup(context, lost)}; where none has: brain doctor --accept-loss",
             )
         if accepted:
             said = f"{_said(accepted)}, as you know"
-            yield Finding(f"archive-accepted:{source}", "notice", said, _out_of_a_backup(patient, accepted))
+            yield Finding(f"archive-accepted:{source}", "notice", said, _out_of_a_backup(context, accepted))
 
 
-def _renew_catalogue(patient: Patient) -> str:
+def _renew_catalogue(context: CheckContext) -> str:
     """Move the damaged catalogue aside, take the newest one that a backup has, and have a run store what it lacks."""
     from ingest.archive.archive import CATALOGUE, FOLDER
     from ingest.pipeline import remade
     from ops.backup import backup, packing
     from runtime.capture.indexing import index
 
-    path = patient.home.path(FOLDER, CATALOGUE)
+    path = context.home.path(FOLDER, CATALOGUE)
     remade.set_aside(path)
     said = "no backup has one"
     temporary = f"{path}.new"
-    for kept in sorted(backup.known(patient.home), key=os.path.basename, reverse=True):
+    for kept in sorted(backup.known(context.home), key=os.path.basename, reverse=True):
         try:
             if packing.take(kept, f"{FOLDER}/{CATALOGUE}", temporary) and not remade.fault(temporary):
                 os.rename(temporary, path)
@@ -73,14 +73,14 @@ def _renew_catalogue(patient: Patient) -> str:
         finally:
             if os.path.exists(temporary):
                 os.unlink(temporary)
-    index(patient.home, patient.config)
+    index(context.home, context.config)
     return f"moved the catalogue to {path}{remade.ASIDE}, {said}, and indexed"
 
 
-def all_named(patient: Patient) -> Iterator[Finding]:
+def all_named(context: CheckContext) -> Iterator[Finding]:
     """The catalogue names the objects: but for a few that killed runs left, whatever it does not name was lost."""
-    found = orphan_objects.count(patient.home)
-    out = orphan_objects.way_out(patient.home)
+    found = orphan_objects.count(context.home)
+    out = orphan_objects.way_out(context.home)
     if found.accepted:
         yield Finding("archive-unnamed-accepted", "notice", f"{orphan_objects.said(found.accepted)}, as you know", out)
     if found.new:
@@ -106,10 +106,10 @@ def accept(home: Home) -> str:
     return f"accepted the loss of {counted(count, 'object')}"
 
 
-def _out_of_a_backup(patient: Patient, broken: list[Broken]) -> str:
+def _out_of_a_backup(context: CheckContext, broken: list[Broken]) -> str:
     name = broken[0].name
     return (
-        f"take them out of a backup, if one has them: tar --zstd -xf FILE -C {patient.home.root}"
+        f"take them out of a backup, if one has them: tar --zstd -xf FILE -C {context.home.root}"
         f" raw/{name[:2]}/{name}.zst"
     )
 
@@ -130,26 +130,26 @@ def _said(broken: list[Broken]) -> str:
     )
 
 
-def _mending(patient: Patient, source: str) -> Callable[[], str]:
-    return lambda: _mend(patient, source)
+def _mending(context: CheckContext, source: str) -> Callable[[], str]:
+    return lambda: _repair(context, source)
 
 
-def _mend(patient: Patient, source: str) -> str:
+def _repair(context: CheckContext, source: str) -> str:
     """Have a run read the files again: those in the tool's own folders, then those that lie elsewhere."""
     from ingest.archive.archive import FOLDER, object_path
     from runtime.capture.indexing import index
 
     def left() -> list[Broken]:
-        return [each for each in soundness.broken(patient.home, (source,), contents=patient.deep) if each.version <= 0]
+        return [each for each in soundness.broken(context.home, (source,), contents=context.deep) if each.version <= 0]
 
     before = {each.name for each in left()}
-    index(patient.home, patient.config, source=source, check_archive=patient.deep)
+    index(context.home, context.config, source=source, check_archive=context.deep)
     elsewhere = sorted({each.path for each in left() if os.path.exists(each.path)})
     if elsewhere:
-        index(patient.home, patient.config, source=source, roots=elsewhere, check_archive=patient.deep)
+        index(context.home, context.config, source=source, roots=elsewhere, check_archive=context.deep)
     # What its file does not say any more is not among those that are left either: it is an older version by now.
-    lost = {each.name for each in soundness.broken(patient.home, contents=patient.deep)}
-    folder = patient.home.path(FOLDER)
+    lost = {each.name for each in soundness.broken(context.home, contents=context.deep)}
+    folder = context.home.path(FOLDER)
     stored = {name for name in before - lost if os.path.exists(object_path(folder, name))}
     if not stored:
         raise Refused("none of them could be stored anew: their files say something else by now")
@@ -157,19 +157,19 @@ def _mend(patient: Patient, source: str) -> str:
     return f"stored {counted(len(stored), 'object')} anew{more}"
 
 
-def visits(patient: Patient) -> Iterator[Finding]:
+def visits(context: CheckContext) -> Iterator[Finding]:
     """The archive of visits is whole, and every day that has a document is made of it."""
     from ingest.sources.chrome import damage as chrome_damage
     from ingest.sources.chrome import visits as chrome_archive
 
-    path = chrome_archive.place(patient.home)
+    path = chrome_archive.place(context.home)
     out = chrome_damage.way_out(path)
     if not os.path.exists(path):
-        if days := len(chrome_damage.days_there(patient.home)):
+        if days := len(chrome_damage.days_there(context.home)):
             yield Finding("visits-lost", "warning", f"{path} is gone, of which {counted(days, 'day')} were made", out)
     else:
         try:
-            lost = sorted(chrome_damage.examine(patient.home, path))
+            lost = sorted(chrome_damage.examine(context.home, path))
         except (BadInput, DiskFull):
             raise  # nothing is damaged
         except BrainError as error:

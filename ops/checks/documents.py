@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ops import citations
-from ops.finding import Finding, Patient
+from ops.checks import citations
+from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def map_is_true(patient: Patient) -> Iterator[Finding]:
+def map_is_true(context: CheckContext) -> Iterator[Finding]:
     """Every citation resolves."""
-    page = Path(patient.environ.get("BRAIN_MAP") or ROOT / "MAP.md")
+    page = Path(context.environ.get("BRAIN_MAP") or ROOT / "MAP.md")
     if not page.is_file():
         return
     for path, symbol in citations.citations(page.read_text(encoding="utf-8")):

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 from ops.install import program
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 10.0
 
 
-def engine(patient: Patient) -> Iterator[Finding]:
+def engine(context: CheckContext) -> Iterator[Finding]:
     """SQLite with FTS5 and sqlite-vec load; a qmd that was named is there."""
-    found = patient.report["engine"]
+    found = context.report["engine"]
     if "error" in found:
         yield Finding("engine", "error", str(found["error"]), str(found.get("fix") or "make venv"))
         return
@@ -27,18 +27,18 @@ def engine(patient: Patient) -> Iterator[Finding]:
     if "error" in vec or not vec.get("version"):
         said = str(vec.get("error") or "sqlite-vec is not installed")
         yield Finding("engine-vec", "error", said, "pip install --force-reinstall sqlite-vec")
-    named = patient.environ.get("BRAIN_QMD") or "builtin"
+    named = context.environ.get("BRAIN_QMD") or "builtin"
     if named != "builtin" and not shutil.which(named):
         yield Finding("engine-qmd", "error", f"BRAIN_QMD names {named}, which is no executable", "unset BRAIN_QMD")
 
 
-def starts(patient: Patient) -> Iterator[Finding]:
+def starts(context: CheckContext) -> Iterator[Finding]:
     """``brain --version`` runs, by the command line that hooks and schedules are given."""
     from core.child import run
 
     command = [*program.command(), "--version"]
     try:
-        done = run(command, timeout_s=_TIMEOUT_S, environ=dict(patient.environ))
+        done = run(command, timeout_s=_TIMEOUT_S, environ=dict(context.environ))
     except OSError as error:
         yield Finding("start", "error", f"{command[0]}: {error.strerror}", "make venv")
         return
@@ -48,7 +48,7 @@ def starts(patient: Patient) -> Iterator[Finding]:
         yield Finding("start", "error", f"{' '.join(command)} {why}: {''.join(said)}", "make venv")
 
 
-def processes(patient: Patient) -> Iterator[Finding]:
+def processes(context: CheckContext) -> Iterator[Finding]:
     """No process of ours has outlived whoever started it, and no lock is held for long."""
     import psutil
 
@@ -57,10 +57,10 @@ def processes(patient: Patient) -> Iterator[Finding]:
         words = process.info["cmdline"] or []
         if process.info["pid"] == mine or process.info["status"] == psutil.STATUS_ZOMBIE:
             continue
-        if not _is_ours(words, patient.home.root, process):
+        if not _is_ours(words, context.home.root, process):
             continue
-        hours = (patient.now - (process.info["create_time"] or patient.now)) / 3600
-        if hours > patient.threshold("process_hours", 6):
+        hours = (context.now - (process.info["create_time"] or context.now)) / 3600
+        if hours > context.threshold("process_hours", 6):
             yield Finding(
                 "process",
                 "warning",

@@ -10,7 +10,7 @@ import apsw
 
 from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,48 +24,48 @@ _SEMANTIC_DAYS = 3.0
 _SETTLE_S = 0.5
 
 
-def integrity(patient: Patient) -> Iterator[Finding]:
+def integrity(context: CheckContext) -> Iterator[Finding]:
     """The index has no damage, and what it holds follows from its texts."""
-    if not patient.has_index:
+    if not context.has_index:
         yield Finding(
-            "index-missing", "error", f"there is no index at {patient.home.index}", "brain index", _index(patient)
+            "index-missing", "error", f"there is no index at {context.home.index}", "brain index", _index(context)
         )
         return
     try:
-        fault = patient.index_fault
+        fault = context.index_fault
     except BadInput:
         raise  # permissions: nothing is damaged
     except (BrainError, apsw.Error) as error:
-        if not _is_of_the_machine(patient, error):
-            yield Finding("index-damaged", "error", str(error), _REBUILD, _rebuild(patient))
+        if not _is_of_the_machine(context, error):
+            yield Finding("index-damaged", "error", str(error), _REBUILD, _rebuild(context))
         return
     if fault:
-        yield Finding("index-damaged", "error", f"the index is damaged: {fault}", _REBUILD, _rebuild(patient))
+        yield Finding("index-damaged", "error", f"the index is damaged: {fault}", _REBUILD, _rebuild(context))
 
 
-def _is_of_the_machine(patient: Patient, error: Exception) -> bool:
+def _is_of_the_machine(context: CheckContext, error: Exception) -> bool:
     """Return True if a full disk or a permission is why the index cannot be read: each is a finding of its own."""
     from qmd.index.store import disk_full
 
     if isinstance(error, apsw.Error):
-        return disk_full(error, patient.home.index) is not None
+        return disk_full(error, context.home.index) is not None
     return isinstance(error, DiskFull | BadInput)
 
 
-def full_text(patient: Patient) -> Iterator[Finding]:
+def full_text(context: CheckContext) -> Iterator[Finding]:
     """Every active document stands in the full-text index, and nothing else does; a damaged index is not counted."""
-    if _is_unsound(patient):
+    if _is_unsound(context):
         return
     for name, query, what in _COUNTS:
-        found = _count(patient, query)
+        found = _count(context, query)
         if found:
-            yield Finding(f"index-{name}", "error", f"{found} {what}", _REBUILD, _rebuild(patient))
+            yield Finding(f"index-{name}", "error", f"{found} {what}", _REBUILD, _rebuild(context))
 
 
-def _is_unsound(patient: Patient) -> bool:
+def _is_unsound(context: CheckContext) -> bool:
     """Return True if there is no index or ``integrity`` has a finding."""
     try:
-        return not patient.has_index or bool(patient.index_fault)
+        return not context.has_index or bool(context.index_fault)
     except (BrainError, apsw.Error):
         return True
 
@@ -97,21 +97,21 @@ _COUNTS = (
 )
 
 
-def disk_and_index(patient: Patient) -> Iterator[Finding]:
+def disk_and_index(context: CheckContext) -> Iterator[Finding]:
     """What lies on disk is what the index has."""
-    for entry in patient.report.get("collections", ()):
+    for entry in context.report.get("collections", ()):
         if not isinstance(entry, dict) or "error" in entry:
             continue
         pending, documents = entry.get("pending") or 0, entry.get("documents") or 0
-        if entry.get("missing") and _is_own(patient, entry["path"]):
-            yield from _missing(patient, entry["name"])
-        if pending and pending > max(20, documents * patient.threshold("pending_share", _PENDING_SHARE)):
+        if entry.get("missing") and _is_own(context, entry["path"]):
+            yield from _missing(context, entry["name"])
+        if pending and pending > max(20, documents * context.threshold("pending_share", _PENDING_SHARE)):
             yield Finding(
                 f"lexical-stale:{entry['name']}",
                 "warning",
                 f"{counted(pending, 'file')} of {entry['name']} to be indexed ({documents} are)",
                 "brain index --new",
-                _index(patient),
+                _index(context),
             )
         if entry.get("unreadable"):
             yield Finding(
@@ -122,50 +122,50 @@ def disk_and_index(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def _is_own(patient: Patient, folder: str) -> bool:
+def _is_own(context: CheckContext, folder: str) -> bool:
     """Return True if only commands of the brain write to a folder, each of which then indexes what it wrote."""
-    return folder.startswith(os.path.join(patient.home.root, ""))
+    return folder.startswith(os.path.join(context.home.root, ""))
 
 
-def _missing(patient: Patient, name: str) -> Iterator[Finding]:
+def _missing(context: CheckContext, name: str) -> Iterator[Finding]:
     """Find the documents on disk that the index lacks; what a running command has just written is not among them."""
     from runtime.explaining.corpus import missing
 
-    if not patient.has_index:
+    if not context.has_index:
         return
     time.sleep(_SETTLE_S)
-    if count := missing(patient.home, patient.config, name):
+    if count := missing(context.home, context.config, name):
         yield Finding(
             f"index-lacks:{name}",
             "error",
             f"{counted(count, 'document')} of {name} on disk {'is' if count == 1 else 'are'} not in the index",
             "brain index",
-            _index(patient),
+            _index(context),
         )
 
 
-def lexical(patient: Patient) -> Iterator[Finding]:
+def lexical(context: CheckContext) -> Iterator[Finding]:
     """An index run has ended lately, where something waits."""
-    waiting = patient.report["transcripts"].get("waiting") or 0
-    as_of = patient.report["index"].get("as_of")
+    waiting = context.report["transcripts"].get("waiting") or 0
+    as_of = context.report["index"].get("as_of")
     if not waiting or not as_of:
         return
     from core.clock import parse_iso
 
-    hours = (patient.now - (parse_iso(as_of) or patient.now)) / 3600
-    if hours > patient.threshold("lexical_hours", _STALE_HOURS):
+    hours = (context.now - (parse_iso(as_of) or context.now)) / 3600
+    if hours > context.threshold("lexical_hours", _STALE_HOURS):
         yield Finding(
             "lexical-stale",
             "warning",
             f"{waiting} transcripts wait, and the last index run was {hours:.0f} hours ago",
             "brain index --new",
-            _index(patient),
+            _index(context),
         )
 
 
-def vectors(patient: Patient) -> Iterator[Finding]:
+def vectors(context: CheckContext) -> Iterator[Finding]:
     """Vectors belong to documents, and are not too far behind them."""
-    found = patient.report.get("semantic") or {}
+    found = context.report.get("semantic") or {}
     if "error" in found:
         yield Finding("vectors", "error", str(found["error"]), "brain embed -f")
         return
@@ -174,18 +174,18 @@ def vectors(patient: Patient) -> Iterator[Finding]:
     from qmd.vectors import vectors as stored
 
     try:
-        if not patient.has_index or not stored.exist(patient.index):
+        if not context.has_index or not stored.exist(context.index):
             return
-        stored.load(patient.index)
-        for space in stored.spaces(patient.index):
-            patient.index.execute(f'SELECT rowid FROM "{space.table}" LIMIT 1').fetchall()  # noqa: S608
-            row = patient.index.execute(f'SELECT count(*) FROM "{space.table}_rowids"').fetchone()  # noqa: S608
-            there, wanted = int(row[0]) if row else 0, stored.count(patient.index, space)
+        stored.load(context.index)
+        for space in stored.spaces(context.index):
+            context.index.execute(f'SELECT rowid FROM "{space.table}" LIMIT 1').fetchall()  # noqa: S608
+            row = context.index.execute(f'SELECT count(*) FROM "{space.table}_rowids"').fetchone()  # noqa: S608
+            there, wanted = int(row[0]) if row else 0, stored.count(context.index, space)
             if there < wanted:
                 said = f"{wanted - there} of {wanted} vectors of {space.provider}/{space.model} are gone"
                 yield Finding("vectors", "error", said, "brain embed -f")
     except (BrainError, apsw.Error) as error:
-        if _is_of_the_machine(patient, error):
+        if _is_of_the_machine(context, error):
             return
         yield Finding("vectors", "error", f"the vectors cannot be read: {error}", "brain embed -f")
         return
@@ -194,8 +194,8 @@ def vectors(patient: Patient) -> Iterator[Finding]:
         return
     from core.clock import parse_iso
 
-    days = (patient.now - (parse_iso(as_of) or patient.now)) / 86_400
-    if days > patient.threshold("semantic_days", _SEMANTIC_DAYS):
+    days = (context.now - (parse_iso(as_of) or context.now)) / 86_400
+    if days > context.threshold("semantic_days", _SEMANTIC_DAYS):
         yield Finding(
             "semantic-stale",
             "warning",
@@ -204,26 +204,26 @@ def vectors(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def log_size(patient: Patient) -> Iterator[Finding]:
+def log_size(context: CheckContext) -> Iterator[Finding]:
     """The write-ahead log does not grow without end."""
-    path = f"{patient.home.index}-wal"
+    path = f"{context.home.index}-wal"
     try:
         size = os.stat(path).st_size
     except OSError:
         return
-    if size > patient.threshold("wal_bytes", _WAL_BYTES):
+    if size > context.threshold("wal_bytes", _WAL_BYTES):
         yield Finding(
-            "wal", "warning", f"{path} has {size / 1e6:,.0f} MB", "brain doctor --fix", lambda: _checkpoint(patient)
+            "wal", "warning", f"{path} has {size / 1e6:,.0f} MB", "brain doctor --fix", lambda: _checkpoint(context)
         )
 
 
-def contamination(patient: Patient) -> Iterator[Finding]:
+def contamination(context: CheckContext) -> Iterator[Finding]:
     """No one class of documents crowds the others out of what is recent."""
-    if not patient.has_index:
+    if not context.has_index:
         return
-    since = int(patient.now) - 7 * 86_400
+    since = int(context.now) - 7 * 86_400
     try:
-        rows: list[Any] = patient.index.execute(
+        rows: list[Any] = context.index.execute(
             "SELECT d.collection, count(*) FROM documents d JOIN brain_facts f ON f.document_id = d.id"
             " WHERE d.active = 1 AND f.ended >= ? AND f.fields ->> '$.synthetic' IS NOT TRUE GROUP BY 1 ORDER BY 2 "
             "DESC",
@@ -232,7 +232,7 @@ def contamination(patient: Patient) -> Iterator[Finding]:
     except (BrainError, apsw.Error):
         return  # said by the check of its integrity
     total = sum(count for _, count in rows)
-    if total >= 20 and len(rows) > 1 and rows[0][1] / total > patient.threshold("recent_share", 0.8):
+    if total >= 20 and len(rows) > 1 and rows[0][1] / total > context.threshold("recent_share", 0.8):
         share = round(100 * rows[0][1] / total)
         yield Finding(
             "recent-contaminated",
@@ -242,39 +242,39 @@ def contamination(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _count(patient: Patient, query: str) -> int:
-    row = patient.index.execute(query).fetchone()
+def _count(context: CheckContext, query: str) -> int:
+    row = context.index.execute(query).fetchone()
     return int(row[0]) if row else 0
 
 
-def _index(patient: Patient) -> Any:
-    def mend() -> str:
+def _index(context: CheckContext) -> Any:
+    def repair() -> str:
         from core.config import load
         from runtime.capture.indexing import index
 
-        report = index(patient.home, load(patient.home), trust_stat=True)
+        report = index(context.home, load(context.home), trust_stat=True)
         return f"indexed in {report['took_ms'] / 1000:.1f} s"
 
-    return mend
+    return repair
 
 
-def _rebuild(patient: Patient) -> Any:
-    def mend() -> str:
+def _rebuild(context: CheckContext) -> Any:
+    def repair() -> str:
         from core.config import load
         from runtime.capture.indexing import index
 
-        patient.close()
-        patient.__dict__.pop("index", None)
-        report = index(patient.home, load(patient.home), trust_stat=True, rebuild=True)
+        context.close()
+        context.__dict__.pop("index", None)
+        report = index(context.home, load(context.home), trust_stat=True, rebuild=True)
         return f"the index was made anew from the markdown in {report['took_ms'] / 1000:.1f} s"
 
-    return mend
+    return repair
 
 
-def _checkpoint(patient: Patient) -> str:
+def _checkpoint(context: CheckContext) -> str:
     from core.wal import checkpoint
 
-    if checkpoint(patient.home.index):
+    if checkpoint(context.home.index):
         return "the write-ahead log was written back"
     return "the write-ahead log was written back as far as a reader lets: brain serve --stop, then once more"
 

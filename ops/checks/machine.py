@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from core.counting import counted
 from core.errors import BadInput
 from core.home import PRIVATE_DIR, PRIVATE_FILE
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,20 +25,20 @@ _STALE_TEMPORARY_S = 3600
 _SHOWN = 3
 
 
-def home_exists(patient: Patient) -> Iterator[Finding]:
+def home_exists(context: CheckContext) -> Iterator[Finding]:
     """There is a home, and it may be written to."""
-    root = patient.home.root
+    root = context.home.root
     if not os.path.isdir(root):
         yield Finding("home-missing", "error", f"{root} does not exist", "brain init")
     elif not os.access(root, os.W_OK | os.X_OK):
         yield Finding("home-read-only", "error", f"{root} may not be written to", f"check whose it is: ls -ld {root}")
 
 
-def permissions(patient: Patient) -> Iterator[Finding]:
+def permissions(context: CheckContext) -> Iterator[Finding]:
     """Nobody else on the machine may read what lies in the home."""
     open_to_others: list[tuple[str, int]] = []
-    for folder, folders, names in os.walk(patient.home.root):
-        if folder == patient.home.root:
+    for folder, folders, names in os.walk(context.home.root):
+        if folder == context.home.root:
             # The checkout may be the home: its code is nobody's secret.
             folders[:] = [name for name in folders if name not in (".git", ".venv")]
         for path, wanted in [(folder, PRIVATE_DIR), *((join(folder, name), PRIVATE_FILE) for name in names)]:
@@ -50,9 +50,9 @@ def permissions(patient: Patient) -> Iterator[Finding]:
                 open_to_others.append((path, wanted))
         if len(open_to_others) > 10_000:
             break
-    if _is_checkout(patient.home.root):
+    if _is_checkout(context.home.root):
         own = ("state", "logs", "raw", "brain", "inbox", "index.sqlite")
-        private = tuple(join(patient.home.root, name) for name in own)
+        private = tuple(join(context.home.root, name) for name in own)
         open_to_others = [(path, wanted) for path, wanted in open_to_others if path.startswith(private)]
     if open_to_others:
         shown = ", ".join(path for path, _ in open_to_others[:_SHOWN])
@@ -61,28 +61,28 @@ def permissions(patient: Patient) -> Iterator[Finding]:
             "permissions",
             "warning",
             f"others on this machine may read {shown}{more}",
-            f"chmod -R go-rwx {quote(patient.home.root)}",
+            f"chmod -R go-rwx {quote(context.home.root)}",
             lambda: _close(open_to_others),
         )
 
 
-def disk(patient: Patient) -> Iterator[Finding]:
+def disk(context: CheckContext) -> Iterator[Finding]:
     """There is room to write."""
-    if not os.path.isdir(patient.home.root):
+    if not os.path.isdir(context.home.root):
         return
-    total, _, free = shutil.disk_usage(patient.home.root)
-    wanted = min(patient.threshold("free_bytes", _FREE_BYTES), max(total * _FREE_SHARE, 50_000_000))
+    total, _, free = shutil.disk_usage(context.home.root)
+    wanted = min(context.threshold("free_bytes", _FREE_BYTES), max(total * _FREE_SHARE, 50_000_000))
     if free < wanted:
-        yield Finding("disk", "warning", f"{free / 1e6:,.0f} MB are free below {patient.home.root}", "free some space")
+        yield Finding("disk", "warning", f"{free / 1e6:,.0f} MB are free below {context.home.root}", "free some space")
 
 
-def clock(patient: Patient) -> Iterator[Finding]:
+def clock(context: CheckContext) -> Iterator[Finding]:
     """The clock is not behind what was written already: dates in answers, and 'unchanged since', depend on it."""
-    places = (patient.home.usage, patient.home.index, join(patient.home.state, "sources.sqlite"))
+    places = (context.home.usage, context.home.index, join(context.home.state, "sources.sqlite"))
     ahead = 0.0
     for path in places:
         try:
-            ahead = max(ahead, os.stat(path).st_mtime - patient.now)
+            ahead = max(ahead, os.stat(path).st_mtime - context.now)
         except OSError:
             continue
     if ahead > _SKEW_S:
@@ -94,10 +94,10 @@ def clock(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def leftovers(patient: Patient) -> Iterator[Finding]:
+def leftovers(context: CheckContext) -> Iterator[Finding]:
     """What killed writers left is old and few."""
     old: list[str] = []
-    for folder, _, names in os.walk(patient.home.root):
+    for folder, _, names in os.walk(context.home.root):
         for name in names:
             path = join(folder, name)
             if name.startswith(".") and name.endswith(".tmp"):
@@ -116,12 +116,12 @@ def leftovers(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def copies(patient: Patient) -> Iterator[Finding]:
+def copies(context: CheckContext) -> Iterator[Finding]:
     """No killed process left a copy of another program's database: it holds what no policy has looked at."""
     from ingest.raw.sqlite_copy import abandoned, sweep
     from runtime.capture.indexing import COPIES
 
-    places = [join(patient.home.state, name) for name in COPIES]
+    places = [join(context.home.state, name) for name in COPIES]
     left = [folder for place in places for folder in abandoned(place)]
     if left:
         yield Finding(
@@ -133,27 +133,27 @@ def copies(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def links(patient: Patient) -> Iterator[Finding]:
+def links(context: CheckContext) -> Iterator[Finding]:
     """No link in the home or of a collection leads nowhere."""
     dead = []
-    for folder, folders, names in os.walk(patient.home.root):
-        if folder == patient.home.root:
+    for folder, folders, names in os.walk(context.home.root):
+        if folder == context.home.root:
             folders[:] = [name for name in folders if name not in (".git", ".venv")]
         dead += [join(folder, name) for name in (*folders, *names) if _dangles(join(folder, name))]
     if dead:
         yield Finding("dead-link", "warning", f"{dead[0]} is a link that leads nowhere", f"rm {quote(dead[0])}")
 
 
-def configuration(patient: Patient) -> Iterator[Finding]:
+def configuration(context: CheckContext) -> Iterator[Finding]:
     """collections.yml holds, and the folders that it names are there."""
     try:
-        config = patient.config
+        config = context.config
     except BadInput as error:
         yield Finding("config", "error", error.message, error.fix or "edit collections.yml")
         return
     known = {
         entry["name"]: entry.get("documents") or 0
-        for entry in patient.report.get("collections", ())
+        for entry in context.report.get("collections", ())
         if isinstance(entry, dict) and "error" not in entry
     }
     for name, folder in config.collections.items():

@@ -9,9 +9,10 @@ from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ingest.pipeline import remade
 from ingest.policy.exclusion_log import Withheld
+from ops import forgetting
 from ops.backup import backup, restore
-from ops.finding import Finding, Patient
-from ops.sync import forgetting, sync
+from ops.checks.finding import CheckContext, Finding
+from ops.sync import sync
 from ops.sync.git import Repository
 from ops.sync.state import State
 from runtime.forgetting import forget
@@ -26,91 +27,91 @@ _DAY = 86_400
 _REPOSITORIES = ("code", "git")
 
 
-def restored_whole(patient: Patient) -> Iterator[Finding]:
+def restored_whole(context: CheckContext) -> Iterator[Finding]:
     """No restore was killed between the folders that it moves."""
-    if os.path.exists(patient.home.path(restore.MOVES)) and not (
-        yield from _damaged(patient, "restore-unfinished", restore.journal)
+    if os.path.exists(context.home.path(restore.MOVES)) and not (
+        yield from _damaged(context, "restore-unfinished", restore.journal)
     ):
         yield Finding(
             "restore-unfinished",
             "error",
             "a restore was killed while it moved folders: the home is part old, part new",
             "brain restore FILE --force finishes it first",
-            lambda: "finished the restore" if restore.finish(patient.home) else "",
+            lambda: "finished the restore" if restore.finish(context.home) else "",
         )
 
 
-def forgotten_in_backups(patient: Patient) -> Iterator[Finding]:
+def forgotten_in_backups(context: CheckContext) -> Iterator[Finding]:
     """What was forgotten has left the backups, too."""
-    if backup.forgetting(patient.home) and not (yield from _damaged(patient, "backup-forgetting", backup.job)):
+    if backup.forgetting(context.home) and not (yield from _damaged(context, "backup-forgetting", backup.job)):
         yield Finding(
             "backup-forgetting", "warning", "backups may still hold what was forgotten", "brain backup finishes that"
         )
 
 
-def forgotten_whole(patient: Patient) -> Iterator[Finding]:
+def forgotten_whole(context: CheckContext) -> Iterator[Finding]:
     """No ``brain forget`` was cut short before it had reached backups and histories."""
-    if forget.unfinished(patient.home) and not (yield from _damaged(patient, "forget-unfinished", forget.pending)):
+    if forget.unfinished(context.home) and not (yield from _damaged(context, "forget-unfinished", forget.pending)):
         yield Finding(
             "forget-unfinished",
             "warning",
             "a `brain forget` was cut short: backups or the shared history may still hold what was to be gone",
             "brain doctor --fix",
-            lambda: _go_on(patient),
+            lambda: _go_on(context),
         )
 
 
-def _damaged(patient: Patient, name: str, read: Callable[[Home], object]) -> Generator[Finding, None, bool]:
+def _damaged(context: CheckContext, name: str, read: Callable[[Home], object]) -> Generator[Finding, None, bool]:
     """Whether the note of it cannot be read, which is then the finding."""
     try:
-        read(patient.home)
+        read(context.home)
     except EngineMissing as error:
         yield Finding(name, "error", error.message, error.fix)
         return True
     return False
 
 
-def tombstones_known(patient: Patient) -> Iterator[Finding]:
+def tombstones_known(context: CheckContext) -> Iterator[Finding]:
     """What was forgotten can be read: no run reads anything without it."""
     try:
-        Tombstones(patient.home)
+        Tombstones(context.home)
     except EngineMissing as error:
         yield Finding("tombstones", "error", error.message, error.fix)
 
 
-def exclusions_known(patient: Patient) -> Iterator[Finding]:
+def exclusions_known(context: CheckContext) -> Iterator[Finding]:
     """What was excluded can be read: no run reads anything without it."""
     try:
-        Withheld(patient.home).check()
+        Withheld(context.home).check()
     except EngineMissing as error:
         yield Finding("excluded", "error", error.message, error.fix)
 
 
-def _go_on(patient: Patient) -> str:
-    left = forgetting.go_on(patient.home, patient.environ)
+def _go_on(context: CheckContext) -> str:
+    left = forgetting.go_on(context.home, context.environ)
     if left:
         raise Refused(f"still held by {', '.join(left)}", "brain backup, when that is in reach")
     return "what was to be forgotten is gone from backups and histories"
 
 
-def backup_is_young(patient: Patient) -> Iterator[Finding]:
+def backup_is_young(context: CheckContext) -> Iterator[Finding]:
     """The last backup is no older than ``doctor: {backup_days: N}``; without it, nothing is asked."""
-    days = patient.threshold("backup_days", 0)
+    days = context.threshold("backup_days", 0)
     if not days:
         return
-    last = backup.last(patient.home)
+    last = backup.last(context.home)
     if last is None:
         yield Finding(
             "backup-missing", "warning", f"there is no backup; one every {days:g} days is asked for", "brain backup"
         )
-    elif patient.now - last[0] > days * _DAY:
-        age = (patient.now - last[0]) / _DAY
+    elif context.now - last[0] > days * _DAY:
+        age = (context.now - last[0]) / _DAY
         yield Finding("backup-old", "warning", f"the last backup is {age:.0f} days old: {last[1]}", "brain backup")
 
 
-def state_is_sound(patient: Patient) -> Iterator[Finding]:
+def state_is_sound(context: CheckContext) -> Iterator[Finding]:
     """What is known of sources, of other machines and of backups can be read; what was made again is said."""
-    home = patient.home
+    home = context.home
     for name in remade.FILES:
         path, source = os.path.join(home.state, name), name.removesuffix(".sqlite")
         again = f"brain index --source {source} --from REPOSITORY" if source in _REPOSITORIES else "brain index"
@@ -139,12 +140,12 @@ def state_is_sound(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def repository_is_sound(patient: Patient) -> Iterator[Finding]:
+def repository_is_sound(context: CheckContext) -> Iterator[Finding]:
     """The repository of ``brain sync`` can be read, and no git that was killed has left its lock in it."""
-    home = patient.home
+    home = context.home
     if not sync.configured(home):
         return
-    repository = Repository(home.path(sync.FOLDER), patient.environ)
+    repository = Repository(home.path(sync.FOLDER), context.environ)
     if locks := repository.locks():
         more = f" (and {len(locks) - 1} more)" if len(locks) > 1 else ""
         yield Finding(
@@ -152,24 +153,24 @@ def repository_is_sound(patient: Patient) -> Iterator[Finding]:
             "warning",
             f"a git that was killed has left its lock: {locks[0]}{more}",
             "brain sync removes it",
-            lambda: f"removed {', '.join(sync.unlock(home, patient.environ))}",
+            lambda: f"removed {', '.join(sync.unlock(home, context.environ))}",
         )
-    if fault := repository.fault(deep=patient.deep):
+    if fault := repository.fault(deep=context.deep):
         yield Finding(
             "sync-damaged",
             "error",
             f"{repository.path} is damaged: {fault}",
             "brain doctor --fix makes it again from the documents: its history begins anew",
-            lambda: sync.begin_anew(home, patient.environ),
+            lambda: sync.begin_anew(home, context.environ),
         )
 
 
 def _setting_aside(path: str) -> Callable[[], str]:
-    def mend() -> str:
+    def repair() -> str:
         remade.set_aside(path)
         return f"moved it to {path}{remade.ASIDE}"
 
-    return mend
+    return repair
 
 
 CHECKS = (

@@ -8,7 +8,7 @@ import apsw
 
 from core.counting import counted
 from core.errors import BrainError
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +18,9 @@ _FEWEST = 10
 _QUEUE_DAYS = 6.0
 
 
-def failures(patient: Patient) -> Iterator[Finding]:
+def failures(context: CheckContext) -> Iterator[Finding]:
     """What could not be read is known, and is not much."""
-    for name, ledger in _ledgers(patient):
+    for name, ledger in _ledgers(context):
         for key, kind, said in (
             ("failed_files", "source-failed", "could not be read"),
             ("partial", "source-damaged", "could be read only in part"),
@@ -31,9 +31,9 @@ def failures(patient: Patient) -> Iterator[Finding]:
                 yield Finding(f"{kind}:{name}", "warning", message, "brain explain --json")
 
 
-def drift(patient: Patient) -> Iterator[Finding]:
+def drift(context: CheckContext) -> Iterator[Finding]:
     """No record of a kind that this version does not know."""
-    for name, ledger in _ledgers(patient):
+    for name, ledger in _ledgers(context):
         unknown = ledger.get("unknown")
         if isinstance(unknown, dict) and unknown:
             kinds = ", ".join(list(unknown)[:5])
@@ -45,21 +45,21 @@ def drift(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def silence(patient: Patient) -> Iterator[Finding]:
+def silence(context: CheckContext) -> Iterator[Finding]:
     """A source that used to bring something in still does."""
-    if not patient.has_index:
+    if not context.has_index:
         return
     try:
-        rows: list[Any] = patient.index.execute(
+        rows: list[Any] = context.index.execute(
             "SELECT f.fields ->> '$.source', count(*), max(f.ended), min(f.date) FROM brain_facts f"
             " JOIN documents d ON d.id = f.document_id WHERE d.active = 1 AND f.dated GROUP BY 1"
         ).fetchall()
     except (BrainError, apsw.Error):
         return  # said by the check of the index
-    limit = patient.threshold("silent_days", _SILENT_DAYS)
+    limit = context.threshold("silent_days", _SILENT_DAYS)
     newest = max((ended for _, _, ended, _ in rows), default=0)
     for source, count, ended, first in rows:
-        days = (patient.now - ended) / 86_400
+        days = (context.now - ended) / 86_400
         # Silence is relative: a source that comes every other week is not silent after six days, and neither is one
         # while its user does not work at all.
         usual = (ended - first) / 86_400 / max(1, count - 1)
@@ -78,9 +78,9 @@ def silence(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def expiry(patient: Patient) -> Iterator[Finding]:
+def expiry(context: CheckContext) -> Iterator[Finding]:
     """No transcript is about to be deleted by its vendor before it was archived."""
-    found = patient.report.get("expiry")
+    found = context.report.get("expiry")
     if not isinstance(found, dict):
         return
     if "error" in found:
@@ -95,9 +95,9 @@ def expiry(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def size(patient: Patient) -> Iterator[Finding]:
+def size(context: CheckContext) -> Iterator[Finding]:
     """The archive is no larger than it is meant to become."""
-    found = patient.report.get("archive")
+    found = context.report.get("archive")
     if isinstance(found, dict) and found.get("over"):
         yield Finding(
             "archive-size",
@@ -108,17 +108,17 @@ def size(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def queue(patient: Patient) -> Iterator[Finding]:
+def queue(context: CheckContext) -> Iterator[Finding]:
     """Distillation is not far behind."""
     from core.clock import parse_iso
     from runtime.distill.queue import read
 
-    waiting = read(patient.home)
+    waiting = read(context.home)
     if not waiting:
         return
-    oldest = min((parse_iso(str(row.get("ts"))) or patient.now for row in waiting), default=patient.now)
-    days = (patient.now - oldest) / 86_400
-    if days > patient.threshold("distill_days", _QUEUE_DAYS):
+    oldest = min((parse_iso(str(row.get("ts"))) or context.now for row in waiting), default=context.now)
+    days = (context.now - oldest) / 86_400
+    if days > context.threshold("distill_days", _QUEUE_DAYS):
         yield Finding(
             "distill-lag",
             "notice",
@@ -127,24 +127,24 @@ def queue(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def missed(patient: Patient) -> Iterator[Finding]:
+def missed(context: CheckContext) -> Iterator[Finding]:
     """No hook noted a transcript that nobody indexed."""
     from runtime.distill import due
     from runtime.hooks import hooks
 
-    notes = due.missed(patient.home, patient.now)
+    notes = due.missed(context.home, context.now)
     if notes:
         yield Finding(
             "hook-missed",
             "warning",
             f"{len(notes)} transcripts that hooks were told of are not indexed, such as {notes[0]['path']}",
             "brain hook drain",
-            lambda: f"indexed {hooks.drain(patient.home)} of {len(notes)}",
+            lambda: f"indexed {hooks.drain(context.home)} of {len(notes)}",
         )
 
 
-def _ledgers(patient: Patient) -> Iterator[tuple[str, dict[str, Any]]]:
-    ledgers = patient.report.get("ledger")
+def _ledgers(context: CheckContext) -> Iterator[tuple[str, dict[str, Any]]]:
+    ledgers = context.report.get("ledger")
     if isinstance(ledgers, dict) and "error" not in ledgers:
         for name, ledger in ledgers.items():
             if isinstance(ledger, dict):

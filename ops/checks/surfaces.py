@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from core import child, clock
 from core.errors import BrainError
 from core.files import read_or_none
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 from ops.install import hooks, installed, skills
 from runtime.explaining.surfaces import claude_folder
 
@@ -24,18 +24,18 @@ _STARTING_S = 1.0
 _COMMAND_S = 20.0
 
 
-def record(patient: Patient) -> Iterator[Finding]:
+def record(context: CheckContext) -> Iterator[Finding]:
     """What was installed can be read."""
     try:
-        installed.read(patient.home)
+        installed.read(context.home)
     except BrainError as error:
         yield Finding("installed", "error", error.message, error.fix)
 
 
-def hooks_fire(patient: Patient) -> Iterator[Finding]:
+def hooks_fire(context: CheckContext) -> Iterator[Finding]:
     """Hooks that were installed are in force, run a program that exists, and fire while sessions go on."""
     try:
-        found = hooks.status(patient.home, [], patient.environ)
+        found = hooks.status(context.home, [], context.environ)
     except BrainError:
         return  # reported by ``record``
     for file in found["files"]:
@@ -43,18 +43,18 @@ def hooks_fire(patient: Patient) -> Iterator[Finding]:
             yield Finding("hooks", "warning", f"{file['file']}: {problem}", "brain hooks install")
         # A hook misses no session that ended before the hook was installed.
         since = max(file["since"] or "", found["last_fired"] or "")
-        quiet = clock.DAY * patient.threshold("hook_days", _QUIET_DAYS)
-        if _newest_session(patient, _project(patient, file["file"])) > (clock.parse_iso(since) or 0) + quiet:
+        quiet = clock.DAY * context.threshold("hook_days", _QUIET_DAYS)
+        if _newest_session(context, _project(context, file["file"])) > (clock.parse_iso(since) or 0) + quiet:
             said = f"sessions go on, and no hook of {file['file']} has fired since {since or 'they were installed'}"
             yield Finding("hooks-silent", "warning", said, "brain hooks status; brain hooks install")
 
 
-def skills_current(patient: Patient) -> Iterator[Finding]:
+def skills_current(context: CheckContext) -> Iterator[Finding]:
     """Skills that were installed are there and up to date."""
     try:
-        if not installed.read(patient.home)["skills"]:
+        if not installed.read(context.home)["skills"]:
             return
-        found = skills.status(patient.home, os.path.join(claude_folder(patient.environ), "skills"))
+        found = skills.status(context.home, os.path.join(claude_folder(context.environ), "skills"))
     except (BrainError, OSError):
         return  # said by the check of the record
     for skill in found:
@@ -64,10 +64,10 @@ def skills_current(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def skills_run(patient: Patient) -> Iterator[Finding]:
+def skills_run(context: CheckContext) -> Iterator[Finding]:
     """Each command that an installed skill names runs from an empty environment, as an agent may start it."""
     try:
-        found = skills.status(patient.home, os.path.join(claude_folder(patient.environ), "skills"))
+        found = skills.status(context.home, os.path.join(claude_folder(context.environ), "skills"))
     except (BrainError, OSError):
         return  # reported by ``record``
     naming: dict[str, list[dict[str, Any]]] = {}
@@ -92,9 +92,9 @@ def _why_not(command: str) -> str:
     return (lines[-1] if lines else f"exit code {done.code}") if done.code else ""
 
 
-def schedule(patient: Patient) -> Iterator[Finding]:
+def schedule(context: CheckContext) -> Iterator[Finding]:
     """Jobs that were installed are loaded, and ended well when they last ran."""
-    for job in patient.report.get("schedule", {}).get("jobs", ()):
+    for job in context.report.get("schedule", {}).get("jobs", ()):
         if "error" in job:
             yield Finding("schedule", "warning", f"{job['file']}: {job['error']}", "brain schedule install")
         elif job["loaded"] is False:
@@ -104,7 +104,7 @@ def schedule(patient: Patient) -> Iterator[Finding]:
                 "schedule", "warning", f"{job['name']} ended with {job['last_exit']}", "brain schedule status"
             )
     try:
-        recorded = installed.read(patient.home)["schedules"]
+        recorded = installed.read(context.home)["schedules"]
     except BrainError:
         return
     gone = [path for path in recorded if path.startswith("/") and not os.path.exists(path)]
@@ -112,10 +112,10 @@ def schedule(patient: Patient) -> Iterator[Finding]:
         yield Finding("schedule", "warning", f"installed once, gone now: {gone[0]}", "brain schedule install")
 
 
-def completions(patient: Patient) -> Iterator[Finding]:
+def completions(context: CheckContext) -> Iterator[Finding]:
     """What completes brain in a shell is where it was put."""
     try:
-        recorded = installed.read(patient.home)["completions"]
+        recorded = installed.read(context.home)["completions"]
     except BrainError:
         return  # said by the check of the record
     for path, details in recorded.items():
@@ -124,23 +124,23 @@ def completions(patient: Patient) -> Iterator[Finding]:
             yield Finding("completion", "notice", f"{path} was installed, and is gone", fix)
 
 
-def watch(patient: Patient) -> Iterator[Finding]:
+def watch(context: CheckContext) -> Iterator[Finding]:
     """What was to be watched is, by a process that can and whose runs end well."""
     from runtime.resident import control
 
     wanted = False
     with contextlib.suppress(BrainError):  # an invalid configuration is a finding of its own
-        wanted = patient.config.section("serve").get("watch") is True
-    found = control.status(patient.home)
+        wanted = context.config.section("serve").get("watch") is True
+    found = control.status(context.home)
     if not found["running"] and found["pid"] is not None:  # it may be about to
         time.sleep(_STARTING_S)
-        found = control.status(patient.home)
+        found = control.status(context.home)
     role = (found.get("roles") or {}).get("watch") or {}
     if not found["running"] and found["pid"] is not None:
         said = f"process {found['pid']} serves this home and does not answer"
         yield Finding("resident", "warning", said, "brain serve --stop")
     elif wanted and not role.get("watching"):
-        said = f"{patient.config.path} says that this home is watched, and nobody watches it"
+        said = f"{context.config.path} says that this home is watched, and nobody watches it"
         yield Finding("watch", "notice", said, "brain watch --start")
     for name, each in (found.get("roles") or {}).items():
         if fault := each.get("fault"):
@@ -155,14 +155,14 @@ def watch(patient: Patient) -> Iterator[Finding]:
         yield Finding("watch-run", "warning", said, f"brain {last['command']}")
 
 
-def _project(patient: Patient, settings: str) -> str:
+def _project(context: CheckContext, settings: str) -> str:
     """Return the project of a settings file, "" if the file is the user's or lies in no ``.claude`` folder."""
     folder = os.path.dirname(settings)
-    is_project = os.path.basename(folder) == ".claude" and folder != claude_folder(patient.environ)
+    is_project = os.path.basename(folder) == ".claude" and folder != claude_folder(context.environ)
     return os.path.dirname(folder) if is_project else ""
 
 
-def _newest_session(patient: Patient, project: str) -> int:
+def _newest_session(context: CheckContext, project: str) -> int:
     """Return when the newest session of Claude Code on this machine ended (epoch seconds), 0 if there is none.
 
     Args:
@@ -170,14 +170,14 @@ def _newest_session(patient: Patient, project: str) -> int:
     """
     import apsw
 
-    if not patient.has_index:
+    if not context.has_index:
         return 0
     try:
-        newest = patient.index.execute(
+        newest = context.index.execute(
             "SELECT max(f.ended) FROM brain_facts f JOIN documents d ON d.id = f.document_id"
             " WHERE d.active = 1 AND f.fields ->> '$.source' = 'claude' AND f.ended <= ?"
             " AND d.path NOT LIKE 'machines/%' AND coalesce(f.fields ->> '$.project', '') || '/' GLOB ?",
-            (patient.now, f"{escape(project)}/*" if project else "*"),
+            (context.now, f"{escape(project)}/*" if project else "*"),
         ).get
     except (BrainError, apsw.Error):
         return 0  # reported by the check of the index

@@ -8,17 +8,17 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from core import telemetry
-from ops import stats
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
+from ops.stats import stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def rows(patient: Patient) -> Iterator[Finding]:
+def rows(context: CheckContext) -> Iterator[Finding]:
     """Every line of the ledger, of what was rotated out of it, and of what other machines sent is one row."""
-    aside = f"{patient.home.usage.removesuffix('.jsonl')}.torn"
-    for path in telemetry.ledgers(patient.home):
+    aside = f"{context.home.usage.removesuffix('.jsonl')}.torn"
+    for path in telemetry.ledgers(context.home):
         try:
             torn = _torn(path)
         except OSError as error:
@@ -32,13 +32,13 @@ def rows(patient: Patient) -> Iterator[Finding]:
                 "brain doctor --fix  (moves them to usage.torn)",
                 lambda path=path: _set_aside(path, aside),  # type: ignore[misc]
             )
-    for name, path in stats.machines(patient.home).items():
+    for name, path in stats.machines(context.home).items():
         try:
             torn = _torn(path)
         except OSError as error:
             yield Finding("telemetry", "error", f"cannot read {path}: {error.strerror}", f"ls -l {quote(path)}")
             continue
-        if torn:  # a copy: what is set aside there comes mended with the next synchronisation
+        if torn:  # a copy: the repaired file comes with the next synchronisation
             there = f"brain doctor --fix; brain sync  (on {name})"
             yield Finding("telemetry-torn-elsewhere", "notice", _said(path, torn), there)
 
@@ -62,9 +62,9 @@ def _said(path: str, torn: list[int]) -> str:
     return f"{len(torn)} lines of {path} are no rows (line {', '.join(map(str, torn[:5]))})"
 
 
-def mode(patient: Patient) -> Iterator[Finding]:
+def mode(context: CheckContext) -> Iterator[Finding]:
     """usage.jsonl has mode 0600."""
-    path = patient.home.usage
+    path = context.home.usage
     try:
         found = stat.S_IMODE(os.stat(path).st_mode)
     except OSError:

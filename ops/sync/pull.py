@@ -18,7 +18,7 @@ from core.redaction import clean, clean_document
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
 from core.version import REDACTION
-from ops.backup import snapshot
+from ops import snapshot
 from ops.sync.git import Blob, Repository, TooLarge, oid
 from ops.sync.state import MACHINES, is_plain, valid
 from runtime.capture import rescan

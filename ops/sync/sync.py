@@ -25,7 +25,7 @@ from core.home import make_private
 from core.locks import FileLock
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
-from ops.backup import snapshot
+from ops import snapshot
 from ops.sync import pull
 from ops.sync.git import ABANDONED_S, Blob, Damaged, Repository, local, masked, oid
 from ops.sync.pull import LARGEST

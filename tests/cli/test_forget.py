@@ -14,8 +14,9 @@ import pytest
 from core.config import load
 from core.home import Home
 from core.tombstones import Tombstones
+from ops import forgetting
 from ops.backup import backup, packing
-from ops.sync import forgetting, sync
+from ops.sync import sync
 from tests.runtime.index_fixture import Shelf
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]

@@ -13,8 +13,7 @@ import zstandard
 
 from core import config
 from core.home import Home
-from ops import questions
-from ops.backup import backup, packing
+from ops.backup import backup, packing, questions
 from tests.ingest.transcripts import Script, save, text
 
 WORDS = "harvest ledger valley engineer argument queue token refresh tenant migration index vector heron ocelot".split()

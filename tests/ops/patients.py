@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.home import Home
-from ops import doctor
+from ops.checks import doctor
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
@@ -22,8 +22,8 @@ def ids(found: dict[str, Any], *severities: str) -> list[str]:
     return [finding["id"] for finding in found["findings"] if finding["severity"] in chosen]
 
 
-def mends(home: Home, identity: str) -> None:
-    """The finding is there, ``--fix`` mends it, and the second look is clean."""
+def repairs(home: Home, identity: str) -> None:
+    """The finding is there, ``--fix`` repairs it, and the second look is clean."""
     assert identity in ids(examine(home), "error", "warning", "notice")
     found = examine(home, fix=True)
     assert identity in [each["id"] for each in found["mended"]]

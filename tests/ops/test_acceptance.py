@@ -12,10 +12,10 @@ from core import clock
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from evals import kept, personal
-from ops import acceptance
 from ops.checks import acceptance as check
-from ops.finding import Patient
+from ops.checks.finding import CheckContext
 from ops.install import installed
+from ops.stats import acceptance
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 
@@ -111,7 +111,7 @@ def test_what_was_not_measured_is_not_met_and_is_told(home: Home, brain: Brain) 
     (recall,) = [each for each in found["criteria"] if each["id"] == "recall"]
     assert (recall["met"], recall["figure"]) == (None, None)
     assert "index" in recall["evidence"]["not_measured"]
-    (finding,) = check.gate(Patient(home, {}, OVER + 60))
+    (finding,) = check.gate(CheckContext(home, {}, OVER + 60))
     assert (finding.id, finding.severity) == ("acceptance:unmeasured", "notice")
     said = brain("acceptance", "--week", "1")
     assert said.returncode == 0
@@ -126,7 +126,7 @@ def test_recall_that_two_verdicts_have_not_shown_is_a_pivot(home: Home) -> None:
     assert judged(home)[0] == "continue"
     verdict, met = judged(home, week=2, now=OVER + acceptance.WEEK_S)
     assert (verdict, met["recall"]) == ("pivot", None)
-    (finding,) = check.gate(Patient(home, {}, OVER + acceptance.WEEK_S + 60))
+    (finding,) = check.gate(CheckContext(home, {}, OVER + acceptance.WEEK_S + 60))
     assert "recall not measured" in finding.evidence
 
 
@@ -257,8 +257,8 @@ def test_a_damaged_verdict_is_no_verdict_on_anything_else(home: Home) -> None:
 
 def test_the_doctor_makes_up_for_a_verdict_that_was_slept_through(home: Home) -> None:
     use(home, [row(0), row(1)])
-    assert list(check.gate(Patient(home, {}, OVER - 120))) == []
-    (finding,) = check.gate(Patient(home, {}, OVER + acceptance.WEEK_S))
+    assert list(check.gate(CheckContext(home, {}, OVER - 120))) == []
+    (finding,) = check.gate(CheckContext(home, {}, OVER + acceptance.WEEK_S))
     assert acceptance.verdicts(home) == [1, 2]
     assert (finding.id, finding.severity) == ("acceptance:teardown", "notice")
     assert finding.fix == "brain acceptance --week 2"

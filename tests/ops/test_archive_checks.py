@@ -1,4 +1,4 @@
-"""What the archive has lost, or has damaged: the doctor finds it, mends what can be mended, and names the rest."""
+"""Losses and damage of the archive: the doctor finds them, repairs the repairable and names the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.ingest.history import MORNING, History
 from tests.ingest.transcripts import Script, save
-from tests.ops.patients import examine, ids, mends
+from tests.ops.patients import examine, ids, repairs
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -38,7 +38,7 @@ def test_what_the_archive_has_lost_is_noticed_at_once_and_stored_anew(well: Home
     before = {path: Path(path).read_bytes() for path in objects}
     for path in objects:
         os.unlink(path)
-    mends(well, "archive-broken:claude")
+    repairs(well, "archive-broken:claude")
     assert {path: Path(path).read_bytes() for path in objects} == before
 
 

@@ -12,8 +12,8 @@ import pytest
 from core.config import load
 from core.home import Home
 from evals import personal
-from ops import deep
-from ops.finding import Finding, Patient
+from ops.checks import deep
+from ops.checks.finding import CheckContext, Finding
 from runtime.capture import indexing
 
 WORDS = "walrus ocelot heron puffin lynx badger".split()
@@ -43,11 +43,11 @@ def _keep(home: Home, questions: list[dict[str, object]]) -> None:
 
 
 def _found(home: Home) -> list[Finding]:
-    patient = Patient(home, os.environ, time.time(), deep=True)
+    context = CheckContext(home, os.environ, time.time(), deep=True)
     try:
-        return list(deep.answers_hold(patient))
+        return list(deep.answers_hold(context))
     finally:
-        patient.close()
+        context.close()
 
 
 def test_questions_that_find_their_documents_are_no_finding(asked: Home) -> None:

@@ -21,14 +21,14 @@ import pytest
 from core.config import load
 from core.home import Home
 from ingest.pipeline import state
-from ops import doctor, notify, wedge
+from ops.checks import doctor, notify, wedge
 from ops.install import completions, hooks, installed, program, skills
 from qmd.index.store import open_index
 from qmd.vectors import vectors
 from runtime.capture import indexing
 from runtime.capture.capture import capture
 from runtime.distill import due
-from tests.ops.patients import ROOT, examine, ids, mends
+from tests.ops.patients import ROOT, examine, ids, repairs
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -46,19 +46,19 @@ def test_a_truncated_index_is_found_and_made_anew(well: Home) -> None:
     with open(well.index, "r+b") as stream:
         stream.truncate(20_000)
     assert "index-damaged" in ids(examine(well))
-    mends(well, "index-damaged")
+    repairs(well, "index-damaged")
 
 
 def test_a_file_that_is_no_index_is_found(well: Home) -> None:
     for suffix in ("-wal", "-shm"):
         Path(well.index + suffix).unlink(missing_ok=True)
     Path(well.index).write_bytes(b"x" * 8192)
-    mends(well, "index-damaged")
+    repairs(well, "index-damaged")
 
 
 def test_a_missing_index_is_made(well: Home) -> None:
     Path(well.index).unlink()
-    mends(well, "index-missing")
+    repairs(well, "index-missing")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_missing_index_is_made(well: Home) -> None:
 )
 def test_rows_that_are_gone_are_found(well: Home, identity: str, statement: str) -> None:
     write(well, "PRAGMA foreign_keys = off", statement)
-    mends(well, identity)
+    repairs(well, identity)
 
 
 def test_damage_inside_the_full_text_index_is_found_by_the_long_look(well: Home) -> None:
@@ -94,7 +94,7 @@ def _killed_while_reading(home: Home) -> Path:
 
 def test_a_copy_that_a_killed_process_left_is_said_and_removed(well: Home) -> None:
     path = _killed_while_reading(well)
-    mends(well, "copies")
+    repairs(well, "copies")
     assert not path.parent.exists()
 
 
@@ -119,7 +119,7 @@ def test_what_others_may_read_is_found_and_closed(well: Home, name: str) -> None
     doctor.report(well, os.environ, "terminal", examine(well))
     path = well.path(*name.split("/"))
     os.chmod(path, 0o755 if os.path.isdir(path) else 0o644)
-    mends(well, "permissions")
+    repairs(well, "permissions")
     assert stat.S_IMODE(os.stat(path).st_mode) & 0o077 == 0
 
 
@@ -128,14 +128,14 @@ def test_the_ledger_must_have_mode_0600_exactly(well: Home) -> None:
     examine(well)
     doctor.report(well, os.environ, "terminal", examine(well))
     os.chmod(well.usage, 0o400)
-    mends(well, "telemetry-mode")
+    repairs(well, "telemetry-mode")
 
 
 def test_a_torn_row_is_set_aside_and_not_lost(well: Home) -> None:
     doctor.report(well, os.environ, "terminal", examine(well))
     before = Path(well.usage).read_bytes()
     Path(well.usage).write_bytes(before + b'{"schema":1,"ts":"2026-\n' + before)
-    mends(well, "telemetry-torn")
+    repairs(well, "telemetry-torn")
     assert Path(well.usage).read_bytes() == before * 2
     assert Path(well.usage.removesuffix(".jsonl") + ".torn").read_bytes() == b'{"schema":1,"ts":"2026-\n'
 
@@ -147,7 +147,7 @@ def test_a_torn_row_that_was_rotated_out_is_found_and_set_aside(well: Home) -> N
     rotated.chmod(0o600)
     (finding,) = [each for each in examine(well)["findings"] if each["id"] == "telemetry-torn"]
     assert f"1 lines of {rotated} are no rows (line 2)" in finding["evidence"]
-    mends(well, "telemetry-torn")
+    repairs(well, "telemetry-torn")
     assert rotated.read_text() == f"{row}\n{row}\n"
     assert Path(well.logs, "usage.torn").read_text() == '{"schema":1,"ts\n'
 
@@ -194,7 +194,7 @@ def test_many_files_that_wait_are_indexed(well: Home) -> None:
         path = Path(well.path("brain", f"late{number}.md"))
         path.write_text(f"# late {number}\n")
         path.chmod(0o600)
-    mends(well, "lexical-stale:brain")
+    repairs(well, "lexical-stale:brain")
 
 
 def test_what_killed_writers_left_is_swept(well: Home) -> None:
@@ -202,7 +202,7 @@ def test_what_killed_writers_left_is_swept(well: Home) -> None:
     path.write_text("half")
     path.chmod(0o600)
     os.utime(path, (1, 1))
-    mends(well, "leftovers")
+    repairs(well, "leftovers")
     assert not path.exists()
 
 
@@ -250,7 +250,7 @@ def test_a_missed_hook_is_found_and_made_good(well: Home, claude_root: Path) -> 
     key = due.add(well, str(path), path.stem, "/p")
     note = Path(well.state, "hooks", "due", f"{key}.json")
     note.write_text(json.dumps({**json.loads(note.read_text()), "at": time.time() - 3600}))
-    mends(well, "hook-missed")
+    repairs(well, "hook-missed")
 
 
 def test_hooks_that_are_gone_are_found(well: Home, tmp_path: Path) -> None:
@@ -305,8 +305,8 @@ def test_a_wrong_citation_of_the_map_is_found(well: Home, tmp_path: Path, monkey
 
 
 def test_a_check_that_breaks_hides_no_other(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(patient: Any) -> Any:
-        raise ZeroDivisionError(patient.now)
+    def broken(context: Any) -> Any:
+        raise ZeroDivisionError(context.now)
 
     monkeypatch.setattr(doctor, "CHECKS", (broken, *doctor.CHECKS))
     os.symlink("/nowhere/at/all", well.path("brain", "old.md"))

@@ -14,10 +14,10 @@ from core import config, wal
 from core.config_yaml import _DOCTOR
 from core.errors import BadInput, EngineMissing
 from core.home import Home
+from ops import forgetting
 from ops.backup import backup, restore
 from ops.checks import index, recovery, sources
-from ops.finding import Finding, Patient
-from ops.sync import forgetting
+from ops.checks.finding import CheckContext, Finding
 from runtime.capture import inbox
 from runtime.capture.indexing import index as index_run
 from runtime.explaining.export import Selection
@@ -27,8 +27,8 @@ from tests.ingest.transcripts import OTHER, SESSION, Script, save
 
 
 def findings(home: Home, later_days: float = 0.0) -> list[Finding]:
-    patient = Patient(home, os.environ, time.time() + later_days * 86_400)
-    return [finding for check in recovery.CHECKS for finding in check(patient)]
+    context = CheckContext(home, os.environ, time.time() + later_days * 86_400)
+    return [finding for check in recovery.CHECKS for finding in check(context)]
 
 
 @pytest.fixture
@@ -66,15 +66,15 @@ def test_a_restore_that_was_killed_is_found_and_mended(asked: Home, monkeypatch:
             restore.restore(path, asked, force=True)
     (found,) = findings(asked)
     assert (found.id, found.severity) == ("restore-unfinished", "error")
-    assert found.mend is not None
-    assert found.mend()
+    assert found.repair is not None
+    assert found.repair()
     assert findings(asked) == []
     assert list(Path(asked.inbox).rglob("*.md"))
 
 
 def test_a_log_that_a_reader_holds_is_said_to_be_so(home: Home, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wal, "checkpoint", lambda _: False)
-    said = index._checkpoint(Patient(home, os.environ, time.time()))
+    said = index._checkpoint(CheckContext(home, os.environ, time.time()))
     command = said.rpartition(": ")[2].partition(",")[0]
     assert brain(*command.split()[1:]).returncode == 0, f"{command} is a command that there is"
 
@@ -106,21 +106,21 @@ def test_transcripts_that_go_soon_are_counted_and_dated(home: Home, claude_root:
     for name, days in ((SESSION, 26), (OTHER, 1)):
         old = time.time() - days * 86_400
         os.utime(place / f"{name}.jsonl", (old, old))
-    (finding,) = sources.expiry(Patient(home, os.environ, time.time()))
+    (finding,) = sources.expiry(CheckContext(home, os.environ, time.time()))
     assert finding.evidence == "1 transcript is not archived and will be deleted within 7 days"
     index_run(home, config.load(home))
-    assert list(sources.expiry(Patient(home, os.environ, time.time()))) == []
+    assert list(sources.expiry(CheckContext(home, os.environ, time.time()))) == []
 
 
 def test_an_archive_that_outgrew_its_bound_is_a_finding_and_loses_nothing(home: Home, claude_root: Path) -> None:
     save(claude_root / "projects" / "-p" / "one.jsonl", Script("one").user("the walrus"))
     index_run(home, config.load(home))
-    assert list(sources.size(Patient(home, os.environ, time.time()))) == []
+    assert list(sources.size(CheckContext(home, os.environ, time.time()))) == []
     before = {path: path.read_bytes() for path in Path(home.path("raw")).rglob("*.zst")}
     settings = "collections: {brain: {path: brain}}\narchive: {max_gb: 0.000001}\n"
     Path(home.path("collections.yml")).write_text(settings, encoding="utf-8")
     index_run(home, config.load(home))
-    (finding,) = sources.size(Patient(home, os.environ, time.time()))
+    (finding,) = sources.size(CheckContext(home, os.environ, time.time()))
     assert (finding.id, finding.severity) == ("archive-size", "warning")
     assert {path: path.read_bytes() for path in Path(home.path("raw")).rglob("*.zst")} == before
 

@@ -18,7 +18,7 @@ from ingest.source import Options
 from ingest.sources.code import source as code
 from ops.backup import backup
 from ops.checks import recovery
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 from ops.sync.state import State
 from runtime.capture.indexing import index
 
@@ -26,8 +26,8 @@ _GARBLED = b"no database at all " * 200
 
 
 def findings(home: Home) -> dict[str, Finding]:
-    patient = Patient(home, os.environ, time.time())
-    return {finding.id: finding for check in recovery.CHECKS for finding in check(patient)}
+    context = CheckContext(home, os.environ, time.time())
+    return {finding.id: finding for check in recovery.CHECKS for finding in check(context)}
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_damaged_database_of_a_source_is_found_moved_aside_and_made_again(
 ) -> None:
     state.write_bytes(_GARBLED)
     found = findings(home)["state-damaged:code.sqlite"]
-    assert found.mend is not None
+    assert found.repair is not None
     with pytest.raises(Internal, match=f"{state} is damaged: file is not a database"):
         backup.make(home, load(home))
     code.SOURCE.run(home, [str(tmp_path / "repository")], Options(trust_stat=True))
@@ -54,7 +54,7 @@ def test_a_damaged_database_of_a_source_is_found_moved_aside_and_made_again(
     assert list(found_then) == ["state-aside:code.sqlite.damaged"]
     assert found_then["state-aside:code.sqlite.damaged"].severity == "notice"
     state.write_bytes(_GARBLED)
-    found.mend()
+    found.repair()
     assert not state.exists()
 
 

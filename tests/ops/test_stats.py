@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import telemetry
 from core.home import Home
-from ops.stats import percentile, stats
+from ops.stats.stats import percentile, stats
 
 ROWS: list[dict[str, Any]] = [
     {

@@ -13,7 +13,7 @@ from core import clock, telemetry
 from core.config import load
 from core.home import Home
 from ops.checks import surfaces
-from ops.finding import Patient
+from ops.checks.finding import CheckContext
 from ops.install import hooks, installed, program, skills
 from runtime.capture import indexing
 from tests.ops.patients import ROOT, examine, ids
@@ -41,11 +41,11 @@ def _row(home: Home, event: str, ts: str) -> None:
 
 
 def _silent(home: Home) -> list[str]:
-    patient = Patient(home, os.environ, NOW)
+    context = CheckContext(home, os.environ, NOW)
     try:
-        return [found.evidence for found in surfaces.hooks_fire(patient) if found.id == "hooks-silent"]
+        return [found.evidence for found in surfaces.hooks_fire(context) if found.id == "hooks-silent"]
     finally:
-        patient.close()
+        context.close()
 
 
 def _installed(home: Home, path: Path, since: str | None) -> None:

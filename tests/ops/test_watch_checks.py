@@ -17,8 +17,8 @@ from core.config import load
 from core.home import Home
 from core.locks import FileLock
 from ops.checks import engine
+from ops.checks.finding import CheckContext
 from ops.checks.surfaces import watch
-from ops.finding import Patient
 from runtime.resident import control
 from runtime.resident.server import LOCK, Server
 from runtime.resident.watch import Watching
@@ -26,11 +26,11 @@ from runtime.watching.watching import Watcher
 
 
 def found(home: Home) -> dict[str, str]:
-    patient = Patient(home, os.environ, time.time())
+    context = CheckContext(home, os.environ, time.time())
     try:
-        return {finding.id: finding.fix for finding in watch(patient)}
+        return {finding.id: finding.fix for finding in watch(context)}
     finally:
-        patient.close()
+        context.close()
 
 
 @contextlib.contextmanager

@@ -24,8 +24,8 @@ from core.home import Home
 from ingest.archive import archive
 from ingest.policy.exclusion_log import FILE, UNITS, Withheld
 from ingest.sources.chrome.visits import Archive
-from ops import questions
-from ops.backup import backup, packing, rebuild, restore, snapshot
+from ops import snapshot
+from ops.backup import backup, packing, questions, rebuild, restore
 from runtime.capture import inbox
 from runtime.capture.indexing import index
 from tests.ingest.history import History

@@ -14,10 +14,11 @@ import pytest
 from core import config
 from core.errors import BadInput, BrainError, EngineMissing
 from core.home import Home
+from ops import teardown
 from ops.backup import restore
 from ops.checks import recovery
-from ops.finding import Patient
-from ops.install import installed, teardown
+from ops.checks.finding import CheckContext
+from ops.install import installed
 from runtime.capture.indexing import index
 from tests.conftest import Brain
 from tests.ops.backups import forged, make
@@ -185,10 +186,10 @@ def test_a_journal_that_restore_did_not_write_moves_nothing_and_is_a_finding(
         restore.restore(good, target, force=True)
     (finding,) = [
         each
-        for each in recovery.restored_whole(Patient(target, os.environ, time.time()))
+        for each in recovery.restored_whole(CheckContext(target, os.environ, time.time()))
         if each.id == "restore-unfinished"
     ]
-    assert (finding.fix, finding.mend) == (damaged.value.fix, None)
+    assert (finding.fix, finding.repair) == (damaged.value.fix, None)
     assert _tree(user) == before
     Path(target.path(".restoring.json")).rename(target.path(".restoring.json.damaged"))
     assert restore.restore(good, target, force=True)["ok"]

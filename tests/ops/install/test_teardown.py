@@ -12,7 +12,8 @@ import pytest
 
 from core.config import load
 from core.home import Home
-from ops.install import hooks, installed, skills, teardown
+from ops import teardown
+from ops.install import hooks, installed, skills
 from ops.schedule import files as schedule_files
 from ops.schedule import schedule
 from ops.schedule.jobs import JOBS

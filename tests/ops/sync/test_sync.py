@@ -15,8 +15,9 @@ from core import telemetry
 from core.errors import Refused
 from core.files import write_atomic
 from core.tombstones import Tombstones
-from ops import stats
-from ops.sync import forgetting, git, pull, sync
+from ops import forgetting
+from ops.stats import stats
+from ops.sync import git, pull, sync
 from ops.sync.git import Blob, Repository
 from ops.sync.state import State
 from runtime.capture.indexing import index

@@ -15,10 +15,11 @@ import pytest
 from core import config
 from core.errors import BadInput, EngineMissing, LockContention, Refused
 from core.home import Home
+from ops import forgetting
 from ops.backup import backup, restore
 from ops.checks import recovery
-from ops.finding import Finding, Patient
-from ops.sync import forgetting, sync
+from ops.checks.finding import CheckContext, Finding
+from ops.sync import sync
 from ops.sync.state import State
 from runtime.forgetting import verify_erasure
 from tests.ops.backups import forged
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here
 
 
 def _findings(home: Home) -> list[Finding]:
-    return list(recovery.repository_is_sound(Patient(home, os.environ, time.time(), deep=True)))
+    return list(recovery.repository_is_sound(CheckContext(home, os.environ, time.time(), deep=True)))
 
 
 # --- locks ---
@@ -69,8 +70,8 @@ def test_the_doctor_removes_the_lock_of_a_killed_git(pair: tuple[Machine, Machin
     lock = Path(one.home.path("sync.git", "packed-refs.lock"))
     lock.touch()
     (finding,) = _findings(one.home)
-    assert finding.mend is not None
-    assert str(lock) in finding.mend()
+    assert finding.repair is not None
+    assert str(lock) in finding.repair()
     assert not lock.exists()
 
 
@@ -165,8 +166,8 @@ def test_a_damaged_repository_is_a_finding_and_is_made_again_from_the_documents(
     damage(Path(one.home.path("sync.git")))
     (finding,) = _findings(one.home)
     assert (finding.id, finding.severity) == ("sync-damaged", "error")
-    assert finding.mend is not None
-    assert finding.mend()
+    assert finding.repair is not None
+    assert finding.repair()
     assert _findings(one.home) == []
     assert one.sync()["pushed"]
     report = other.sync()

@@ -1,4 +1,4 @@
-"""The doctor: every check runs whatever the others find, and what it finds is said where somebody will see it."""
+"""The doctor: run every check, repair, and report the findings where somebody sees them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from core.errors import BrainError, from_os
 from core.files import read_or_none, write_atomic
 from core.home import make_private
 from core.text import one_line
-from ops import notify
-from ops.checks import acceptance, archive, documents, engine, index, machine, recovery, sources, surfaces
+from ops.checks import acceptance, archive, documents, engine, index, machine, notify, recovery, sources, surfaces
 from ops.checks import telemetry as ledger
-from ops.finding import SEVERITIES, Finding, Patient
+from ops.checks.finding import SEVERITIES, CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from core.home import Home
 
-    Check = Callable[[Patient], Iterator[Finding]]
+    Check = Callable[[CheckContext], Iterator[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     *engine.CHECKS,
@@ -54,31 +53,31 @@ def examine(
     accept_loss: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Any]:
-    """Run every check; the envelope of ``brain doctor``. ``healthy`` is false where an error or a warning is left.
+    """Run every check and return the envelope of ``brain doctor``.
 
-    ``deep`` reads more (``ops.deep``), ``wedge`` tries the user-facing contract on a scratch home (``ops.wedge``),
-    ``fix`` mends what can be mended safely and looks again. ``accept_loss`` takes what the archive has lost for good
-    as known. Raises nothing: a check that fails is a finding.
+    ``healthy`` is false if an error or a warning is left. ``deep`` adds ``ops.checks.deep``; ``wedge`` adds
+    ``ops.checks.wedge``, which runs the program on a scratch home. ``fix`` runs each safe repair and checks again.
+    ``accept_loss`` accepts what the archive has lost for good. Raises nothing: a check that fails is a finding.
     """
     started = time.perf_counter()
     now = time.time()
     checks = list(CHECKS)
     if wedge:
-        from ops import wedge as contract
+        from ops.checks import wedge as contract
 
         checks += contract.CHECKS
     if deep:
-        from ops import deep as deeper
+        from ops.checks import deep as deeper
 
         checks += deeper.CHECKS
     findings, took = _round(home, environ, now, checks, deep, progress)
-    mended: list[dict[str, str]] = []
-    if fix and any(finding.mend for finding in findings):
-        mended = [{"id": finding.id, "outcome": _mend(finding)} for finding in findings if finding.mend]
+    repaired: list[dict[str, str]] = []
+    if fix and any(finding.repair for finding in findings):
+        repaired = [{"id": finding.id, "outcome": _repair(finding)} for finding in findings if finding.repair]
     if accept_loss:
         loss = Finding("archive-lost", "notice", "", "", lambda: archive.accept(home))
-        mended.append({"id": loss.id, "outcome": _mend(loss)})
-    if mended:
+        repaired.append({"id": loss.id, "outcome": _repair(loss)})
+    if repaired:
         findings, took = _round(home, environ, now, checks, deep, None)
     failures = [finding for finding in findings if finding.severity in _FAILING]
     return {
@@ -87,18 +86,18 @@ def examine(
         "healthy": not failures,
         "checks": len(checks),
         "findings": [finding.as_dict() for finding in findings],
-        "mended": mended,
+        "mended": repaired,
         "slowest": {name: round(seconds * 1000) for name, seconds in took[:3]},
         "took_ms": round((time.perf_counter() - started) * 1000, 1),
     }
 
 
 def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mapping[str, Any]) -> None:
-    """Leave word of an examination: a telemetry row, and, of failures, lines in the logs and a notification.
+    """Record an examination in telemetry, and its failures in the logs and a notification.
 
-    A notification of one finding comes once a day. Nothing here raises: what cannot be said in one place is in others.
+    The same finding notifies once a day. Raises nothing: each place works without the others.
     """
-    # Paths are named by what others called them, and what is said here stays in files.
+    # Logs keep the evidence, and a path may hold a secret: redact it.
     envelope = redaction.shown_value(dict(envelope))
     failures = [finding["id"] for finding in envelope["findings"] if finding["severity"] in _FAILING]
     telemetry.record(
@@ -115,7 +114,7 @@ def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mappi
     for path in (join(home.logs, "doctor.log"), _second_log(home)):
         if path:
             _append(path, lines)
-    fresh = _not_told_today(home, failures) if failures and os.path.isdir(home.state) else []
+    fresh = _not_reported_today(home, failures) if failures and os.path.isdir(home.state) else []
     if fresh:
         worst = next(finding for finding in envelope["findings"] if finding["id"] == fresh[0])
         more = f" (and {len(fresh) - 1} more)" if len(fresh) > 1 else ""
@@ -130,7 +129,7 @@ def _round(
     deep: bool,
     progress: Callable[[int, int, str], None] | None,
 ) -> tuple[list[Finding], list[tuple[str, float]]]:
-    patient = Patient(home, environ, now, deep=deep)
+    context = CheckContext(home, environ, now, deep=deep)
     found: list[Finding] = []
     took: list[tuple[str, float]] = []
     try:
@@ -138,7 +137,7 @@ def _round(
             name = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
             began = time.perf_counter()
             try:
-                found += check(patient)
+                found += check(context)
             except BrainError as error:
                 found.append(Finding(name, "error", error.message, error.fix or "brain explain"))
             except Exception as error:  # noqa: BLE001  # one broken check must not hide what the others see
@@ -151,22 +150,22 @@ def _round(
             if progress is not None:
                 progress(number, len(checks), f"checking: {name}")
     finally:
-        patient.close()
+        context.close()
     found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return list({(finding.id, finding.evidence): finding for finding in found}.values()), sorted(
         took, key=lambda each: -each[1]
     )
 
 
-def _mend(finding: Finding) -> str:
-    assert finding.mend is not None
+def _repair(finding: Finding) -> str:
+    assert finding.repair is not None
     try:
-        return finding.mend()
+        return finding.repair()
     except BrainError as error:
         return f"failed: {error.message}"
     except OSError as error:
         return f"failed: {from_os(error) or error}"
-    except Exception as error:  # noqa: BLE001  # the others are still to be mended
+    except Exception as error:  # noqa: BLE001  # the other repairs must still run
         return f"failed: {type(error).__name__}: {error}"
 
 
@@ -195,17 +194,17 @@ def _append(path: str, lines: list[str]) -> None:
         return  # a full disk, a link: the exit code and the other places still report the findings
 
 
-def _not_told_today(home: Home, failures: list[str]) -> list[str]:
+def _not_reported_today(home: Home, failures: list[str]) -> list[str]:
     path = join(home.state, "doctor.json")
     now = time.time()
     try:
         found = json.loads(read_or_none(path) or b"{}")
-        told = {name: float(at) for name, at in found.items() if now - float(at) < _DAY}
+        reported = {name: float(at) for name, at in found.items() if now - float(at) < _DAY}
     except (OSError, ValueError, TypeError, AttributeError):
-        told = {}
-    fresh = [name for name in failures if name not in told]
+        reported = {}
+    fresh = [name for name in failures if name not in reported]
     try:
-        write_atomic(path, json.dumps({**told, **dict.fromkeys(fresh, now)}).encode())
+        write_atomic(path, json.dumps({**reported, **dict.fromkeys(fresh, now)}).encode())
     except OSError:
-        return []  # without a memory of what was said, an hourly doctor would say it every hour
+        return []  # without this memory, an hourly doctor would notify every hour
     return fresh

@@ -1,7 +1,7 @@
 """The user-facing contract, tried on a scratch home: that questions are turned back, notes kept whole, codes right.
 
 These are no unit tests: they run the installed program by its command line, so that a wheel has them and a broken
-installation fails them. All of them together take a few seconds. ``python ops/wedge.py`` runs them alone.
+installation fails them. All of them together take a few seconds. ``python ops/checks/wedge.py`` runs them alone.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from os.path import join
 from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":  # as a file: the rooms lie beside this one
-    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from core.child import run
 from core.document import split
-from ops.finding import Finding, Patient
+from ops.checks.finding import CheckContext, Finding
 from ops.install import program
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ TRIALS: tuple[Callable[[Scratch], str], ...] = (
 )  # fmt: skip
 
 
-def contract(patient: Patient) -> Iterator[Finding]:
+def contract(context: CheckContext) -> Iterator[Finding]:
     """Every trial holds."""
     with tempfile.TemporaryDirectory(prefix="brain-wedge-") as folder:
-        scratch = Scratch(folder, dict(patient.environ))
+        scratch = Scratch(folder, dict(context.environ))
         for trial in TRIALS:
             try:
                 wrong = trial(scratch)
@@ -158,7 +158,7 @@ def main() -> int:
     """Print what does not hold, a line each; 1 where anything does not, else 0."""
     from core.home import resolve
 
-    wrong = [finding.evidence for finding in contract(Patient(resolve(), os.environ, time.time()))]
+    wrong = [finding.evidence for finding in contract(CheckContext(resolve(), os.environ, time.time()))]
     sys.stdout.write("".join(f"{line}\n" for line in wrong) or f"{len(TRIALS)} trials hold\n")
     return 1 if wrong else 0
 

@@ -1,4 +1,4 @@
-"""A finding of the doctor, and what a check is given to look with."""
+"""The two types of a doctor check: its context and its findings."""
 
 from __future__ import annotations
 
@@ -21,28 +21,27 @@ SEVERITIES = ("error", "warning", "notice")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``id`` is stable (scripts route on it), ``evidence`` what was seen, ``fix`` the command that mends it.
+    """One result of a check.
 
-    ``severity``: an error keeps something from working, a warning harms privacy or the truth of answers, a notice is
-    work
-    that waits and does not make the doctor fail. ``mend`` does what ``fix`` says where that is safe, and says what it
-    did.
+    ``id`` is stable, because scripts route on it. ``evidence`` says what the check saw. ``fix`` is the command to run.
+    ``severity``: an error stops something from working, a warning harms privacy or the truth of answers, a notice is
+    work that waits and leaves the doctor healthy. ``repair`` does safely what ``fix`` does and returns the outcome.
     """
 
     id: str
     severity: str
     evidence: str
     fix: str
-    mend: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    repair: Callable[[], str] | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
         shown = {"id": self.id, "severity": self.severity, "evidence": self.evidence, "fix": self.fix}
-        return {**shown, "fixable": self.mend is not None}
+        return {**shown, "fixable": self.repair is not None}
 
 
-class Patient:
-    """The home under examination; what several checks need is gathered once."""
+class CheckContext:
+    """The home under examination. Each property is computed once and shared by the checks."""
 
     def __init__(self, home: Home, environ: Mapping[str, str], now: float, *, deep: bool = False) -> None:
         self.home = home
@@ -59,7 +58,7 @@ class Patient:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """What ``brain explain --json`` says."""
+        """The report of ``brain explain --json``."""
         from runtime.explaining.explain import report
 
         return report(self.home, "launchd", self.environ)
@@ -73,14 +72,14 @@ class Patient:
 
     @cached_property
     def index_fault(self) -> str:
-        """What is damaged in the index, "" if nothing is. Raises EngineMissing, apsw.Error."""
+        """The first fault of the index, "" if it is sound. Raises EngineMissing, apsw.Error."""
         from qmd.index import damage
 
         return damage.first(self.index)
 
     @cached_property
     def broken(self) -> list[Broken]:
-        """What of the archive is missing, or with ``deep`` damaged. Raises BrainError."""
+        """The archived files that are missing, or with ``deep`` damaged. Raises BrainError."""
         from ingest.archive.soundness import broken
 
         return broken(self.home, contents=self.deep)
@@ -104,4 +103,4 @@ class Patient:
             self.index.close()
 
 
-Check = "Callable[[Patient], Iterator[Finding]]"
+Check = "Callable[[CheckContext], Iterator[Finding]]"

@@ -1,4 +1,4 @@
-"""A sample of the corpus made again from the archive, in a scratch home, and compared byte by byte."""
+"""The checks of ``--deep``: documents against their archive, and known questions against their documents."""
 
 from __future__ import annotations
 
@@ -16,16 +16,47 @@ from core.sqlite import connect
 from ingest import registry
 from ingest.archive import archive
 from ingest.pipeline import state as known
+from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_SAMPLE = 25
+# The share of questions that may find none of their documents.
+_LOST = 0.6
 
-def remade(home: Home, count: int, now: float, broken: set[str]) -> Iterator[tuple[str, str, str]]:
-    """(source, document, what differs) of sampled documents that the archive does not make again as they are.
 
-    Sampled are, for each source, up to ``count`` documents of which every raw file is archived and not ``broken``;
-    which ones changes with the day, so that in time all of them are looked at.
+def archive_makes_the_corpus(context: CheckContext) -> Iterator[Finding]:
+    """A sample of documents, made again from the archive, has the same bytes."""
+    for name, path, reason in _differing(context.home, _SAMPLE, context.now, {each.path for each in context.broken}):
+        yield Finding(
+            f"archive:{name}",
+            "warning",
+            f"{path} is not what the archive makes: {reason}",
+            f"brain index --source {name}",
+        )
+
+
+def answers_hold(context: CheckContext) -> Iterator[Finding]:
+    """Most questions of the personal set still find their documents."""
+    from evals import arms_ask, personal
+    from evals.arms import Place
+
+    if not os.path.exists(personal.path(context.home)):
+        return
+    questions = personal.load(context.home)[0].questions[:_SAMPLE]
+    with arms_ask.ask(Place(context.home, context.config, "", None)) as answer:
+        missed = sum(question.relevant.keys().isdisjoint(answer(question.text, 10)) for question in questions)
+    if missed > _LOST * len(questions):
+        said = f"{missed} of {len(questions)} personal questions no longer find their document"
+        yield Finding("recall", "warning", said, "brain eval run")
+
+
+def _differing(home: Home, count: int, now: float, broken: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield (source, document, difference) for each sampled document that the archive does not reproduce.
+
+    The sample holds up to ``count`` documents per source. Every raw file of a sampled document is archived and not
+    in ``broken``. The day seeds the sample, so every document is checked at some time.
     """
     for name in archive.sources(home):
         collection = registry.source(name).collection
@@ -48,7 +79,7 @@ def remade(home: Home, count: int, now: float, broken: set[str]) -> Iterator[tup
 
 
 def _sample(home: Home, source: str, broken: set[str], count: int, draw: random.Random) -> dict[str, set[str]]:
-    """Document → its raw files, of some whose files are all in the archive as they were last read."""
+    """Return document → raw files for up to ``count`` documents that the archive holds completely."""
     archived = set(archive.read(home, source)) - broken
     state = known.State(home)
     try:
@@ -61,7 +92,7 @@ def _sample(home: Home, source: str, broken: set[str], count: int, draw: random.
 
 
 def _shelve(home: Home, scratch: Home, source: str, paths: set[str]) -> None:
-    """An archive that names only ``paths``, over the objects of the real one."""
+    """Make an archive in ``scratch`` that names only ``paths`` and links to the objects of the real archive."""
     raw, shelf = home.path(archive.FOLDER), scratch.path(archive.FOLDER)
     os.makedirs(shelf, 0o700)
     for entry in os.scandir(raw):
@@ -79,3 +110,6 @@ def _shelve(home: Home, scratch: Home, source: str, paths: set[str]) -> None:
     finally:
         copy.close()
         real.close()
+
+
+CHECKS = (archive_makes_the_corpus, answers_hold)

@@ -20,7 +20,7 @@ from core.errors import BrainError, Internal, Refused
 from core.files import read_or_none, write_atomic
 from evals import kept
 from ops.install import installed
-from ops.stats import BUDGET_MS, percentile, read
+from ops.stats.stats import BUDGET_MS, percentile, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.config import load
+from ops.backup import backup
+from ops.sync import sync
 from runtime.forgetting import forget
 
 if TYPE_CHECKING:
@@ -27,9 +30,6 @@ def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywher
     def act(
         documents: list[tuple[str, str]], marks: list[tuple[str, str]], probes: list[bytes]
     ) -> tuple[list[str], list[str]]:
-        from ops.backup import backup
-        from ops.sync import sync
-
         beyond: list[str] = []
         own: list[str] = []
         if backup.is_note_damaged(home):
@@ -55,7 +55,5 @@ def go_on(home: Home, environ: Mapping[str, str]) -> list[str]:
     """
     if not forget.unfinished(home):
         return []
-    from core.config import load
-
     failed, _ = forget.finish_elsewhere(home, elsewhere(home, load(home), environ))
     return failed
