@@ -27,8 +27,6 @@ EMBEDDERS = {
     "gemini": "gemini-embedding-001",
     "llm": "",
 }
-# The same of generators.
-GENERATORS = {"openai": "gpt-4.1-mini", "llm": ""}
 
 
 class Collection:

@@ -6,7 +6,6 @@ from typing import Any
 
 import yaml
 
-from core.config import GENERATORS
 from core.errors import BadInput
 
 TRUST = ("note", "distilled", "session", "article", "browser")
@@ -56,6 +55,7 @@ _RERANK_KEYS: dict[str, type | tuple[type, ...]] = {
     "candidates": int,
     "weight": (int, float),
 }
+_GENERATORS = ("openai", "llm")
 CHROME_MODES = ("allow", "deny", "all")
 _CHROME_KEYS: dict[str, type] = {
     "roots": list,
@@ -253,8 +253,8 @@ def check_embedding(path: str, entry: dict[str, Any]) -> None:
 def check_generation(path: str, entry: dict[str, Any]) -> None:
     """Raises BadInput where the section ``generation:`` does not hold."""
     _check_provider(path, "generation", entry, _GENERATION_KEYS, "QMD_GENERATE_API_KEY, OPENAI_API_KEY")
-    if entry.get("provider") not in (None, *GENERATORS):
-        raise BadInput(f"{path}: generation: provider must be one of {', '.join(GENERATORS)}", "provider: openai")
+    if entry.get("provider") not in (None, *_GENERATORS):
+        raise BadInput(f"{path}: generation: provider must be one of {', '.join(_GENERATORS)}", "provider: openai")
     timeout = entry.get("timeout_s")
     if timeout is not None and not 0 < timeout <= 600:
         raise BadInput(f"{path}: generation: timeout_s must be a number of seconds up to 600", "timeout_s: 10")

@@ -1,4 +1,4 @@
-"""How busy other processes keep this machine."""
+"""How busy other processes keep this machine, and its source of power."""
 
 from __future__ import annotations
 
@@ -36,3 +36,11 @@ def _times() -> tuple[float, float]:
     # Linux counts a guest's time as user time already (proc(5)).
     total = sum(value for name, value in fields.items() if name not in ("guest", "guest_nice"))
     return total, fields["idle"] + fields.get("iowait", 0.0)
+
+
+def on_battery() -> bool:
+    """Return True if the machine runs on its battery; False if it has none or does not report its state."""
+    import psutil
+
+    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    return battery is not None and battery.power_plugged is False

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.config import GENERATORS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIMEOUT_S = 10.0
+# The providers of generators and the default model of each.
+GENERATORS = {"openai": "gpt-4.1-mini", "llm": ""}
 NONE = "there is no generator"
 
 

@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock as dates
-from core import power
+from core import load
 from core.errors import LOCKED
 from runtime.watching.limits import of_children, set_free, with_small_stacks
 from runtime.watching.places import CHROME, Place, is_database, places
@@ -82,7 +82,7 @@ class Watcher:
         *,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
-        on_battery: Callable[[], bool] = power.on_battery,
+        on_battery: Callable[[], bool] = load.on_battery,
         idle_s: float = _IDLE_S,
     ) -> None:
         from watchdog.observers import Observer
