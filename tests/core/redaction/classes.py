@@ -1,4 +1,4 @@
-"""Lines by the class of secret they show: ``classes.jsonl``, in the form of ``fresh_secrets`` (``⟦…⟧`` is a secret).
+"""Lines by the class of secret they show: ``classes.jsonl``, in the form of ``lines`` (``⟦…⟧`` is a secret).
 
 A line without such a mark only looks like one of its class.
 """

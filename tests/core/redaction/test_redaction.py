@@ -17,14 +17,16 @@ from core import redaction
 from core.redaction import clean_record, commands, patterns, redact, rules, screen
 from core.redaction.hint import may_hold
 from tests.core.redaction import classes
-from tests.core.redaction.fresh_others import OTHERS as FRESH_OTHERS
-from tests.core.redaction.fresh_secrets import SECRETS as FRESH_SECRETS
-from tests.core.redaction.pasted_others import OTHERS
-from tests.core.redaction.pasted_secrets import SECRETS
-from tests.core.redaction.stranger_others import OTHERS as STRANGER_OTHERS
-from tests.core.redaction.stranger_secrets import SECRETS as STRANGER_SECRETS
-from tests.core.redaction.unforeseen_others import OTHERS as UNFORESEEN_OTHERS
-from tests.core.redaction.unforeseen_secrets import SECRETS as UNFORESEEN_SECRETS
+from tests.core.redaction.lines import (
+    FRESH_OTHERS,
+    FRESH_SECRETS,
+    OTHERS,
+    SECRETS,
+    STRANGER_OTHERS,
+    STRANGER_SECRETS,
+    UNFORESEEN_OTHERS,
+    UNFORESEEN_SECRETS,
+)
 
 
 def _labelled() -> ModuleType:
