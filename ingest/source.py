@@ -70,7 +70,7 @@ class Source:
     begins their names. ``roots`` says where the tool keeps its files, ``suffixes`` how the names of transcripts end.
     ``skip_files`` and ``skip_folders`` map names below the roots to the reason why they are no transcripts.
     ``history`` is the name of the tool's history of prompts, which lies beside the folders of transcripts named in
-    ``beside``.
+    ``beside``. ``companion_names`` are the files in a transcript's folder that describe its session alone.
     """
 
     name = ""
@@ -84,6 +84,7 @@ class Source:
     skip_folders: Mapping[str, str] = {}
     history = ""
     beside: tuple[str, ...] = ()
+    companion_names: tuple[str, ...] = ()
 
     def places(self, environ: Environ | None = None) -> list[str]:
         """Return where the tool keeps its files according to its variables and settings, whether or not they exist."""
@@ -185,6 +186,10 @@ class Source:
     def is_history(self, path: str) -> bool:
         """Return True if a file is the tool's history of prompts."""
         return bool(self.history) and basename(path) == self.history
+
+    def companions(self, path: str) -> list[str]:
+        """Return the paths that may describe the session of a transcript and no other; they are forgotten with it."""
+        return [join(dirname(path), name) for name in self.companion_names]
 
     def is_restless(self, path: str) -> bool:
         """Return True if the tool writes to a file whatever becomes of its sessions: a change of it is no news."""

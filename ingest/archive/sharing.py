@@ -6,7 +6,6 @@ is whose is told as the parsers tell it.
 
 from __future__ import annotations
 
-from os.path import dirname, join
 from typing import TYPE_CHECKING
 
 from core.redaction import clean_document
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 # Sources whose files may hold records of several sessions, line by line.
 _IN_LINES = ("claude",)
-# Source → what lies in a session's own folder and says something of it.
-_ABOUT = {"copilot": ("workspace.yaml", "vscode.metadata.json"), "cursor": ("meta.json",)}
 
 
 def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] | None:
@@ -79,16 +76,3 @@ def redacted(source: str, path: str, data: bytes, counts: dict[str, int]) -> byt
     from ingest.sources.shell import reading as shell
 
     return shell.without_secrets(path, data, counts)
-
-
-def beside(source: str, path: str) -> list[str]:
-    """The files that were read beside the one at ``path`` and say something of its unit alone; they go with it."""
-    if source == "opencode":
-        from ingest.sources.opencode import reading as opencode
-
-        return opencode.inside(path)
-    if source == "codex":
-        from ingest.sources.codex import names as codex_names
-
-        return [codex_names.beside(path)]
-    return [join(dirname(path), name) for name in _ABOUT.get(source, ())]

@@ -65,3 +65,19 @@ def test_pis_settings_may_name_the_folder_of_its_sessions(
     assert registry.source("pi").default_roots(environ={}) == [
         str(tmp_path / name) for name in (".pi/agent/sessions", *found)
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("codex", ["one.jsonl.name"]),
+        ("copilot", ["workspace.yaml", "vscode.metadata.json"]),
+        ("cursor", ["meta.json"]),
+        ("claude", []),
+        ("opencode", []),
+    ],
+)
+def test_a_source_names_the_files_that_describe_one_session(tmp_path: Path, source: str, names: list[str]) -> None:
+    """A tree of OpenCode's has some: see tests/ingest/sources/test_opencode_archive.py."""
+    found = registry.source(source).companions(str(tmp_path / "one.jsonl"))
+    assert found == [str(tmp_path / name) for name in names]

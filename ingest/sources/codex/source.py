@@ -58,6 +58,12 @@ class Codex(Source):
         there = {file.path for file in new}
         return new + [file for file in renamed(files, known, indexes) if file.path not in there]
 
+    def companions(self, path: str) -> list[str]:
+        """Return the archive's own path for the name that an index gave a transcript."""
+        from ingest.sources.codex.names import beside
+
+        return [beside(path)]
+
     def is_restless(self, path: str) -> bool:
         """Return True for the database, to which Codex writes whenever it runs."""
         return path.endswith(".sqlite")

@@ -41,6 +41,7 @@ class Copilot(Source):
     }
     history = "session-store.db"
     beside = ("session-state", "history-session-state")
+    companion_names = (ABOUT, EDITORS)
 
     def wants(self, name: str) -> bool:
         return name.endswith((*self.suffixes, self.history))

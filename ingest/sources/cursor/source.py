@@ -26,6 +26,7 @@ class Cursor(Source):
     name = "cursor"
     prefix = "cursor__"
     suffixes = (".vscdb", ".db", ".jsonl", ".txt")
+    companion_names = ("meta.json",)
     roots = (
         ("", "~/Library/Application Support", _IN_EDITOR),
         ("XDG_CONFIG_HOME", "~/.config", _IN_EDITOR),

@@ -40,6 +40,12 @@ class OpenCode(Source):
 
         return path.endswith((".json", ".jsonl")) and not storage(path)
 
+    def companions(self, path: str) -> list[str]:
+        """Return the messages and parts of a session in a tree of JSON files."""
+        from ingest.sources.opencode.reading import inside
+
+        return inside(path)
+
     def read(self, path: str) -> Reading:
         from ingest.sources.opencode.reading import read
 
