@@ -104,3 +104,14 @@ def _styled(lines: list[list[tuple[str, str]]]) -> str:
         console.print(Text.assemble(*line), soft_wrap=True)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def table(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> Iterable[str]:
+    """Yield one line a row with columns two spaces apart; right-align the column indexes in ``right``."""
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (
+            " " * (width - cells(cell)) + cell if index in right else cell + " " * (width - cells(cell))
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(padded).rstrip()

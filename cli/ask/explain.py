@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.context import Context, shown, write
+from cli.render import table
 from cli.spec import Args, Command, Option
-from cli.table import table
 from core.counting import counted
 from core.errors import BadInput
 from core.text import one_line, printable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli.table import table
+from cli.render import table
 from core.counting import counted
 from core.text import printable
 from evals import metrics
