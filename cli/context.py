@@ -6,7 +6,7 @@ import os
 import sys
 
 from core.home import Home, resolve
-from core.text import printable
+from core.text import printable, printable_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +32,14 @@ class Context:
         self.event = ""
         self.fields: dict[str, object] = {}
 
-    def emit(self, value: object) -> None:
-        """Print ``value`` as one line of JSON; what is hidden in a name is escaped there."""
+    def emit(self, value: object, *, is_clean: bool = False) -> None:
+        """Print ``value`` as one line of JSON; what is hidden in a name is escaped there.
+
+        ``is_clean``: the texts in ``value`` may be shown as they are, as those in answers may.
+        """
         from core import jsonio
 
-        write(jsonio.dumps(shown(value)) + "\n")
+        write(jsonio.dumps(printable_value(value) if is_clean else shown(value)) + "\n")
 
     @property
     def rich(self) -> bool:

@@ -8,5 +8,5 @@ secret, ``core.redaction``) reads every source again and goes through the corpus
 VERSION = "0.1.0"
 PARSER = 7
 DOCUMENT = 2
-INDEX = 2
+INDEX = 3
 REDACTION = 15

@@ -113,11 +113,12 @@ def run(args: Args, context: Context) -> int:
             envelope = asker.ask(question, request)
     context.fields.update(_row(envelope, settings, question))
     if args.json:
-        context.emit(envelope)
+        context.emit(envelope, is_clean=True)
     else:
         from cli.ask.ask_output import render
+        from core.text import printable_value
 
-        render(shown(envelope), context, _within(args))
+        render(printable_value(envelope), context, _within(args))
     if share and settings.section("ask").get("serve") == "on-demand" and not context.fields.get("warm"):
         from runtime.resident.control import on_demand
 
@@ -152,7 +153,7 @@ def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, ob
     row: dict[str, object] = {
         "query_len": len(question),
         "n_hits": len(hits),
-        "hits": [shown(hit["uri"]) for hit in hits],
+        "hits": [hit["uri"] for hit in hits],
     }
     if "route" in envelope:
         row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
@@ -232,7 +233,7 @@ def _batch(args: Args, context: Context, settings: Any, request: Request, engine
         started = time.perf_counter()
         for question, envelope in zip(questions, ask.batch(answering, questions, request), strict=True):
             latency = round((time.perf_counter() - started) * 1000, 1)
-            context.emit(envelope)
+            context.emit(envelope, is_clean="hits" in envelope)
             answered += bool(envelope.get("hits"))
             row = _row(envelope, settings, question)
             row["exit_code"] = envelope.get("exit_code", OK if envelope.get("hits") else NO_RESULTS)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from cli import render
 from cli.ask.ask_output import behind
-from cli.context import Context, shown
+from cli.context import Context
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
 from core.counting import counted
 from core.errors import NO_RESULTS, OK
-from core.text import one_line
+from core.text import one_line, printable_value
 from runtime.asking import recent
 from runtime.dates.dates import parse_day
 
@@ -55,9 +55,9 @@ def run(args: Args, context: Context) -> int:
     )
     context.fields.update(walk_ms=envelope["walk_ms"], n_total=envelope["total"], n_hits=len(envelope["items"]))
     if args.json:
-        context.emit(envelope)
+        context.emit(envelope, is_clean=True)
     else:
-        render.show(context, list(lines(shown(envelope), args.since)), cut=True)
+        render.show(context, list(lines(printable_value(envelope), args.since)), cut=True)
     return OK if envelope["items"] else NO_RESULTS
 
 

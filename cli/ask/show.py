@@ -9,6 +9,7 @@ from cli.context import Context, shown
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
 from core.errors import OK, BadInput
+from core.text import printable_value
 from qmd.index.store import open_index
 from runtime.asking import hits
 from runtime.asking.withhold import AGENTS
@@ -73,17 +74,17 @@ def run(args: Args, context: Context) -> int:
             line=args.line or 0,
             context=args.context,
             full=args.full,
-            whole=agent or args.json,
+            redact=agent or args.json,
         )
     finally:
         connection.close()
-    context.fields["uri"] = shown(envelope["uri"])
+    context.fields["uri"] = envelope["uri"]
     if args.json:
-        context.emit(envelope)
+        context.emit(envelope, is_clean=True)
     else:
         # A person sees the file as it is; an agent, which runs this as one does, what it may.
         if agent:
-            envelope = shown(envelope)
+            envelope = printable_value(envelope)
         render.show(context, lines(envelope))
     return OK
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.ask.ask_output import behind
-from cli.context import Context, shown, write
+from cli.context import Context, write
 from cli.spec import Args, Command, Option, whole
 from core import config
 from core.errors import NO_RESULTS, OK
@@ -33,7 +33,7 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Print decisions, then evidence; 67 where there is neither."""
-    from core.text import printable
+    from core.text import printable, printable_value
     from runtime.asking.why import why
 
     topic = " ".join(args.words)
@@ -41,9 +41,9 @@ def run(args: Args, context: Context) -> int:
     envelope = why(context.home, config.load(context.home), topic, project=args.project, limit=args.limit)
     context.fields["n_hits"] = len(envelope["decisions"]) + len(envelope["evidence"])
     if args.json:
-        context.emit(envelope)
+        context.emit(envelope, is_clean=True)
     else:
-        write("\n".join(printable(line).rstrip() for line in _lines(shown(envelope))) + "\n")
+        write("\n".join(printable(line).rstrip() for line in _lines(printable_value(envelope))) + "\n")
     return NO_RESULTS if "error" in envelope else OK
 
 

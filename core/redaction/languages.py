@@ -1,6 +1,6 @@
 """Words for a password, a key and a code in languages that are not written in ASCII's letters.
 
-Stems: what inflection adds follows. This module holds data only, so that ``core.redaction.hint`` can load it.
+Stems: what inflection adds follows.
 """
 
 from __future__ import annotations

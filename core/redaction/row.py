@@ -15,7 +15,7 @@ _LITERAL = {ord(sign): f"\\{sign}" for sign in ".|<>()[]{}*+?$^"} | {ord('"'): '
 class Row:
     """One rule: a kind, words of which every find has one, what comes first, the value, and who accepts it."""
 
-    __slots__ = tuple("accept head is_behind is_named is_one is_rare is_word kind tail value words".split())
+    __slots__ = tuple("accept head is_behind is_one is_rare is_word kind tail value words".split())
 
     def __init__(
         self,
@@ -29,7 +29,6 @@ class Row:
         is_word: bool = True,
         is_one: bool = False,
         is_rare: bool = False,
-        is_named: bool = False,
         is_behind: bool = False,
     ) -> None:
         """Keep the fields.
@@ -45,7 +44,6 @@ class Row:
             is_one: The head is the value's beginning, and says enough for the automaton; one of ``words`` is in it.
             is_rare: The words are so rare that the automaton looks for them alone.
             is_behind: Only the tail says what it is: the automaton looks for that.
-            is_named: The hint knows the names anyway, by which other rules look for secrets.
         """
         self.kind = kind
         self.words = tuple(words.split(", ")) if words else ()
@@ -56,7 +54,6 @@ class Row:
         self.is_word = is_word
         self.is_one = is_one
         self.is_rare = is_rare
-        self.is_named = is_named
         self.is_behind = is_behind
 
     @property

@@ -1,8 +1,7 @@
 """Rules as rows of one table: what is looked for, and by whom a find is judged.
 
 Patterns are in the syntax that RE2 and ``re`` share. ``core.redaction.screen`` makes its automaton of the same
-patterns, ``core.redaction.hint`` looks for the rows' words, and ``core.redaction.checks`` has the functions that accept
-a find. This module holds data only, so that loading it costs next to nothing.
+patterns, and ``core.redaction.checks`` has the functions that accept a find.
 """
 
 from __future__ import annotations
@@ -362,7 +361,6 @@ SPANS: tuple[Row, ...] = (
         r"[^\s\"'`\\|;<>]{4,200}",
         "is_given",
         is_word=False,
-        is_named=True,
     ),
     # OpenVPN's: https://build.openvpn.net/man/openvpn-2.6/openvpn.8.html
     Row(

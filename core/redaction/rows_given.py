@@ -154,7 +154,6 @@ ASSIGNED = (
         rf"(?-i:_AUTH){QUOTE}?{SPACE}?[:=]{SPACE}?{QUOTE}?",
         r"[^\s\"'`\\,;:<>@]{6,200}",
         "is_assigned",
-        is_named=True,
         is_word=False,
     ),
     Row(
@@ -173,7 +172,6 @@ ASSIGNED = (
         r"[^\s\"'`\\|;<>(){}\[\]$]{1,60}[({\[][^\s\"'`\\|;<>(){}\[\]$]{0,40}[)}\]][^\s\"'`\\|;<>]{0,60}",
         "is_bracketed",
         is_word=False,
-        is_named=True,
     ),
     # CloudFormation's parameters.
     Row(
@@ -185,7 +183,6 @@ ASSIGNED = (
         _VALUE,
         "is_given",
         is_word=False,
-        is_named=True,
     ),
     # Maven's: https://maven.apache.org/guides/mini/guide-encryption.html
     Row(

@@ -7,7 +7,6 @@ import re
 from core.counting import add
 from core.redaction import MARK
 from core.redaction.commands import CALLS, CURL, LOGIN, PROGRAMS, SAID, TOLD, before, made
-from core.redaction.hint import plain_signs
 from core.redaction.looks import (
     HEX,
     WORDED,
@@ -23,6 +22,7 @@ from core.redaction.looks import (
 from core.redaction.names import named
 from core.redaction.patterns import ASSIGNMENT, CODE, CODE_MOST, COOKIE, COOKIES, FLAG, HEADER, NAME, OPTION, URL
 from core.redaction.pem import without_keys
+from core.redaction.plain_signs import plain_signs
 from core.redaction.private import without_private
 from core.redaction.rows import LINES, SPANS
 from core.redaction.screen import COLOUR, ESCAPE, OVER_LINES, RULES, compiled, suspected, suspects

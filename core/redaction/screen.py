@@ -11,7 +11,7 @@ import re
 from functools import cache
 
 from core.redaction.foreign import ESCAPED, holds_foreign
-from core.redaction.hint import plain_signs
+from core.redaction.plain_signs import plain_signs
 from core.redaction.providers import BEGINNINGS, DISTINCT, PROVIDERS, WITHIN
 from core.redaction.rows import LINES, SPANS
 
@@ -407,7 +407,7 @@ _MUCH = 1 << 20
 _GOES_ON = r"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*"
 # What colours a terminal's text, which may part a name from its value.
 COLOUR = r"\x1b\[[0-9;]*[mK]"
-# Signs that HTML and East Asian keyboards write in another way (`core.redaction.hint.plain_signs`).
+# Signs that HTML and East Asian keyboards write in another way (`core.redaction.plain_signs`).
 _SIGN = r"&(?:amp;)?(?:quot|apos|colon|equals|#[0x][0-9a-zA-Z]+|#[0-9]+);|\xef\xbc[\x9a\x9d]|\xef\xb9\x95|\xe2\x88\xb6"
 _COLOUR = rf"(?:{COLOUR}|\\u001[bB]\[[0-9;]*[mK])"
 

@@ -102,7 +102,10 @@ CREATE TABLE IF NOT EXISTS brain_facts (
   date INTEGER NOT NULL,
   ended INTEGER NOT NULL,
   dated INTEGER NOT NULL,
-  fields BLOB NOT NULL
+  fields BLOB NOT NULL,
+  -- The redaction policy under which the document was looked at: as it is if the policy hides nothing of the document,
+  -- negative if it hides something.
+  policy INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS brain_facts_ended ON brain_facts(ended);
 CREATE TABLE IF NOT EXISTS brain_files (

@@ -9,7 +9,8 @@ import time
 import apsw
 
 from core import clock, sqlite
-from core.redaction import clean, may_span
+from core.redaction import policy_of, shown
+from core.version import REDACTION
 from qmd.index import cjk, facts, passages, titles
 from qmd.index.rows import Rows
 from qmd.index.schema import NEXT_ID
@@ -207,8 +208,10 @@ def index(
     digest = hashlib.sha256(text.encode()).hexdigest()
     identity: int = before[0] if before else 0
     changed = not before or before[1] != digest or not before[3]
+    policy = 0
     if changed:
-        title = titles.title(clean(text, {}) if may_span(text) else text, relative)
+        policy = policy_of(text, f"{collection}/{relative}")
+        title = titles.title(shown(text) if policy < 0 else text, relative)
         modified = _iso_ms(status.st_mtime)
         connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))
         if not identity:
@@ -228,7 +231,7 @@ def index(
         rows.document(identity, path, cjk.normalize(title), cjk.normalize(text))
         if before and before[1] != digest:
             _release(connection, before[1])
-    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, new=not before)
+    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, policy, new=not before)
     if batch is None:
         rows.write()
     stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
@@ -258,12 +261,14 @@ def derive(
     text: str,
     mtime: int,
     rows: Rows,
+    policy: int = 0,
     *,
     new: bool = False,
 ) -> bool:
     """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there.
 
-    A ``new`` document has a number that none had before, and so no facts.
+    ``policy`` is ``core.redaction.policy_of`` the document, 0 for not known: ``judge`` finds it. A ``new`` document has
+    a number that none had before, and so no facts.
     """
     query = "SELECT hash FROM brain_facts WHERE document_id = ?"
     row = None if new else connection.execute(query, (identity,)).fetchone()
@@ -272,9 +277,11 @@ def derive(
         found = facts.read(text, mtime)
         _put(
             connection,
-            "UPDATE brain_facts SET hash = ?, date = ?, ended = ?, dated = ?, fields = ? WHERE document_id = ?",
-            "INSERT INTO brain_facts(hash, date, ended, dated, fields, document_id) VALUES(?, ?, ?, ?, ?, ?)",
-            (digest, found.date, found.ended, int(found.dated), found.packed(), identity),
+            "UPDATE brain_facts SET hash = ?, date = ?, ended = ?, dated = ?, fields = ?, policy = ?"
+            " WHERE document_id = ?",
+            "INSERT INTO brain_facts(hash, date, ended, dated, fields, policy, document_id)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (digest, found.date, found.ended, int(found.dated), found.packed(), policy, identity),
             new=new,
         )
     if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
@@ -285,6 +292,23 @@ def derive(
     for rowid, (body, words) in enumerate(cut.rows, first):
         rows.passage(rowid, body, words)
     return True
+
+
+def judge(connection: apsw.Connection) -> int:
+    """Look at each document that was not looked at under the present redaction policy; returns how many there were."""
+    found: list[Any] = connection.execute(
+        "SELECT d.id, d.collection || '/' || d.path, d.hash FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+        " WHERE d.active = 1 AND abs(f.policy) <> ?",
+        (REDACTION,),
+    ).fetchall()
+    batch = Batch(connection)
+    for identity, place, digest in found:
+        with batch:
+            text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
+            policy = policy_of(text or "", place)
+            connection.execute("UPDATE brain_facts SET policy = ? WHERE document_id = ?", (policy, identity))
+    batch.end()
+    return len(found)
 
 
 def deactivate(connection: apsw.Connection, before: tuple[Any, ...] | None, keep: bool = False) -> bool:

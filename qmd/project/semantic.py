@@ -42,7 +42,7 @@ class Near:
     def __init__(self, row: tuple[Any, ...], score: float) -> None:
         self.collection, self.path, self.title, self.hash, text, start = row
         self.score = score
-        self.line, self.snippet = snippet.around(text, start, start)
+        self.line, self.snippet = snippet.around(text, start, start, is_clean=False)
 
 
 def provider() -> Provider:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BrainError, EngineTimeout
-from core.redaction import may_head, may_span
 from core.within import within
 from qmd.reranking import cache
 from qmd.reranking.reranker import TIMEOUT_S, configured, make
@@ -85,11 +84,11 @@ class Judge:
         return found
 
     def sendable(self, body: str) -> Outgoing | None:
-        """A whole text whose pieces may not be sent as they are, None where each tells by itself what it hides.
+        """Return a whole text of which only cleaned pieces may be sent, None if the text stays on this machine.
 
         Raises BrainError where none of it may be sent.
         """
-        if self._outgoing is None or not self._reranker.remote or not (may_span(body) or may_head(body)):
+        if self._outgoing is None or not self._reranker.remote:
             return None
         from core.redaction.outgoing import Outgoing
 

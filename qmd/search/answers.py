@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.jsonb import unpack
+from core.version import REDACTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,25 +75,27 @@ class Filters:
 
 
 # Of ``documents d JOIN brain_facts f``, what makes a hit.
-COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
+COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields, f.policy"
 
 
 class Hit:
     """One answer. ``score`` is 0–1: the share of the evidence that a perfect match would give. ``line`` is 1-based.
 
+    ``is_clean``: the present redaction policy hides nothing of the document, so that its text is shown as it is.
     ``piece`` is the passage where the evidence stands, (start, end) in characters; (0, 0) where there is none.
     """
 
     __slots__ = (
-        "collection", "date", "dated", "document_id", "ended", "fields", "hash", "line", "parts", "path", "piece",
-        "score", "snippet", "title",
+        "collection", "date", "dated", "document_id", "ended", "fields", "hash", "is_clean", "line", "parts", "path",
+        "piece", "score", "snippet", "title",
     )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...], score: float, parts: dict[str, Any]) -> None:
-        self.document_id, self.collection, self.path, title, self.hash, self.date, self.ended, dated, packed = row
-        self.dated = bool(dated)
-        self.fields: dict[str, Any] = _fields(packed)
-        self.title = title_of(self.fields, title)
+        self.document_id, self.collection, self.path, _, self.hash, self.date, self.ended = row[:7]
+        self.dated = bool(row[7])
+        self.fields: dict[str, Any] = _fields(row[8])
+        self.is_clean = row[9] == REDACTION
+        self.title = title_of(self.fields, row[3])
         self.score = score
         self.parts = parts
         self.line = 1

@@ -43,30 +43,31 @@ def fill(
 
         knn.place(connection, near)
         hit.piece = (near.start, near.end)
-        hit.line, hit.snippet = around(text, near.start, near.start + find_any(text[near.start : near.end], names))
+        hit.line, hit.snippet = around(
+            text, near.start, near.start + find_any(text[near.start : near.end], names), is_clean=hit.is_clean
+        )
         return
     bounds = memoryview(packed).cast("I")
     if not bounds:
-        hit.snippet = around(text, 0, 0)[1]
+        hit.snippet = around(text, 0, 0, is_clean=hit.is_clean)[1]
         return
     seq = candidate.passage - content
     if not 0 <= seq < len(bounds) - 1:
         position = bounds[0] + find_any(text[bounds[0] :], names)
-        hit.line, hit.snippet = around(text, bounds[0], position)
+        hit.line, hit.snippet = around(text, bounds[0], position, is_clean=hit.is_clean)
         return
     hit.piece = (bounds[seq], bounds[seq + 1])
     passage = text[bounds[seq] : bounds[seq + 1]]
     # Words inside identifiers have no place of their own.
     offset = locate(analyzer, passage, candidate.token) if candidate.token >= 0 else find_any(passage, names)
-    hit.line, hit.snippet = around(text, bounds[seq], bounds[seq] + offset)
+    hit.line, hit.snippet = around(text, bounds[seq], bounds[seq] + offset, is_clean=hit.is_clean)
 
 
-def around(text: str, start: int, position: int) -> tuple[int, str]:
+def around(text: str, start: int, position: int, *, is_clean: bool) -> tuple[int, str]:
     """(line, snippet) of the evidence at character ``position`` of ``text``, in a passage that begins at ``start``.
 
     Lines count from 1 over the whole text; a snippet has at most 300 characters, begins at a line where it can, and
-    ends with an ellipsis where the text goes on. What lies in a private span or a key that goes over lines is left out,
-    and a secret that a cut parts from its name.
+    ends with an ellipsis where the text goes on. Unless the text is clean, it is redacted as a whole first.
     """
     while position < len(text) and text[position].isspace():
         position += 1
@@ -83,7 +84,7 @@ def around(text: str, start: int, position: int) -> tuple[int, str]:
             snippet = snippet[:cut]
         snippet = snippet.rstrip()
         ellipsis = "…"
-    return line, excerpt(text, begin, begin + len(snippet)).strip() + ellipsis
+    return line, excerpt(text, begin, begin + len(snippet), is_clean=is_clean).strip() + ellipsis
 
 
 def locate(analyzer: Analyzer, passage: str, token: int) -> int:

@@ -44,6 +44,6 @@ def search(connection: apsw.Connection, question: str, limit: int, filters: Filt
     text: str
     for *columns, score, text in rows:
         hit = Hit(tuple(columns), -score / (1 - score), {"bm25": round(-score, 3), "match": match})
-        hit.line, hit.snippet = snippet.around(text, 0, snippet.find_any(text, words))
+        hit.line, hit.snippet = snippet.around(text, 0, snippet.find_any(text, words), is_clean=hit.is_clean)
         hits.append(hit)
     return hits

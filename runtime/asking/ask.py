@@ -137,9 +137,8 @@ class Asker:
                 # The other connection may be at work by now: what the rest of the answer needs is imported meanwhile.
                 searcher = self._open_searcher()
                 from core import telemetry  # noqa: F401
-                from core.redaction import hint  # noqa: F401
                 from runtime.asking import representations
-                from runtime.asking.envelope import entry
+                from runtime.asking.envelope import as_shown, entry
 
                 most = representations.reach(self._connection, self._config, filters.collections, request.limit)
                 hits = plan.run(searcher, most if reranking is None else max(reranking.width, most))
@@ -203,7 +202,8 @@ class Asker:
             "evidence": None if strength is None else round(strength, 3),
         }
         if reranked is not None:
-            envelope["rerank"] = reranked
+            # An endpoint's words may be among the reasons.
+            envelope["rerank"], envelope["route"] = map(as_shown, (reranked, envelope["route"]))
         if not hits:
             envelope["error"] = "no_results"
             if weak:  # something matches, and too little speaks for it

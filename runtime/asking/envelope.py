@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os.path import join
 
-from core import clock, redaction
+from core import clock
 from runtime.asking import age, representations
 from runtime.asking.hits import docid, resume, uri
 
@@ -16,10 +16,21 @@ if TYPE_CHECKING:
     from qmd.search.answers import Hit
 
 
+def as_shown(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a document that is not clean, as it may be shown."""
+    from core.redaction import shown_value
+
+    cleaned: dict[str, Any] = shown_value(found)
+    return cleaned
+
+
 def entry(
     rank: int, hit: Hit, config: Config, now: int, *, twin: Hit | None = None, explain: bool = False
 ) -> dict[str, Any]:
-    """The ``rank``-th hit as it is seen at ``now`` (epoch seconds); ``twin`` is the other representation of it."""
+    """The ``rank``-th hit as it is seen at ``now`` (epoch seconds), as it may be shown.
+
+    ``twin`` is the other representation of the hit.
+    """
     days, label = age.label(hit.date, now)
     folder: Collection | None = config.collections.get(hit.collection)
     result: dict[str, Any] = {
@@ -31,9 +42,9 @@ def entry(
         "collection": hit.collection,
         "source": hit.field("source"),
         "type": hit.field("type"),
-        "title": redaction.shown(hit.title),
+        "title": hit.title,
         "line": hit.line,
-        "snippet": redaction.shown(hit.snippet),
+        "snippet": hit.snippet,
         "date": clock.iso(hit.date),
         "age_days": days,
         "age": label,
@@ -54,4 +65,5 @@ def entry(
         result["representations"] = [representations.place(each, config) for each in (hit, twin)]
     if explain:
         result["explain"] = hit.parts
-    return result
+    is_clean = hit.is_clean and (twin is None or twin.is_clean)
+    return result if is_clean else as_shown(result)

@@ -15,7 +15,7 @@ from core import clock
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
 from core.files import open_regular
 from qmd.index import store
-from qmd.search.answers import Hit
+from qmd.search.answers import COLUMNS, Hit
 from qmd.search.terms import STOP
 from runtime.asking import freshness
 from runtime.asking.ask import Asker
@@ -202,8 +202,7 @@ class ForeignAsker(Asker):
 
     def _answer(self, rank: int, answer: _Answer, now: int) -> dict[str, Any]:
         row = self._connection.execute(
-            "SELECT d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
-            " FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+            f"SELECT {COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
             " WHERE d.collection = ? AND d.path = ? AND d.active = 1",
             (answer.collection, answer.path),
         ).fetchone()
@@ -212,6 +211,7 @@ class ForeignAsker(Asker):
         hit = Hit(row or _blank(answer), answer.score, {})
         hit.line = answer.line
         hit.snippet = answer.snippet
+        hit.is_clean = False  # the snippet is the other program's
         result = entry(rank, hit, self._config, now)
         if answer.docid:
             result["docid"] = answer.docid
@@ -234,7 +234,7 @@ class ForeignAsker(Asker):
         except (OSError, ValueError):
             return None
         found = facts.read(text, int(status.st_mtime))
-        return (*_blank(answer)[:5], found.date, found.ended, found.dated, found.packed())
+        return (*_blank(answer)[:5], found.date, found.ended, found.dated, found.packed(), 0)
 
 
 class _Answer:
@@ -272,7 +272,7 @@ def _blank(answer: _Answer) -> tuple[Any, ...]:
     from core import jsonb
 
     digest = answer.docid.removeprefix("#")
-    return (0, answer.collection, answer.path, answer.title, digest, 0, 0, 0, jsonb.pack({}))
+    return (0, answer.collection, answer.path, answer.title, digest, 0, 0, 0, jsonb.pack({}), 0)
 
 
 def _telling(question: str) -> str:

@@ -7,6 +7,7 @@ from os.path import isabs, join
 
 from core.errors import NO_RESULTS, BadInput, BrainError
 from core.jsonb import unpack
+from core.version import REDACTION
 from qmd.search.answers import title_of
 
 TYPE_CHECKING = False
@@ -57,10 +58,13 @@ class Row:
     """One active document of the index.
 
     ``date`` and ``ended`` are epoch seconds, ``dated`` whether they are its own; ``fields`` its frontmatter; ``file``
-    the absolute path (None where the collection is not configured); ``line`` the 1-based line a reference named, or 0.
+    the absolute path (None where the collection is not configured); ``line`` the 1-based line a reference named, or 0;
+    ``is_clean`` as in ``qmd.search.answers.Hit``.
     """
 
-    __slots__ = ("collection", "date", "dated", "ended", "fields", "file", "hash", "id", "line", "path", "title")
+    __slots__ = (
+        "collection", "date", "dated", "ended", "fields", "file", "hash", "id", "is_clean", "line", "path", "title",
+    )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...], config: Config, line: int = 0) -> None:
         self.id: int = row[0]
@@ -73,13 +77,14 @@ class Row:
         fields = unpack(row[8])
         self.fields: dict[str, Any] = fields if isinstance(fields, dict) else {}
         self.title: str = title_of(self.fields, row[3])
+        self.is_clean = row[9] == REDACTION
         folder = config.collections.get(self.collection)
         self.file = join(folder.path, self.path) if folder else None
         self.line = line
 
 
 # What Row takes; the join leaves out what is not active or not ours yet.
-COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields"
+COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields, f.policy"
 TABLES = "documents d JOIN brain_facts f ON f.document_id = d.id"
 
 

@@ -15,6 +15,7 @@ from core import clock
 from core.errors import BadInput
 from qmd.index.store import open_index
 from runtime.asking import age, freshness, hits
+from runtime.asking.envelope import as_shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ def recent(
 
 
 def item(row: hits.Row, config: Config, now: int) -> dict[str, Any]:
-    """One document as lists show it."""
+    """One document as lists show it, as it may be shown."""
     days, label = age.label(row.date, now)
     folder = config.collections.get(row.collection)
     found: dict[str, Any] = {
@@ -126,7 +127,7 @@ def item(row: hits.Row, config: Config, now: int) -> dict[str, Any]:
     }
     if not row.dated:
         found["date_source"] = "mtime"
-    return found
+    return found if row.is_clean else as_shown(found)
 
 
 def _text(value: object) -> str | None:

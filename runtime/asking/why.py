@@ -13,7 +13,7 @@ from qmd.index.store import open_index, translate
 from qmd.search.answers import Filters
 from qmd.search.search import Searcher
 from runtime.asking import freshness
-from runtime.asking.envelope import entry
+from runtime.asking.envelope import as_shown, entry
 from runtime.asking.query import validate
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
 
 def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, Any]:
     alternatives = hit.fields.get("alternatives")
-    return {
+    found = {
         **_item(hit, config, now),
         "entry_id": hit.field("session_id"),
         "type": hit.field("type"),
@@ -140,3 +140,4 @@ def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, 
         "supersedes": hit.field("supersedes"),
         "superseded_by": hit.field("superseded_by"),
     }
+    return found if hit.is_clean else as_shown(found)

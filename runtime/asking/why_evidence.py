@@ -75,9 +75,8 @@ def place(connection: apsw.Connection, hit: Hit, topic: str) -> int:
     if not found:
         return NAMES
     hit.line = found[0].line
-    hit.snippet = "\n".join(
-        f"{each.section}: {one_line(excerpt(text, each.start, each.end), _LENGTH)}" for each in found
-    )
+    said = ((each.section, excerpt(text, each.start, each.end, is_clean=hit.is_clean)) for each in found)
+    hit.snippet = "\n".join(f"{section}: {one_line(piece, _LENGTH)}" for section, piece in said)
     return found[0].rank
 
 

@@ -13,6 +13,7 @@ from core import clock, wal
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import open_regular, sweep_temporaries
 from core.locks import FileLock
+from core.version import REDACTION
 from ingest import registry
 from ingest.archive.keeping import Policy
 from ingest.pipeline.state import FILE as SOURCES_FILE
@@ -120,6 +121,7 @@ def index(
                     changes[name].precede(added, updated)
             freshness.mark(connection, config)
             registry.note_roots(home)
+            _judge(connection)
             if not older:
                 withhold.mark(connection)
             if older:
@@ -355,6 +357,15 @@ def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple
         return (source,)
     # A folder that is given without a source is Claude Code's, as it has always been.
     return (_GIVEN,) if roots else registry.present(home)
+
+
+def _judge(connection: apsw.Connection) -> None:
+    """Look at the documents that another program, or an older version, has put into the index."""
+    unknown = "SELECT 1 FROM brain_facts WHERE abs(policy) <> ? LIMIT 1"
+    if connection.execute(unknown, (REDACTION,)).get:
+        from qmd.index.writer import judge
+
+        judge(connection)
 
 
 def _rescan(home: Home, config: Config) -> dict[str, int] | None:

@@ -11,6 +11,7 @@ from core.errors import BadInput, Internal, Refused
 from core.files import read_or_none
 from core.redaction import excerpt
 from runtime.asking import hits
+from runtime.asking.envelope import as_shown
 from runtime.asking.recent import item
 
 if TYPE_CHECKING:
@@ -68,12 +69,11 @@ def show(
     line: int = 0,
     context: int = DEFAULT_CONTEXT,
     full: bool = False,
-    whole: bool = False,
+    redact: bool = False,
 ) -> dict[str, Any]:
     """The envelope of one document; ``text`` is all of it, or, where a line is named, ``context`` lines either side.
 
-    With ``whole``, lines are left out that lie in a private span or a key which begins or ends outside of them:
-    whoever redacts ``text`` afterwards cannot see those.
+    With ``redact`` the envelope is as it may be shown to an agent; without, it holds the text as it is in the document.
 
     ``line`` counts from the file's first line and beats the one in ``reference``; ``full`` gives all whatever is named.
     ``first_line``, ``last_line`` and ``total_lines`` say what ``text`` is of the document, ``fields`` is its
@@ -87,10 +87,10 @@ def show(
         fix = f"--line 1 to {passage.total}"
         raise BadInput(f"{row.path} has {passage.total} lines, not {wanted}", fix, quotes=True)
     shown = "\n".join(passage.lines)
-    if whole:
+    if redact and not row.is_clean:
         start = sum(len(each) + 1 for each in text.split("\n")[: passage.first - 1])
-        shown = excerpt(text, start, start + len(shown))
-    return {
+        shown = excerpt(text, start, start + len(shown), is_clean=False)
+    found = {
         "schema": 1,
         "ok": True,
         **item(row, config, now),
@@ -101,6 +101,7 @@ def show(
         "total_lines": passage.total,
         "text": shown,
     }
+    return as_shown(found) if redact and not row.is_clean else found
 
 
 def verbatim(row: hits.Row, text: str) -> bytes:

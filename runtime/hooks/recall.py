@@ -10,16 +10,18 @@ import time
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
-from core import clock, redaction
+from core import clock
 from core.config import load
 from core.files import read_or_none, write_atomic
 from runtime.asking import age, fence, hits, withhold
+from runtime.asking.envelope import as_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from core.config import Config
     from core.home import Home
+    from qmd.search.answers import Hit
 
 # Characters of additional context at most, and hits that a prompt may bring.
 LIMIT = 1_500
@@ -66,7 +68,7 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
         uri = item["uri"]
         if uri in seen.uris or _is_own(item, session):
             continue
-        text = _item(redaction.shown_value(item))
+        text = _item(item)
         if len(text) + 1 > room:
             continue
         room -= len(text) + 1
@@ -126,20 +128,24 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         connection.close()
     chosen = [hit for hit in decided if not hit.field("superseded_by")][: _ITEMS - 1] + left[:2]
     now = clock.now()
-    return [
-        {
-            "uri": hits.uri(hit.collection, hit.path),
-            "title": redaction.shown(hit.title),
-            "type": hit.field("type"),
-            "age": age.label(hit.date, now)[1],
-            "date": clock.iso(hit.date),
-            "trust": config.collections[hit.collection].trust,
-            "line": hit.line,
-            "snippet": redaction.shown(hit.field("why") or ""),
-            "resume": hits.resume(hit.fields),
-        }
+    items: Iterable[tuple[Hit, dict[str, Any]]] = (
+        (
+            hit,
+            {
+                "uri": hits.uri(hit.collection, hit.path),
+                "title": hit.title,
+                "type": hit.field("type"),
+                "age": age.label(hit.date, now)[1],
+                "date": clock.iso(hit.date),
+                "trust": config.collections[hit.collection].trust,
+                "line": hit.line,
+                "snippet": hit.field("why") or "",
+                "resume": hits.resume(hit.fields),
+            },
+        )
         for hit in chosen
-    ]
+    )
+    return [item if hit.is_clean else as_shown(item) for hit, item in items]
 
 
 def _trusted(config: Config, trust: str) -> tuple[str, ...]:

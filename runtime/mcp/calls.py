@@ -133,7 +133,7 @@ class Calls:
                 line=line,
                 context=context,
                 full=given["full"],
-                whole=True,
+                redact=True,
             )
 
     def _trace(self, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str, Any]:

@@ -104,7 +104,6 @@ def _exchange(path: str, line: bytes, deadline: float) -> bytes:
         connection.sendall(line)
         # While the other side looks it up: what showing the answer and noting it will need.
         from core import telemetry  # noqa: F401
-        from core.redaction import hint  # noqa: F401
 
         parts: list[bytes] = []
         size = 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.redaction import clean_record, may_span, private, redact
+from core.redaction import clean_record, policy_of, private, redact
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_a_message_of_many_parts_is_looked_through_once(part: str, monkeypatch: 
 )
 def test_a_document_of_which_a_piece_may_hide_what_the_whole_tells_is_known(document: str) -> None:
     assert redact(document)[0] != document
-    assert may_span(document)
+    assert policy_of(document, "notes/x.md") < 0
 
 
 def test_a_document_that_hides_nothing_is_not_cleaned_for_its_pieces() -> None:
-    assert not may_span("the private key idea, of 3 < 4 in /private/tmp")
-    assert not may_span("name: walrus\nvalue: 7")
+    assert policy_of("the private key idea, of 3 < 4 in /private/tmp", "notes/x.md") > 0
+    assert policy_of("name: walrus\nvalue: 7", "notes/x.md") > 0
 
 
 def test_an_end_that_nothing_begins_hides_the_parts_before_it_in_its_message() -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from core import redaction
 from core.redaction import clean_record, commands, patterns, redact, rules, screen
-from core.redaction.hint import may_hold
 from tests.core.redaction import classes
 from tests.core.redaction.lines import (
     FRESH_OTHERS,
@@ -96,7 +95,6 @@ def test_the_screens_let_through_what_the_rules_replace() -> None:
     for case in POSITIVES:
         if redact_with_rules(case.text) != case.text:
             assert screen.suspects(case.text.encode()), case.label
-            assert may_hold(case.text), case.label
             for ascii_only in (True, False):
                 line = json.dumps({"message": {"content": case.text}}, ensure_ascii=ascii_only).encode()
                 assert screen.suspects(line), case.label
@@ -135,8 +133,6 @@ def test_names_are_found_where_a_pattern_of_all_of_them_would() -> None:
 
 
 def test_the_screens_let_little_else_through() -> None:
-    usual = NEGATIVES[: len(NEGATIVES) - len(_NAMED_OTHERS)]
-    assert sum(may_hold(case.text) for case in usual) / len(usual) < 0.6
     # What only the precise rules can tell from an assignment of a secret is theirs to look at.
     named = {form.format(name) for form in LABELLED._NAMING for name in LABELLED._NAMES} | set(LABELLED._NEAR)
     others = [case.text for case in LABELLED.negatives() + LABELLED.pasted(OTHERS, 16) if case.text not in named]
@@ -176,7 +172,6 @@ def test_what_the_rules_replace_passes_every_screen(text: str) -> None:
     if redact_with_rules(text) != text:
         data = text.encode("utf-8", "surrogatepass")
         assert screen.suspects(data)
-        assert may_hold(text)
         assert screen.suspects(json.dumps(text).encode())
 
 
@@ -193,7 +188,6 @@ def test_an_option_is_seen_whatever_its_name_begins_and_ends_with(
     if redact_with_rules(text) != text:
         assert redact(text)[0] == redact_with_rules(text)
         assert screen.suspects(json.dumps(text).encode())
-        assert may_hold(text)
 
 
 def test_options_with_dots_slashes_and_colons_and_a_tab_behind_them_are_found() -> None:
@@ -419,7 +413,6 @@ def test_a_command_that_goes_on_in_the_next_line_is_one_command(command: str, en
     text = f"Run this:\n{command}\nthen wait".replace("@", "\\" + end)
     assert redact(text.format("Sup3rDuper9x")) == (text.format("[redacted:password]"), {"password": 1})
     assert screen.suspects(json.dumps(text.format("Sup3rDuper9x")).encode())
-    assert may_hold(text.format("Sup3rDuper9x"))
 
 
 @pytest.mark.parametrize("end", ["\\\n", " \\\n  ", " \\\r\n\t"])
@@ -433,7 +426,6 @@ def test_what_is_found_in_one_line_is_found_where_it_goes_on_in_the_next(end: st
         wanted += 1
         missed += redact(text)[0] == text
         assert screen.suspects(json.dumps(text).encode()), text
-        assert may_hold(text), text
     assert wanted > 500
     assert missed == 0
 

@@ -8,7 +8,6 @@ import pytest
 
 from core import redaction
 from core.redaction import checks, clean_record, redact, screen
-from core.redaction.hint import may_hold
 from core.redaction.row import Row
 from core.redaction.rows import LINES, SPANS
 from tests.core.redaction import classes
@@ -28,7 +27,6 @@ def test_each_class_is_found_and_what_looks_like_it_stays(kind: str, seed: int) 
 @pytest.mark.parametrize("kind", classes.KINDS)
 def test_each_class_is_found_where_it_is_shown_and_where_json_holds_it(kind: str) -> None:
     for case in LABELLED.pasted(classes.lines(kind, secret=True), 23):
-        assert may_hold(case.text), case.text
         assert redaction.shown(case.text) == redact(case.text)[0]
         for ascii_only in (True, False):
             value = {"message": {"content": case.text}}

@@ -169,7 +169,7 @@ def test_any_reference_is_a_row_or_an_error_of_ours(reference: str) -> None:
     connection = apsw.Connection(":memory:")
     connection.execute(
         "CREATE TABLE documents(id, collection, path, title, hash, active);"
-        "CREATE TABLE brain_facts(document_id, date, ended, dated, fields)"
+        "CREATE TABLE brain_facts(document_id, date, ended, dated, fields, policy)"
     )
     from core.config import Config
 
