@@ -121,3 +121,20 @@ def test_the_targets_the_readme_names_are_in_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"(?:`|^)make ([a-z]+)", EVERYTHING, re.MULTILINE)):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
+
+
+def _prose(page: Path) -> list[str]:
+    """Return the parts of a page outside of code blocks."""
+    return PAGES[page].split("```")[::2]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_cell_of_a_table_has_at_most_200_characters(page: Path) -> None:
+    rows = re.findall(r"^\|(.*)\|$", "\n".join(_prose(page)), re.MULTILINE)
+    cells = [cell.strip() for row in rows for cell in re.split(r"(?<!\\)\|", row)]
+    assert [cell for cell in cells if len(cell) > 200] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_no_sentence_begins_with_of(page: Path) -> None:
+    assert re.findall(r"(?:^|[.:;!?]\s)Of .{0,60}", "\n".join(_prose(page)), re.MULTILINE) == []

@@ -18,7 +18,7 @@ COMMAND = Command(
     "show how the memory is used: by whom, how fast, how often without a hit",
     description=(
         "Reads logs/usage.jsonl and what was rotated out of it: use by command and surface, latency against its\n"
-        "budget, what was not found. Of other machines, what `brain sync` has brought (logs/machines/)."
+        "budget, what was not found. `brain sync` brings the logs of other machines (logs/machines/)."
     ),
     options=(
         Option("--since", metavar="WHEN", default="30d", help="how far back: 7d, 2026-05-01 (30d)"),
