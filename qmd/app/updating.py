@@ -243,7 +243,9 @@ def _index(
     before: int = connection.execute("SELECT count(*) FROM content").get
     with _bar(session) as bar:
         trust_stat = "verify" not in session.arguments.flags
-        changes = update(connection, [where], trust_stat=trust_stat, keep=True, progress=bar)[collection.name]
+        redacts = session.settings.brain is not None
+        done = update(connection, [where], trust_stat=trust_stat, keep=True, redacts=redacts, progress=bar)
+    changes = done[collection.name]
     if new and not changes.missing and not _any_file(where, changes):
         out.line("No files found matching pattern.")
     out.line(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.index.walk import Folder
-    from qmd.index.writer import Batch
+    from qmd.index.writer import Batch, Look
 
     Progress = Callable[[int, int, str], None]
 
@@ -77,16 +77,20 @@ def update(
     trust_stat: bool = True,
     since_ns: int | None = None,
     keep: bool = False,
+    redacts: bool = True,
     progress: Progress | None = None,
 ) -> dict[str, Changes]:
     """Walk each collection and index what changed; ``trust_stat=False`` reads and hashes every file.
 
     ``since_ns``: the stat of what was indexed since then (ns since 1970) is trusted in any case.
     ``keep`` leaves the row and the text of a file that is gone to a later cleanup, inactive, as qmd does.
+    ``redacts``: whoever shows the documents hides what the redaction policy hides, so each is looked at under it.
     A collection whose folder is missing keeps its documents. Raises what ``qmd.index.store.translate`` explains.
     """
     trusted_ns = 0 if trust_stat else since_ns
-    result = {folder.name: _update_one(connection, folder, trusted_ns, keep, progress) for folder in collections}
+    result = {
+        folder.name: _update_one(connection, folder, trusted_ns, keep, redacts, progress) for folder in collections
+    }
     foreign = _is_foreign(connection)
     if foreign:
         from qmd.index import writer
@@ -143,6 +147,7 @@ def _update_one(
     folder: Folder,
     trusted_ns: int | None,
     keep: bool,
+    redacts: bool,
     progress: Progress | None,
 ) -> Changes:
     """``trusted_ns``: from when on what was indexed is told unchanged by its stat; None: never."""
@@ -181,7 +186,7 @@ def _update_one(
         if path not in seen and row[0] and not any(path == each or path.startswith(f"{each}/") for each in unseen)
     ]
     if pending or vanished:
-        _apply(connection, folder.name, pending, vanished, changes, keep, progress)
+        _apply(connection, folder.name, pending, vanished, changes, keep, redacts, progress)
     with Transaction(connection):
         connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (f"updated:{folder.name}", started))
     return changes
@@ -194,19 +199,22 @@ def _apply(
     vanished: list[str],
     changes: Changes,
     keep: bool,
+    redacts: bool,
     progress: Progress | None,
 ) -> None:
     # Imported here: most runs find nothing to do, and pay for no hash, YAML or regular expression.
-    from qmd.index.writer import Batch, drop
+    from core.redaction import policy_of
+    from qmd.index.writer import Batch, drop, unknown
 
     if len(pending) > _MANY:
         from qmd.index import large_pages
 
         large_pages.ask()
     batch = Batch(connection)
+    look = policy_of if redacts else unknown
     for done, entry in enumerate(pending, 1):
         with batch:
-            _refresh(connection, collection, entry, changes, keep, batch)
+            _refresh(connection, collection, entry, changes, keep, batch, look)
         if progress:
             progress(done, len(pending), collection)
     for relative in vanished:
@@ -216,7 +224,13 @@ def _apply(
 
 
 def _refresh(
-    connection: apsw.Connection, collection: str, entry: Entry, changes: Changes, keep: bool, batch: Batch
+    connection: apsw.Connection,
+    collection: str,
+    entry: Entry,
+    changes: Changes,
+    keep: bool,
+    batch: Batch,
+    look: Look,
 ) -> None:
     from qmd.index import writer
 
@@ -234,7 +248,7 @@ def _refresh(
         changes.removed += writer.deactivate(connection, known, keep)
         return
     existed = bool(known and known[3])
-    if writer.index(connection, collection, entry.relative, text, status, checked, known, batch):
+    if writer.index(connection, collection, entry.relative, text, status, checked, known, batch, look):
         if existed:
             changes.updated += 1
         else:

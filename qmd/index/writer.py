@@ -10,6 +10,7 @@ import apsw
 
 from core import clock, sqlite
 from core.redaction import policy_of, shown
+from core.text import is_plain
 from core.version import REDACTION
 from qmd.index import cjk, facts, passages, titles
 from qmd.index.rows import Rows
@@ -21,9 +22,12 @@ from qmd.vectors import vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from qmd.index.update import Changes
+
+    Look = Callable[[str, str], int]
 
 # A transaction ends after so many seconds, so that other writers get their turn and a killed run keeps its work.
 _BATCH_S = 2.0
@@ -117,12 +121,13 @@ def put(
     merge: bool = True,
     batch: Batch | None = None,
     changes: Changes | None = None,
+    look: Look = policy_of,
 ) -> bool:
     """Index one file whose bytes are at hand; returns whether the index changed.
 
     For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
     cost later is left to ``qmd.index.segments.merge``. With a ``batch``, its full text is searchable once that has
-    ended. ``changes`` counts it in.
+    ended. ``changes`` counts it in. ``look`` finds the document's policy (``core.redaction.policy_of``).
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
     text = data.decode("utf-8", "replace")
@@ -135,7 +140,7 @@ def put(
         if not text or text.isspace():
             changed = deactivate(connection, before)
         else:
-            changed = index(connection, collection, relative, text, status, checked, before, batch)
+            changed = index(connection, collection, relative, text, status, checked, before, batch, look)
             if alone:
                 embedded |= _has_vectors(connection, known(connection, collection, relative))
             if changes is not None and changed:
@@ -145,6 +150,20 @@ def put(
         if changed and alone:
             _recount(connection, embedded)
         return changed
+
+
+def of_cleaned(text: str, place: str) -> int:
+    """Return the policy of a document that its writer has made of clean parts just now: only its place is looked at.
+
+    A secret with a hidden character in it is recognised once that character is gone: such a document is looked at, too.
+    """
+    return policy_of("" if is_plain(text) else text, place)
+
+
+def unknown(text: str, place: str) -> int:
+    """Return the policy of a document of an index that shows every document as it is."""
+    del text, place
+    return 0
 
 
 def drop(connection: apsw.Connection, collection: str, relative: str, keep: bool = False) -> bool:
@@ -198,6 +217,7 @@ def index(
     checked_ns: int,
     before: tuple[Any, ...] | None,
     batch: Batch | None = None,
+    look: Look = policy_of,
 ) -> bool:
     """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
 
@@ -210,7 +230,7 @@ def index(
     changed = not before or before[1] != digest or not before[3]
     policy = 0
     if changed:
-        policy = policy_of(text, f"{collection}/{relative}")
+        policy = look(text, f"{collection}/{relative}")
         title = titles.title(shown(text) if policy < 0 else text, relative)
         modified = _iso_ms(status.st_mtime)
         connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))

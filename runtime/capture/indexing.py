@@ -282,14 +282,14 @@ def _bring_in(
     The others were written by a run that was cut short before it indexed them, or changed by hand since.
     """
     from core.files import read_or_none
-    from qmd.index.writer import put
+    from qmd.index.writer import of_cleaned, put
 
     connection = _open(home, busy_ms)
     wal.leave(connection)
     late: list[str] = []
     try:
         for document in written:
-            put(connection, *document, merge=False)
+            put(connection, *document, merge=False, look=of_cleaned)
         for collection, name, digest in known:
             file = join(config.collections[collection].path, name)
             if _hash(connection, collection, name) != digest and (data := read_or_none(file)) is not None:
@@ -523,14 +523,23 @@ class _Indexer:
     def put(self, collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
         """Index a document; its full text is searchable once the ``with`` has ended."""
         from qmd.index.update import Changes
-        from qmd.index.writer import Batch, put
+        from qmd.index.writer import Batch, of_cleaned, put
 
         if self._batch is None:
             self._batch = Batch(self._connection)
         changes = Changes()
         try:
             with self._batch:
-                put(self._connection, collection, relative, data, status, batch=self._batch, changes=changes)
+                put(
+                    self._connection,
+                    collection,
+                    relative,
+                    data,
+                    status,
+                    batch=self._batch,
+                    changes=changes,
+                    look=of_cleaned,
+                )
         except BaseException:
             self.failed = True
             raise

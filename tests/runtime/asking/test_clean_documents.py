@@ -8,7 +8,7 @@ from core import clock
 from core.home import Home
 from core.version import REDACTION
 from qmd.index.store import open_index
-from qmd.index.writer import judge
+from qmd.index.writer import judge, of_cleaned
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 
@@ -61,8 +61,8 @@ def test_each_document_is_marked_when_it_is_indexed(shelf: Shelf) -> None:
     _put(shelf, f"The walrus harbour key is {_TOKEN}.")
     shelf.put("inbox", "plain.md", "The heron harbour.")
     shelf.put("inbox", f"{_TOKEN}.md", "The duck harbour.")
-    marks = dict(shelf.sql("SELECT d.path, f.policy FROM documents d JOIN brain_facts f ON f.document_id = d.id"))
-    assert marks == {"own.md": -REDACTION, "plain.md": REDACTION, f"{_TOKEN}.md": -REDACTION}
+    rows = shelf.sql("SELECT d.path, f.policy FROM documents d JOIN brain_facts f ON f.document_id = d.id")
+    assert set(rows) == {("own.md", -REDACTION), ("plain.md", REDACTION), (f"{_TOKEN}.md", -REDACTION)}
 
 
 def test_what_an_older_policy_marked_is_looked_at_again(shelf: Shelf) -> None:
@@ -76,3 +76,10 @@ def test_what_an_older_policy_marked_is_looked_at_again(shelf: Shelf) -> None:
     finally:
         connection.close()
     assert sorted(shelf.sql("SELECT policy FROM brain_facts")) == [(-REDACTION,), (REDACTION,)]
+
+
+def test_a_document_of_clean_parts_is_looked_at_only_if_it_hides_characters() -> None:
+    split = f"{_TOKEN[:10]}\u200b{_TOKEN[10:]}"
+    assert of_cleaned("The walrus harbour.", "brain/a.md") == REDACTION
+    assert of_cleaned(f"The walrus harbour key is {split}.", "brain/a.md") == -REDACTION
+    assert of_cleaned("The walrus harbour.", f"brain/{_TOKEN}.md") == -REDACTION
