@@ -325,9 +325,15 @@ def test_a_file_in_the_sockets_place_is_not_talked_to(shelf: Shelf) -> None:
     assert not control.status(shelf.home)["running"]
 
 
-def test_where_it_is_off_nobody_is_asked(shelf: Shelf, serving: Running, brain: Brain) -> None:
+def set_serve(shelf: Shelf, value: str) -> None:
+    """Write ``ask.serve`` into the home's own configuration."""
     config = Path(load(shelf.home).path).read_text()
-    Path(shelf.home.path("collections.yml")).write_text(config + "\nask: {serve: off}\n")
+    assert config.count("\nask:\n") == 1
+    Path(shelf.home.path("collections.yml")).write_text(config.replace("\nask:\n", f"\nask:\n  serve: {value}\n"))
+
+
+def test_where_it_is_off_nobody_is_asked(shelf: Shelf, serving: Running, brain: Brain) -> None:
+    set_serve(shelf, "off")
     assert ask(brain, "walrus")["hits"]
     assert "warm" not in last_row(shelf.home)
 
@@ -402,8 +408,7 @@ def test_no_signal_leaves_a_process_of_its_behind(shelf: Shelf, brain: Brain, nu
 
 
 def test_it_is_started_by_a_question_where_that_is_configured(shelf: Shelf, brain: Brain) -> None:
-    config = Path(load(shelf.home).path).read_text()
-    Path(shelf.home.path("collections.yml")).write_text(config + "\nask: {serve: on-demand}\n")
+    set_serve(shelf, "on-demand")
     assert ask(brain, "walrus")["hits"]
     assert (last_row(shelf.home)["started"]) is True
     deadline = time.monotonic() + 20
