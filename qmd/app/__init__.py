@@ -1,0 +1,1 @@
+"""The ``qmd`` command: one module a group of verbs, and what they share: arguments, session, output."""

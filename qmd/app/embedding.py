@@ -10,8 +10,8 @@ from core.config import EMBEDDERS, embedder
 from core.errors import BadInput
 from core.pace import Pace
 from qmd import ecma, trust
+from qmd.app.projects import trusted
 from qmd.app.searching import wanted
-from qmd.app.updating import trusted
 from qmd.index import collections
 from qmd.vectors import vectors
 

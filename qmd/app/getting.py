@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qmd.app.formats import csv_field, xml_text
+from qmd.app.output import csv_field, xml_text
 from qmd.app.results import full_path, quoted_context, warn_unresolved
 from qmd.index import retrieve, virtual
 from qmd.index.references import is_docid, is_list, lines, number_lines, split_range

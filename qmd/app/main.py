@@ -9,6 +9,7 @@ import apsw
 
 from core.errors import BrainError
 from core.home import private_process
+from qmd import COMPATIBLE
 from qmd.app.arguments import Arguments
 from qmd.app.output import Exit, Output
 from qmd.app.session import Session
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from qmd.settings import Settings
-
-# The qmd whose contract this is; the product's own version stands in parentheses, where qmd has a commit.
-COMPATIBLE = "2.8.3"
 
 # Verb: (module of qmd.app, function).
 _VERBS = {
@@ -34,19 +32,19 @@ _VERBS = {
     "pull": ("semantic", "pull"),
     "get": ("getting", "get"),
     "multi-get": ("getting", "multi_get"),
-    "ls": ("listing", "ls"),
-    "collection": ("collecting", "collection"),
-    "context": ("contexting", "context"),
+    "ls": ("folders", "ls"),
+    "collection": ("folders", "collection"),
+    "context": ("folders", "context"),
     "update": ("updating", "run"),
     "status": ("status", "status"),
     "cleanup": ("status", "cleanup"),
     "init": ("projects", "init"),
     "trust": ("projects", "manage"),
     "doctor": ("doctor", "run"),
-    "bench": ("benching", "run"),
+    "bench": ("bench", "bench"),
     "skills": ("skills", "skills"),
     "skill": ("skills", "skill"),
-    "mcp": ("serving", "mcp"),
+    "mcp": ("main", "mcp"),
 }
 _INTERRUPTED = 130
 
@@ -92,6 +90,21 @@ def main(argv: Sequence[str] | None = None, settings: Settings | None = None) ->
         if session is not None:
             session.close()
     return _flushed(out, code)
+
+
+def mcp(session: Session) -> None:
+    """Run the MCP server, or stop the background server. Raises Exit with the exit code."""
+    from qmd.mcp.command import main as serve
+
+    arguments = session.arguments
+    argv = list(arguments.words)
+    argv += [f"--{name}" for name in ("http", "daemon", "with-aliases") if name in arguments.flags]
+    for name in ("port", "host"):
+        if name in arguments.text:
+            argv += [f"--{name}", arguments.text[name]]
+    session.out.flush()
+    session.close()
+    raise Exit(serve(argv, session.settings))
 
 
 def _locate(arguments: Arguments) -> Settings:

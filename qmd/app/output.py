@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
+from core import clock
 from qmd import ecma
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import IO
 
@@ -121,3 +124,59 @@ def _is_terminal(stream: IO[str] | None) -> bool:
         return stream is not None and stream.isatty()
     except (ValueError, OSError):
         return False
+
+
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_HALF_A_YEAR = 6 * 30 * clock.DAY
+
+
+def file_size(count: int) -> str:
+    """``150 B``, ``1.5 KB``, ``2.0 MB``, ``1.0 GB``."""
+    if count < 1024:
+        return f"{count} B"
+    for power, unit in ((1, "KB"), (2, "MB")):
+        if count < 1024 ** (power + 1):
+            return f"{ecma.to_fixed(count / 1024**power, 1)} {unit}"
+    return f"{ecma.to_fixed(count / 1024**3, 1)} GB"
+
+
+def ago(date: str) -> str:
+    """Return the age of a date of the index: ``5s ago``, ``3m ago``, ``2h ago``, ``4d ago``.
+
+    A date that cannot be read counts as the epoch.
+    """
+    seconds = clock.now() - (clock.parse_iso(date) or 0)
+    for unit, length in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit} ago"
+    return f"{seconds}s ago"
+
+
+def listed_date(text: str) -> str:
+    """A date of the index as ``ls -l`` has it, in local time: with the time of day, or the year where it is old."""
+    instant = clock.parse_iso(text) or 0
+    local = time.localtime(instant)
+    day = f"{_MONTHS[local.tm_mon - 1]} {local.tm_mday:>2}"
+    if instant < time.time() - _HALF_A_YEAR:
+        return f"{day}  {local.tm_year}"
+    return f"{day} {local.tm_hour:02}:{local.tm_min:02}"
+
+
+def grouped(count: int) -> str:
+    """``12,345``."""
+    return f"{count:,}"
+
+
+def csv_field(value: object) -> str:
+    """One field of CSV; quoted where it holds a comma, a quote or a newline, empty for None."""
+    text = "" if value is None else str(value)
+    if "," in text or '"' in text or "\n" in text:
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def xml_text(text: str) -> str:
+    """``text`` with XML's five marks as entities."""
+    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;")):
+        text = text.replace(mark, entity)
+    return text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from os.path import dirname, exists, join, realpath
+from typing import NamedTuple
 
-from qmd import config_file, settings, trust
-from qmd.app.updating import show_gated
+from qmd import settings, trust
 from qmd.index.references import home
 
 TYPE_CHECKING = False
@@ -25,8 +25,36 @@ collections: {}
 _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
 
 
+class _Words(NamedTuple):
+    """How the question for approval names a configuration."""
+
+    title: str
+    origin: str
+    asked: str
+    rest: str
+    verb: str
+
+
+_PROJECT = _Words(
+    "This project's config",
+    "Config that came with a checkout",
+    "this project's .qmd config",
+    "Indexing of this project",
+    "qmd trust",
+)
+_BRAIN = _Words(
+    "collections.yml",
+    "A command that may have come out of a backup or a checkout",
+    "the commands of collections.yml",
+    "Indexing",
+    "brain qmd --brain trust",
+)
+
+
 def init(session: Session) -> None:
     """Begin a project's own index in ``.qmd/`` where the user stands. Raises Exit in the user's home."""
+    from qmd import config_file
+
     here = settings.working_directory()
     if realpath(here) == realpath(home()):
         raise session.fail(
@@ -94,3 +122,44 @@ def _revoke(session: Session) -> None:
         out.line(out.paint("green", f"✓ Revoked trust for {scope.config_path}"))
     else:
         out.line(out.paint("dim", f"{scope.config_path} was not trusted."))
+
+
+def trusted(session: Session) -> bool:
+    """Return True if the configuration may run its commands and leave its project; on a terminal, ask the user."""
+    settings, config, out = session.settings, session.config, session.out
+    if trust.may_run_commands(settings, config):
+        return True
+    said = _PROJECT if settings.local else _BRAIN
+    show_gated(session, trust.gated(settings, config))
+    out.line(out.paint("dim", f"{said.origin} is not trusted by default."))
+    import sys
+
+    if not (out.terminal and sys.stdin is not None and sys.stdin.isatty()):
+        out.line(out.paint("yellow", f"Skipping them — no terminal to confirm on. {said.rest} continues."))
+        advice = f"Approve with '{said.verb}', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs."
+        out.line(f"{out.paint('dim', advice)}\n")
+        return False
+    out.write(f"Trust {said.asked}? [y/N] ")
+    out.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        out.line(f"{out.paint('yellow', f'Skipped. {said.rest} continues.')}\n")
+        return False
+    trust.approve(settings, config)
+    done = out.paint("green", f"Trusted {settings.config_path}.")
+    out.line(f"{done} {out.paint('dim', 'Editing a hook, path, or model will ask again.')}\n")
+    return True
+
+
+def show_gated(session: Session, found: trust.Gated) -> None:
+    """Print what the configuration asks for."""
+    out = session.out
+    said = _PROJECT if session.settings.local else _BRAIN
+    for title, rows in (
+        (f"{said.title} defines update commands:", found.hooks),
+        ("Collection paths outside this project:", found.paths),
+        ("Custom models:", found.models),
+    ):
+        if rows:
+            out.line(out.paint("yellow", title))
+            for name, value in rows:
+                out.line(f"  {out.paint('bold', name)}: {value}")

@@ -6,19 +6,21 @@ import os
 from os.path import exists, realpath, relpath
 
 from qmd import ecma
-from qmd.app.formats import csv_field
+from qmd.app.output import csv_field
 from qmd.index import virtual
 from qmd.index.references import number_lines
 from qmd.search import snippets_qmd
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from qmd.app.output import Output
     from qmd.app.session import Session
     from qmd.search.snippets_qmd import Snippet
+
 
 _CSV_HEADER = "docid,score,file,title,context,line,snippet"
 # The excerpt's length in JSON, and elsewhere.
@@ -94,15 +96,13 @@ class _Names:
     """What stands for each result: its address, or with ``--full-path`` its file where there is one."""
 
     def __init__(self, session: Session, results: Sequence[Result]) -> None:
-        from qmd.app.searching import address
-
         self._session = session
         self._total = len(results)
         self._full = "full-path" in session.arguments.flags
         self._names: dict[int, str] = {}
         self._files: set[int] = set()
         for result in results:
-            self._names[id(result)] = address(session, result.collection, result.path)
+            self._names[id(result)] = session.address(result.collection, result.path)
             if self._full:
                 found = full_path(session, result.collection, result.path)
                 if found is not None:
@@ -207,8 +207,6 @@ class _View:
             self._out.line(",".join(fields))
 
     def cli(self, results: Sequence[Result]) -> None:
-        from qmd.app.terminal import explain, highlight, link, score
-
         out = self._out
         for number, result in enumerate(results):
             snippet = self._snippet(result, _LONG)
@@ -218,7 +216,7 @@ class _View:
             docid = self._names.docid(result)
             # As it is: a terminal's link is an escape sequence.
             out.write(
-                link(self._session, result, name, snippet.line if matched else 0)
+                _link(self._session, result, name, snippet.line if matched else 0)
                 + (f" {out.paint('dim', f'#{docid}')}" if docid else "")
                 + "\n"
             )
@@ -226,15 +224,15 @@ class _View:
                 out.line(out.paint("bold", f"Title: {result.title}"))
             if result.context:
                 out.line(out.paint("dim", f"Context: {result.context}"))
-            out.line(f"Score: {out.paint('bold', score(out, result.score))}")
+            out.line(f"Score: {out.paint('bold', _score(out, result.score))}")
             if result.explain is not None and "explain" in self._session.arguments.flags:
-                for line in explain(result.explain):
+                for line in explain_lines(result.explain):
                     out.line(out.paint("dim", line))
             out.line()
             content = result.body if self._full else snippet.text
             if self._numbered:
                 content = number_lines(content, 1 if self._full else snippet.line)
-            out.line(highlight(out, content, self._query))
+            out.line(_highlight(out, content, self._query))
             if number < len(results) - 1:
                 out.line("\n")
 
@@ -281,3 +279,78 @@ def quoted_context(context: str) -> str:
 def _attribute(name: str, value: str) -> str:
     # As qmd writes it: only the quote, which would end the attribute, is an entity.
     return f' {name}="' + value.replace('"', "&quot;") + '"' if value else ""
+
+
+_GOOD = 0.7
+_FAIR = 0.4
+# Shorter words stand everywhere.
+_HIGHLIGHTED = 3
+
+
+def _link(session: Session, result: Result, name: str, line: int) -> str:
+    """``name:line`` (no line where it is 0), on a terminal a link to the file (OSC 8)."""
+    out = session.out
+    where = f":{line}" if line else ""
+    if out.terminal and result.path:
+        from qmd.index.retrieve import on_disk
+        from qmd.settings import EDITOR_URI
+
+        path = on_disk(session.index, result.collection, result.path)
+        if path:
+            template = os.environ.get("QMD_EDITOR_URI", "").strip() or session.config.editor_uri or EDITOR_URI
+            return out.paint("cyan", f"\x1b]8;;{editor_uri(template, path, line or 1, 1)}\x07{name}{where}\x1b]8;;\x07")
+    if not out.color:
+        return f"{name}{where}"
+    return f"\x1b[36m{name}\x1b[2m{where}\x1b[0m"
+
+
+def _score(out: Output, value: float) -> str:
+    """A score in percent, three places wide."""
+    text = f"{ecma.to_fixed(value * 100, 0):>3}%"
+    return out.paint("green" if value >= _GOOD else "yellow" if value >= _FAIR else "dim", text)
+
+
+def _highlight(out: Output, text: str, query: str) -> str:
+    """``text`` with the query's longer words marked, where colours are wanted."""
+    if not out.color:
+        return text
+    import re
+
+    for term in ecma.words(query.lower()):
+        if len(term) >= _HIGHLIGHTED:
+            text = re.sub(f"({re.escape(term)})", "\x1b[33m\x1b[1m\\1\x1b[0m", text, flags=re.IGNORECASE)
+    return text
+
+
+def explain_lines(trace: dict[str, Any]) -> Iterator[str]:
+    """The lines of ``--explain`` for people."""
+    rrf = trace["rrf"]
+    fts, vectors = (", ".join(map(_four, trace[name])) or "none" for name in ("ftsScores", "vectorScores"))
+    yield f"Explain: fts=[{fts}] vec=[{vectors}]"
+    yield (
+        f"  RRF: total={_four(rrf['totalScore'])} base={_four(rrf['baseScore'])}"
+        f" bonus={_four(rrf['topRankBonus'])} rank={rrf['rank']}"
+    )
+    weight = float(rrf["weight"])
+    yield (
+        f"  Blend: {ecma.round_half_up(weight * 100)}%*{_four(rrf['positionScore'])}"
+        f" + {ecma.round_half_up((1 - weight) * 100)}%*{_four(trace['rerankScore'])} = {_four(trace['blendedScore'])}"
+    )
+    best = sorted(rrf["contributions"], key=lambda item: -float(item["rrfContribution"]))[:3]
+    if best:
+        shown = (f"{one['source']}/{one['queryType']}#{one['rank']}:{_four(one['rrfContribution'])}" for one in best)
+        yield f"  Top RRF contributions: {' | '.join(shown)}"
+
+
+def _four(value: float) -> str:
+    return ecma.to_fixed(float(value), 4)
+
+
+def editor_uri(template: str, path: str, line: int, column: int) -> str:
+    """The link to ``line`` and ``column`` (1-based; less means the first) of the file at the absolute ``path``."""
+    from urllib.parse import quote
+
+    # What encodeURI leaves as it is, less ? and #, which would end the path.
+    encoded = quote(path, safe="/;,:@&=+$!'()*-._~")
+    filled = template.replace("{path}", encoded).replace("{line}", str(max(1, line)))
+    return filled.replace("{col}", str(max(1, column))).replace("{column}", str(max(1, column)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from qmd.app.results import Result, show, show_none
-from qmd.index import virtual
 from qmd.search import lex
 
 TYPE_CHECKING = False
@@ -59,17 +58,6 @@ def wanted(session: Session, *, defaults: bool = True) -> list[str]:
         if name not in session.config.collections:
             raise session.fail(f"Collection not found: {name}")
     return names
-
-
-def index_name(session: Session) -> str:
-    """The index's name for addresses, empty for the default one."""
-    name = session.settings.index
-    return "" if name == "index" else name
-
-
-def address(session: Session, collection: str, path: str) -> str:
-    """The ``qmd://`` address of a document of this session's index."""
-    return virtual.build(collection, path, index_name(session))
 
 
 def filters_of(session: Session) -> Filters | None:

@@ -12,6 +12,7 @@ from core import jsonb
 from core.errors import BrainError, EngineMissing
 from qmd import settings as places
 from qmd.app.output import Exit, Output
+from qmd.index import virtual
 from qmd.index.store import damaged, open_index, translate
 
 TYPE_CHECKING = False
@@ -77,6 +78,11 @@ class Session:
         self.close()
         self._config = None
         self.settings = places.locate(name)
+
+    def address(self, collection: str, path: str) -> str:
+        """Return the ``qmd://`` address of a document; it names the index unless that is the default one."""
+        index = self.settings.index
+        return virtual.build(collection, path, "" if index == places.DEFAULT_INDEX else index)
 
     def changed(self) -> None:
         """The configuration's file has been rewritten: read it, and tell the index."""

@@ -6,8 +6,9 @@ import os
 from os.path import exists, getsize, join
 
 from qmd import ecma
-from qmd.app import expanding, figures, semantic
+from qmd.app import semantic
 from qmd.app.embedding import active
+from qmd.app.output import ago, file_size
 from qmd.index import collections, contexts, virtual
 from qmd.vectors import models, syntax
 
@@ -28,7 +29,7 @@ def status(session: Session) -> None:
     path = session.settings.database
     out.line(f"{out.paint('bold', 'QMD Status')}\n")
     out.line(f"Index: {path}")
-    out.line(f"Size:  {figures.size(getsize(path))}")
+    out.line(f"Size:  {file_size(getsize(path))}")
     _daemon(session)
     out.line()
     total, latest = connection.execute("SELECT count(*), max(modified_at) FROM documents WHERE active = 1").fetchall()[
@@ -48,7 +49,7 @@ def status(session: Session) -> None:
     if pending:
         out.line(f"  {out.paint('yellow', f'Pending:  {pending} need embedding')} (run 'qmd embed')")
     if latest:
-        out.line(f"  Updated:  {figures.ago_iso(str(latest))}")
+        out.line(f"  Updated:  {ago(str(latest))}")
     _embedding(session)
     _syntax(session)
     stored = collections.stored(connection)
@@ -98,7 +99,7 @@ def _collections(session: Session, stored: list[Stored]) -> None:
     listed = contexts.listed(session.config)
     out.line(f"\n{out.paint('bold', 'Collections')}")
     for each in stored:
-        age = figures.ago_iso(each.latest) if each.latest else "never"
+        age = ago(each.latest) if each.latest else "never"
         address = out.paint("dim", f"({virtual.SCHEME}{each.name}/)")
         out.line(f"  {out.paint('cyan', each.name)} {address}")
         out.line(f"    {out.paint('dim', 'Pattern:')}  {each.pattern}")
@@ -154,7 +155,7 @@ def _models(session: Session) -> None:
         if slot == "embed" and not uri:
             uri = active(session)
         if slot == "generate":
-            uri = expanding.name(session) or uri
+            uri = semantic.generator_name(session) or uri
         if slot == "rerank":
             uri = semantic.reranker_name(session) or uri
         parts = uri.removeprefix("hf:").split("/")

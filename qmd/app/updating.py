@@ -8,12 +8,13 @@ import signal
 import subprocess
 import time
 from os.path import relpath
-from typing import NamedTuple
 
+from core import git
 from core.home import users_umask
 from core.pace import Pace
 from qmd import trust
 from qmd.app.output import Exit
+from qmd.app.projects import trusted
 from qmd.index import collections, virtual
 from qmd.index.update import Changes, update
 from qmd.index.walk import walk
@@ -21,11 +22,13 @@ from qmd.settings import folder
 from qmd.vectors import models
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import apsw
 
+    from core.child import Done
     from qmd.app.session import Session
     from qmd.settings import Collection
 
@@ -33,32 +36,6 @@ if TYPE_CHECKING:
 _ORPHANS = 0.1
 _LOCK_WAIT_S = 60
 _TERMINATED = 143
-
-
-class _Words(NamedTuple):
-    """How the question for approval names a configuration."""
-
-    title: str
-    origin: str
-    asked: str
-    rest: str
-    verb: str
-
-
-_PROJECT = _Words(
-    "This project's config",
-    "Config that came with a checkout",
-    "this project's .qmd config",
-    "Indexing of this project",
-    "qmd trust",
-)
-_BRAIN = _Words(
-    "collections.yml",
-    "A command that may have come out of a backup or a checkout",
-    "the commands of collections.yml",
-    "Indexing",
-    "brain qmd --brain trust",
-)
 
 
 class _Folder:
@@ -86,8 +63,6 @@ def run(session: Session) -> None:
     _heal(connection)
     pulls = None
     if "pull" in session.arguments.flags:
-        from qmd.app.pulling import Pulls
-
         pulls = Pulls(session)
     with _exclusive(session), _ends_when_told():
         for number, each in enumerate(stored, 1):
@@ -145,47 +120,6 @@ def index_one(session: Session, collection: Collection) -> None:
     with _exclusive(session), _ends_when_told():
         _index(session, connection, collection, folder(session.settings, collection.path), new=True)
     _tell_pending(session, connection)
-
-
-def trusted(session: Session) -> bool:
-    """Return True if the configuration may run its commands and leave its project; on a terminal, ask the user."""
-    settings, config, out = session.settings, session.config, session.out
-    if trust.may_run_commands(settings, config):
-        return True
-    said = _PROJECT if settings.local else _BRAIN
-    show_gated(session, trust.gated(settings, config))
-    out.line(out.paint("dim", f"{said.origin} is not trusted by default."))
-    import sys
-
-    if not (out.terminal and sys.stdin is not None and sys.stdin.isatty()):
-        out.line(out.paint("yellow", f"Skipping them — no terminal to confirm on. {said.rest} continues."))
-        advice = f"Approve with '{said.verb}', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs."
-        out.line(f"{out.paint('dim', advice)}\n")
-        return False
-    out.write(f"Trust {said.asked}? [y/N] ")
-    out.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        out.line(f"{out.paint('yellow', f'Skipped. {said.rest} continues.')}\n")
-        return False
-    trust.approve(settings, config)
-    done = out.paint("green", f"Trusted {settings.config_path}.")
-    out.line(f"{done} {out.paint('dim', 'Editing a hook, path, or model will ask again.')}\n")
-    return True
-
-
-def show_gated(session: Session, found: trust.Gated) -> None:
-    """Print what the configuration asks for."""
-    out = session.out
-    said = _PROJECT if session.settings.local else _BRAIN
-    for title, rows in (
-        (f"{said.title} defines update commands:", found.hooks),
-        ("Collection paths outside this project:", found.paths),
-        ("Custom models:", found.models),
-    ):
-        if rows:
-            out.line(out.paint("yellow", title))
-            for name, value in rows:
-                out.line(f"  {out.paint('bold', name)}: {value}")
 
 
 def _run_command(session: Session, command: str, place: str) -> None:
@@ -389,3 +323,59 @@ def _ends_when_told() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+_READING_S = 30.0
+_PULLING_S = 600.0
+_MOST_BYTES = 1 << 20
+_TRANSPORTS = ("file", "git", "http", "https", "ssh")
+
+
+class Pulls:
+    """The pulls of one update: a repository that holds several collections is pulled once."""
+
+    def __init__(self, session: Session) -> None:
+        self._out = session.out
+        self._tried: set[str] = set()
+        self.failed = False
+
+    def pull(self, folder: str) -> None:
+        """Fast-forward the branch that ``folder`` is on to its upstream; do nothing if it is in no repository.
+
+        A failure is printed and kept in ``failed``: the files that are there can be indexed nevertheless.
+        """
+        top = _git(["rev-parse", "--show-toplevel"], folder)
+        where = top.stdout.decode("utf-8", "replace").strip() if top is not None and not top.code else ""
+        if not where or where in self._tried:
+            return
+        self._tried.add(where)
+        upstream = _git(["rev-parse", "--abbrev-ref", "@{upstream}"], folder)
+        if upstream is None or upstream.code:
+            self._out.line(self._out.paint("dim", f"    Not pulled: the branch of {where} has no upstream"))
+            return
+        self._out.line(self._out.paint("dim", "    Running git pull --ff-only"))
+        self._out.flush()
+        done = _git(["pull", "--ff-only"], folder, pulls=True)
+        for stream in (done.stdout, done.stderr) if done is not None else ():
+            for line in stream.decode("utf-8", "replace").strip().splitlines():
+                self._out.line(f"    {line}")
+        if done is None or done.code or done.timed_out:
+            self.failed = True
+            self._out.error(
+                self._out.paint("yellow", f"✗ git pull failed in {where}; its files are indexed as they are")
+            )
+
+
+def _git(words: list[str], folder: str, *, pulls: bool = False) -> Done | None:
+    """Run git in ``folder``; None if it cannot be started there."""
+    try:
+        return git.run(
+            words,
+            environ=os.environ,
+            timeout_s=_PULLING_S if pulls else _READING_S,
+            most_bytes=_MOST_BYTES,
+            transports=_TRANSPORTS if pulls else (),
+            folder=folder,
+        )
+    except OSError:
+        return None

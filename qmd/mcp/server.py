@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from core.errors import BrainError
 from core.version import VERSION
-from qmd.app.main import COMPATIBLE
+from qmd import COMPATIBLE
 from qmd.mcp import instructions, resources, rest, tools
 from qmd.mcp.library import NoIndex
 

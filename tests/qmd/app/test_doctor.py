@@ -18,9 +18,9 @@ CUSTOM = "hf:example/custom/custom.gguf"
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """None of the variables that doctor names, but those of the places."""
-    from qmd.app import environment
+    from qmd.app import doctor
 
-    for name in environment._MEANINGS:
+    for name in doctor._MEANINGS:
         if name not in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
             monkeypatch.delenv(name, raising=False)
 

@@ -117,7 +117,7 @@ def test_an_interrupt_is_told_by_the_exit_code(notes: Path, monkeypatch: pytest.
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qmd.app.listing.ls", interrupt)
+    monkeypatch.setattr("qmd.app.folders.ls", interrupt)
     assert main(["ls"]) == 130
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qmd import ecma
-from qmd.app.terminal import explain
+from qmd.app.results import explain_lines
 from qmd.index import handles, virtual
 from qmd.search import fusion, snippets_qmd, structured
 from qmd.vectors import chunking
@@ -161,7 +161,7 @@ def test_a_trace_is_explained_in_four_lines() -> None:
         "rerankScore": 0,
         "blendedScore": 1,
     }
-    assert list(explain(trace)) == [
+    assert list(explain_lines(trace)) == [
         "Explain: fts=[0.5000] vec=[none]",
         "  RRF: total=0.0828 base=0.0328 bonus=0.0500 rank=1",
         "  Blend: 100%*1.0000 + 0%*0.0000 = 1.0000",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qmd.app import editor, formats
+from qmd.app import output, results
 from qmd.index import handles, references, virtual
 from qmd.search import fusion, snippets_qmd, structured
 from qmd.vectors import chunking, models
@@ -104,10 +104,10 @@ _OURS: dict[str, Callable[..., Any]] = {
     "getEmbeddingFingerprint": lambda model: models.fingerprint(model or models.EMBED),
     "formatQueryForEmbedding": models.query_prompt,
     "formatDocForEmbedding": models.document_prompt,
-    "escapeCSV": formats.csv_field,
-    "escapeXml": formats.xml_text,
+    "escapeCSV": output.csv_field,
+    "escapeXml": output.xml_text,
     "parseStructuredQuery": _document,
-    "buildEditorUri": editor.uri,
+    "buildEditorUri": results.editor_uri,
 }
 
 
