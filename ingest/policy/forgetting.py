@@ -112,8 +112,7 @@ def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> boo
 def covered_by_sign(home: Home, rule: str) -> set[str]:
     """The names of Gemini CLI's documents whose raw files lie in a folder that is the digest of one a rule covers."""
     from ingest.policy.globs import Globs
-    from ingest.session.project_ids import Signs
-    from ingest.sources.gemini.project import sign
+    from ingest.session.project_ids import Signs, of_folders
 
     if not os.path.exists(join(home.state, FILE)):
         return set()
@@ -123,7 +122,7 @@ def covered_by_sign(home: Home, rule: str) -> set[str]:
     finally:
         state.close()
     told = Signs(Globs([rule]))
-    named = ((unit, sign(path)) for unit, paths in members.items() for path in paths)
+    named = ((unit, of_folders(path)) for unit, paths in members.items() for path in paths)
     return {units[unit].name for unit, said in named if unit in units and told.covering(said)}
 
 

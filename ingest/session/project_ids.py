@@ -44,6 +44,11 @@ def of_digest(*digests: str) -> str:
     return next((f"{DIGEST}{each}" for each in digests if _HEX.fullmatch(each)), "")
 
 
+def of_folders(path: str, digest: str = "") -> str:
+    """Return the id that the nearest folder above ``path`` has as a name, else that of ``digest``, else ""."""
+    return of_digest(*reversed(os.path.dirname(path).split("/")), digest)
+
+
 def digest_of(place: str) -> str:
     """What Gemini CLI called a folder."""
     return hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()

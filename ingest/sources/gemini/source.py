@@ -1,9 +1,11 @@
 """Gemini CLI: ``~/.gemini/tmp/<project>/chats/session-*.json``, and since 2026 ``.jsonl``, a journal.
 
-Formats: ``ingest.sources.gemini.reading``.
+Formats: ``ingest.sources.gemini.parser``.
 """
 
 from __future__ import annotations
+
+from os.path import basename
 
 from ingest.source import Source
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Gemini(Source):
-    """Sessions of Gemini CLI, what was saved of some, and each project's history of prompts."""
+    """Sessions of Gemini CLI, conversations that a person saved, and each project's history of prompts."""
 
     name = "gemini"
     prefix = "gemini__"
@@ -41,8 +43,13 @@ class Gemini(Source):
     history = "logs.json"
     beside = ("chats",)
 
+    def is_checkpoint(self, path: str) -> bool:
+        """Return True if a file is a conversation that a person saved under a name."""
+        name = basename(path)
+        return name.startswith("checkpoint-") or name == "checkpoint.json"
+
     def read(self, path: str) -> Reading:
-        from ingest.sources.gemini.reading import read
+        from ingest.sources.gemini.parser import read
 
         return read(path)
 

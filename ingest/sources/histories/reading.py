@@ -24,9 +24,9 @@ from core.text import one_line
 from ingest.archive.rows import Shelf, restored
 from ingest.pipeline.reading import EMPTY, NOT_REGULAR, Reading, unreadable
 from ingest.raw import databases, rawfiles, records
+from ingest.session.project_ids import of_folders
 from ingest.session.sessions import Session
 from ingest.session.values import mapping, moment, string
-from ingest.sources.gemini.project import sign
 from ingest.sources.histories import source as histories
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _take(source: str, reading: Reading, prompts: Iterable[Prompt]) -> None:
             session.partial = True
             session.extra["partial"] = True
             if source == "gemini":
-                session.sign = sign(reading.path)
+                session.sign = of_folders(reading.path)
         session.records += 1
         session.seen(prompt.at)
         if prompt.project and not session.cwd:

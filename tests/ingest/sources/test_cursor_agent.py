@@ -19,7 +19,7 @@ from ingest.pipeline.run import run
 from ingest.policy import forgetting
 from ingest.sources.cursor.human import typed
 from ingest.sources.cursor.outcomes import of_text
-from ingest.sources.gemini.reading import _exit_code
+from ingest.sources.gemini.parser import shell_exit_code
 from tests.ingest.archive.test_rows import again
 from tests.ingest.transcripts import corpus
 
@@ -130,7 +130,7 @@ def test_a_command_that_failed_says_so_though_nothing_else_does(home: Home, tmp_
     pytest.param("9" * 5000, 0, id="many")])  # fmt: skip
 def test_an_exit_code_is_a_number_and_nothing_else_loses_the_result(text: str, code: int) -> None:
     assert of_text("Shell", f"Exit code: {text}\nx") == (f"Exit code {code}\nx" if code else "")
-    assert _exit_code(f"Output: x\nExit Code: {text}") == code
+    assert shell_exit_code(f"Output: x\nExit Code: {text}") == code
 
 
 def test_what_lies_beside_the_database_names_the_conversation(home: Home, tmp_path: Path) -> None:
