@@ -1,10 +1,12 @@
-"""A source of another distribution is read like Brain's own: the one of docs/adding-a-source.md, installed."""
+"""A source of another distribution, the one of docs/adding-a-source.md, is read by an installed Brain.
+
+Everything else that a source promises: tests/ingest/sources/conformance.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import tomllib
 from pathlib import Path
 
@@ -13,19 +15,14 @@ import pytest
 from core.home import Home
 from ingest import registry
 from tests.conftest import ROOT, Brain
+from tests.ingest.sources.conformance.toy import MODULE, distribution
 
-PAGE = (ROOT / "docs" / "adding-a-source.md").read_text(encoding="utf-8")
-MODULE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
-ENTRY = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0]
+SECRET = "ghp_" + "Zk3Qw9Lx2Vb7Nc5Mt8Rj4Hf6Gd1Ps0Ya2Ue9"
 SESSION = {
     "id": "abc",
     "messages": [
         {"role": "user", "text": "Why does the walrus sing?", "at": "2026-05-04T10:00:00Z"},
-        {
-            "role": "assistant",
-            "text": "The walrus sings because token ghp_" + "Zk3Qw9Lx2Vb7Nc5Mt8Rj4Hf6Gd1Ps0Ya2Ue9",
-            "at": "2026-05-04T10:01:00Z",
-        },
+        {"role": "assistant", "text": f"The walrus sings because token {SECRET}", "at": "2026-05-04T10:01:00Z"},
         {"role": "oracle", "text": "?"},
     ],
 }
@@ -34,18 +31,16 @@ SESSION = {
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of distributions with the source, and a session where its tool keeps them."""
-    packages = tmp_path / "site-packages"
-    about = packages / "toy-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
-    entries = tomllib.loads(ENTRY)["project"]["entry-points"]["brain.sources"]
-    (about / "entry_points.txt").write_text("[brain.sources]\n" + "".join(f"{k} = {v}\n" for k, v in entries.items()))
-    (packages / "toy.py").write_text(MODULE)
-    sessions = tmp_path / "world" / "user" / ".toy"
-    sessions.mkdir()
-    (sessions / "abc.json").write_text(json.dumps(SESSION))
+    packages = distribution(tmp_path)
+    save("abc")
     monkeypatch.setenv("PYTHONPATH", str(packages))
     return packages
+
+
+def save(session: str) -> None:
+    folder = Path(os.environ["HOME"]) / ".toy"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{session}.json").write_text(json.dumps({**SESSION, "id": session}))
 
 
 def test_the_toy_source_is_short() -> None:
@@ -68,21 +63,10 @@ def test_a_source_of_another_distribution_is_indexed_asked_and_counted(
     assert json.loads(ran.stdout)["sources"]["toy"]["unknown"]["role oracle"]["count"] == 1
     document = Path(home.path("brain", "toy__abc.md")).read_text(encoding="utf-8")
     assert "[redacted:github]" in document
-    hit = json.loads(brain("ask", "--json", "walrus").stdout)["hits"][0]
-    assert (hit["source"], hit["path"]) == ("toy", home.path("brain", "toy__abc.md"))
-
-
-def test_a_new_session_of_it_waits_before_the_next_run(home: Home, installed: Path, brain: Brain) -> None:
-    brain("index", "--json")
-    (Path(os.environ["HOME"]) / ".toy" / "new.json").write_text(json.dumps({**SESSION, "id": "new"}))
-    assert json.loads(brain("ask", "--json", "walrus").stdout)["freshness"]["lexical"]["pending"] == 1
-
-
-def test_it_can_be_forgotten(home: Home, installed: Path, brain: Brain) -> None:
-    brain("index", "--json")
-    assert brain("forget", "--match", "walrus", "--yes").returncode == 0
-    brain("index", "--json")
-    assert not Path(home.path("brain", "toy__abc.md")).exists()
+    save("new")
+    answer = json.loads(brain("ask", "--json", "walrus").stdout)
+    assert (answer["hits"][0]["source"], answer["hits"][0]["path"]) == ("toy", home.path("brain", "toy__abc.md"))
+    assert answer["freshness"]["lexical"]["pending"] == 1
 
 
 def test_a_source_that_cannot_be_loaded_is_named_and_ends_nothing(home: Home, installed: Path, brain: Brain) -> None:
