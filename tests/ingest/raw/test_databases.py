@@ -17,7 +17,7 @@ from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.run import run
 from ingest.raw import damaged_text, databases, records
 from ingest.sources.cursor import reading as _cursor
-from ingest.sources.opencode import reading as _opencode
+from ingest.sources.opencode import parser as _opencode
 from tests.ingest.transcripts import corpus
 
 AT = 1_777_366_440_000

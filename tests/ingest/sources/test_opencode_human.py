@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from ingest.sources.opencode.human import typed
+from ingest.sources.opencode.user_text import extract_user_text as typed
 from tests.ingest.sources.test_opencode import INFO, document, export, ingest
 
 MARK = "\n<!-- OMO_INTERNAL_INITIATOR -->"
