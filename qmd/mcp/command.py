@@ -35,7 +35,7 @@ def main(argv: Sequence[str], settings: Settings) -> int:
     if not options.http:
         from qmd.mcp import stdio
         from qmd.mcp.library import Library
-        from qmd.mcp.server import Service
+        from qmd.mcp.service import Service
 
         return stdio.serve(Service(Library(settings, aliases=options.aliases)), parent)
     host = options.host or os.environ.get("QMD_HOST") or HOST
@@ -45,7 +45,7 @@ def main(argv: Sequence[str], settings: Settings) -> int:
         return daemon.start(settings, host, options.port, aliases=options.aliases)
     from qmd.mcp import daemon, http
     from qmd.mcp.library import Library
-    from qmd.mcp.server import Service
+    from qmd.mcp.service import Service
 
     with daemon.owned(settings):
         service = Service(Library(settings, aliases=options.aliases))

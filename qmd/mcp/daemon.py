@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from core import locks
 from core.errors import BrainError
 from core.home import Home
-from qmd.mcp.guard import OFF, shown
+from qmd.mcp.guard import OFF, shown, token_line
 from qmd.settings import DEFAULT_INDEX, Settings, locate
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def _start(settings: Settings, files: Files, host: str, port: int, aliases: bool
     child.returncode = 0
     print(f"Started on http://{shown(host)}:{port}/mcp (PID {child.pid})")
     if settings.brain is not None and os.environ.get("QMD_HTTP_TOKEN", "").strip().lower() != OFF:
-        from qmd.mcp.http import token_line
-
-        print(token_line(settings.brain))
+        print(token_line(settings.brain, os.environ))
     print(f"Logs: {files.log}")
     return 0
 

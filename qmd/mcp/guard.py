@@ -11,8 +11,12 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING
 
+from core import access_token
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from core.home import Home
 
 # The value of QMD_HTTP_TOKEN that asks for none.
 OFF = "off"
@@ -116,6 +120,13 @@ def _is_address(host: str) -> bool:
 def shown(host: str) -> str:
     """A host as it stands in a URL: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def token_line(home: Home | None, environ: Mapping[str, str]) -> str:
+    """Return what a user needs to know of the token that clients need."""
+    chosen = environ.get("QMD_HTTP_TOKEN", "").strip() or home is None
+    where = "QMD_HTTP_TOKEN" if chosen or home is None else access_token.path(home)
+    return f"Clients need the header `Authorization: Bearer TOKEN`; the token is in {where}"
 
 
 def _listed(value: str | None) -> list[str]:

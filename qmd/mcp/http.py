@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from core import access_token
 from core.text import one_line, printable
 from qmd.mcp import daemon
-from qmd.mcp.connections import Connection
-from qmd.mcp.guard import NEEDED, Guard, is_loopback, shown
+from qmd.mcp.guard import NEEDED, Guard, is_loopback, shown, token_line
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from core.home import Home
-    from qmd.mcp.speaker import Speaker
+    from qmd.mcp.server import ToolServer
 
 MOST_BYTES = 1_000_000
 BODY_S = 10.0
@@ -41,6 +41,10 @@ _AT_ONCE = 128
 _OF_ONE = 48
 _LOGGED = 120
 _STOP_S = 3
+# Seconds from a connection, or from the first byte of a further request on it, to the end of the request's headers.
+HEADERS_S = 10.0
+# How many connections may wait for their clients at a time.
+WAITING = 64
 _FORBIDDEN = -32003
 _METHOD = -32000
 
@@ -48,7 +52,7 @@ _METHOD = -32000
 class App:
     """The ASGI application: what is let in goes to the SDK's session manager or to the server's own paths."""
 
-    def __init__(self, service: Speaker, guard: Guard, log: bool = True) -> None:
+    def __init__(self, service: ToolServer, guard: Guard, log: bool = True) -> None:
         self.manager = StreamableHTTPSessionManager(
             service.server, json_response=True, stateless=True, max_request_body_size=MOST_BYTES
         )
@@ -216,10 +220,78 @@ def _label(body: bytes) -> str:
     return f"{method} {name or ''}"
 
 
+class Connection(H11Protocol):
+    """An HTTP/1.1 connection that no client can occupy: with a deadline for headers, and a bound on idle connections.
+
+    It waits while its client owes it a request, a body, or the reading of an answer. uvicorn's own limit on connections
+    (``limit_concurrency``) also counts the connections that work, so a silent client would keep others out.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # When its client had last got what it asked for: what the client sends meanwhile does not make it younger.
+        self.since = 0.0
+        self._deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def waits(self) -> bool:
+        """True if nothing can happen before the client does something."""
+        return self._between or self.cycle.more_body or self.flow.write_paused
+
+    @property
+    def _between(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        self._expect_headers()
+        victim = _too_many([each for each in self.connections if isinstance(each, Connection) and each.waits])
+        if victim is not None:
+            self.connections.discard(victim)  # before the next one is made, which would find the same victim
+            # Not closed: what a client does not read would keep the connection.
+            victim.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._between:
+            self._forget_deadline()
+        elif self._deadline is None:
+            self._expect_headers()
+
+    def on_response_complete(self) -> None:
+        self.since = self.loop.time()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_deadline()
+        super().connection_lost(exc)
+
+    def _expect_headers(self) -> None:
+        self._deadline = self.loop.call_later(HEADERS_S, self.transport.abort)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def _too_many(waiting: list[Connection]) -> Connection | None:
+    """Return the connection to give up: the one that waits longest, of the address that has most; None for few."""
+    if len(waiting) <= WAITING:
+        return None
+    ((most, _),) = Counter(map(_address, waiting)).most_common(1)
+    return min((each for each in waiting if _address(each) == most), key=lambda each: each.since)
+
+
+def _address(connection: Connection) -> str:
+    return connection.client[0] if connection.client else ""
+
+
 class _Server(uvicorn.Server):
     """Signals end it with exit code 0 and a line that says which; the first one closes, a second one cuts off."""
 
-    def install(self, service: Speaker) -> None:
+    def install(self, service: ToolServer) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._ended, number, service)
@@ -229,14 +301,14 @@ class _Server(uvicorn.Server):
 
         return contextlib.nullcontext()
 
-    def _ended(self, number: signal.Signals, service: Speaker) -> None:
+    def _ended(self, number: signal.Signals, service: ToolServer) -> None:
         print(f"Shutting down ({signal.Signals(number).name})...", file=sys.stderr, flush=True)
         self.force_exit = self.should_exit
         self.should_exit = True
         service.interrupt()
 
 
-def serve(service: Speaker, host: str, port: int, home: Home | None = None) -> int:
+def serve(service: ToolServer, host: str, port: int, home: Home | None = None) -> int:
     """Serve until a signal comes; 1 if the address cannot be listened on. Clients need the token of ``home``, if given.
 
     Raises OSError if the token cannot be kept.
@@ -256,7 +328,7 @@ def serve(service: Speaker, host: str, port: int, home: Home | None = None) -> i
     return asyncio.run(_serve(service, host, sockets, guard, home))
 
 
-async def _serve(service: Speaker, host: str, sockets: list[socket.socket], guard: Guard, home: Home | None) -> int:
+async def _serve(service: ToolServer, host: str, sockets: list[socket.socket], guard: Guard, home: Home | None) -> int:
     app = App(service, guard)
     config = uvicorn.Config(
         app, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
@@ -268,20 +340,13 @@ async def _serve(service: Speaker, host: str, sockets: list[socket.socket], guar
     port = sockets[0].getsockname()[1]
     print(f"{service.title} MCP server listening on http://{shown(host)}:{port}/mcp", file=sys.stderr, flush=True)
     if guard.asks_token:
-        print(token_line(home), file=sys.stderr, flush=True)
+        print(token_line(home, os.environ), file=sys.stderr, flush=True)
     for line in warnings(guard, host, home):
         print(f"Warning: {line}", file=sys.stderr, flush=True)
     async with app.manager.run():
         daemon.announce()
         await server.serve(sockets)
     return 0
-
-
-def token_line(home: Home | None) -> str:
-    """Return what a user needs to know of the token that clients need."""
-    chosen = os.environ.get("QMD_HTTP_TOKEN", "").strip() or home is None
-    where = "QMD_HTTP_TOKEN" if chosen or home is None else access_token.path(home)
-    return f"Clients need the header `Authorization: Bearer TOKEN`; the token is in {where}"
 
 
 def warnings(guard: Guard, host: str, home: Home | None = None) -> list[str]:

@@ -21,6 +21,7 @@ from core.home import make_private
 from core.sqlite import connect
 from qmd import settings, trust
 from qmd.index import collections, legacy, store
+from qmd.mcp.server import Workers
 from qmd.vectors import models
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 SECONDS = 30.0
-_AT_ONCE = 4
 
 
 class NoIndex(BrainError):
@@ -64,7 +64,7 @@ class Library:
         self._lock = threading.Lock()
         self._config_lock = threading.Lock()
         self.closed = False
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._workers = Workers()
 
     @property
     def embedding_model(self) -> str:
@@ -76,9 +76,7 @@ class Library:
 
         Raises NoIndex where there is none yet, EngineTimeout past the deadline, other BrainErrors for its state.
         """
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
-        return await anyio.to_thread.run_sync(self.answer, question, limiter=self._limiter, abandon_on_cancel=True)
+        return await self._workers.run(self.answer, question)
 
     def judge(self, connection: apsw.Connection) -> Judge | None:
         """What reranks, None where nothing is configured; the caller closes it. Raises BrainError for its settings."""

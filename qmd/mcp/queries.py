@@ -1,17 +1,22 @@
-"""Answering a ``query``: keyword and vector lists, fused, and what each hit shows.
+"""Answering a ``query``, from a tool or over REST: keyword and vector lists, fused, and what each hit shows.
 
-Where there are no vectors, semantic searches are left out, and said to be.
+Without vectors, semantic searches are left out, and a note says so.
 """
 
 from __future__ import annotations
 
+import json
+import math
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BrainError
+from core.errors import BrainError, EngineTimeout
 from core.version import INDEX
 from qmd import ecma
 from qmd.index.contexts import Contexts
 from qmd.index.references import number_lines
+from qmd.mcp.library import NoIndex
+from qmd.mcp.server import encode
 from qmd.search import fusion, hybrid, lex, semantic, snippets_qmd, structured
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.generation.expander import Expander
+    from qmd.mcp.library import Library
     from qmd.reranking.judge import Judge
     from qmd.search.semantic import Semantic
 
@@ -28,6 +34,8 @@ if TYPE_CHECKING:
 _SNIPPET = 300
 _FETCHED = 50
 _ALL = 1 << 20
+_MOST_SEARCHES = 10
+_KINDS = ("lex", "vec", "hyde")
 
 NO_EMBEDDINGS = (
     "Note: no embedding exists in this index yet, so semantic search (vec, hyde) found"
@@ -176,6 +184,61 @@ def _answered(
         return engine(connection, query, None, judge), f"Note: not searched by meaning: {error.message}"
     finally:
         meaning.close()
+
+
+async def rest(library: Library, body: bytes) -> tuple[int, dict[str, Any]]:
+    """(status, ``{"results": […]}``); ``error`` says what is wrong, ``note`` that a semantic search found nothing."""
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        return HTTPStatus.BAD_REQUEST, {"error": "The body is not JSON"}
+    if not isinstance(given, dict) or not isinstance(given.get("searches"), list):
+        return HTTPStatus.BAD_REQUEST, {"error": "Missing required field: searches (array)"}
+    if len(given["searches"]) > _MOST_SEARCHES:
+        return HTTPStatus.BAD_REQUEST, {"error": f"searches: at most {_MOST_SEARCHES}"}
+    query = _query_of(given)
+
+    def look(connection: apsw.Connection) -> tuple[list[dict[str, Any]], str]:
+        return answered(connection, query, run, library.embedding, library.judge)
+
+    try:
+        hits, note = await library.ask(look)
+    except NoIndex:
+        hits, note = [], ""
+    except structured.QueryError as error:
+        return HTTPStatus.BAD_REQUEST, {"error": str(error)}
+    except EngineTimeout as error:
+        return HTTPStatus.GATEWAY_TIMEOUT, {"error": error.message}
+    except BrainError as error:
+        return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": error.message}
+    try:
+        hits = await library.outgoing(hits)
+    except BrainError as error:
+        return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": error.message}
+    results = library.fenced([{**hit, "file": encode(hit["file"])} for hit in hits])
+    return HTTPStatus.OK, {"results": results, "note": note} if note else {"results": results}
+
+
+def _query_of(given: dict[str, Any]) -> Query:
+    entries = [entry for entry in given["searches"] if isinstance(entry, dict) and entry.get("type") in _KINDS]
+    searches = [structured.Search(entry["type"], str(entry.get("query") or ""), 0) for entry in entries]
+    collections = given.get("collections")
+    intent = given.get("intent")
+    return Query(
+        searches,
+        collections=[str(name) for name in collections] if isinstance(collections, list) else None,
+        limit=_number(given.get("limit"), 10) or 0,
+        min_score=_number(given.get("minScore"), 0) or 0,
+        candidates=_number(given.get("candidateLimit"), None),
+        intent=intent if isinstance(intent, str) else "",
+        # As in qmd: anything but a plain no is a yes.
+        rerank=given.get("rerank") is not False,
+    )
+
+
+def _number(value: Any, default: float | None) -> float | None:
+    numeric = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if numeric else default
 
 
 def _scopes(connection: apsw.Connection, query: Query) -> list[str]:

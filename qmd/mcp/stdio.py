@@ -22,7 +22,7 @@ from mcp.server.stdio import stdio_server
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qmd.mcp.speaker import Speaker
+    from qmd.mcp.server import ToolServer
 
 MOST_BYTES = 4_000_000
 _DRAIN_S = 5.0
@@ -32,7 +32,7 @@ _AHEAD = 32
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
-def serve(service: Speaker, parent: int) -> int:
+def serve(service: ToolServer, parent: int) -> int:
     """Serve until the client is gone (0) or a signal comes (128 + its number); what was asked is answered first.
 
     The client counts as gone with ``parent``, the pid of the process that started this one, unless that is 1.
@@ -40,7 +40,7 @@ def serve(service: Speaker, parent: int) -> int:
     return asyncio.run(_serve(service, parent))
 
 
-async def _serve(service: Speaker, parent: int) -> int:
+async def _serve(service: ToolServer, parent: int) -> int:
     code = 0
     wire = _Wire(asyncio.get_running_loop())
     with anyio.CancelScope() as scope:

@@ -1,16 +1,19 @@
-"""What the tools do: arguments, one call into the index, an answer for a client."""
+"""qmd's tools: schemas, and what each does with its arguments: one call into the index, an answer for a client.
+
+Names, arguments, defaults and hints are those of qmd 2.8.3's tools; ``ALIASES`` has the names of its fork.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents, Tool, ToolAnnotations
+from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents, ToolAnnotations
 
-from core.errors import BrainError
 from qmd.index import references, retrieve, virtual
-from qmd.mcp import arguments, queries, resources
+from qmd.index.retrieve import DEFAULT_MAX_BYTES
+from qmd.mcp import queries
 from qmd.mcp.library import NoIndex
-from qmd.mcp.schemas import ALIASES, TOOLS
+from qmd.mcp.server import MIME_TYPE, Tool, encode
 from qmd.search import structured
 
 if TYPE_CHECKING:
@@ -31,55 +34,142 @@ _NO_INDEX: dict[str, Any] = {
 }
 
 
-class UnknownTool(LookupError):
-    """No tool has that name."""
+_FORK_MAX_BYTES = 10 * 1024
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def known(aliases: bool) -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Return the tools by name, with those of the fork if ``aliases``."""
-    return {**TOOLS, **ALIASES} if aliases else TOOLS
+def _string(description: str) -> dict[str, Any]:
+    return {"description": description, "type": "string"}
 
 
-def listed(aliases: bool) -> list[Tool]:
-    """Return the tools, as ``tools/list`` gives them."""
-    hints = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    return [
-        Tool(name=name, title=title, description=description, input_schema=schema, annotations=hints)
-        for name, (title, description, schema) in known(aliases).items()
-    ]
+def _number(description: str, default: float | None = None) -> dict[str, Any]:
+    rule: dict[str, Any] = {"description": description, "type": "number"}
+    return rule if default is None else {**rule, "default": default}
 
 
-async def call(library: Library, name: str, given: dict[str, Any]) -> CallToolResult:
-    """Run a tool. What is wrong with a question is in the answer, for the client to correct. Raises UnknownTool."""
-    tools = known(library.aliases)
-    if name not in tools:
-        raise UnknownTool(f"Tool {name} not found")
-    values, wrong = arguments.check(name, tools[name][2], given)
-    if wrong:
-        return _failure(wrong)
-    try:
-        return await _checked(library, await _RUN[name](library, values))
-    except structured.QueryError as error:
-        return await _checked(library, _failure(str(error)))
-    except BrainError as error:
-        # Withheld, perhaps: what is said of it holds no document's text.
-        return _failure(f"{error.message}\n{error.fix}".strip())
+def _flag(description: str, default: bool) -> dict[str, Any]:
+    return {"description": description, "default": default, "type": "boolean"}
 
 
-async def _checked(library: Library, result: CallToolResult) -> CallToolResult:
-    """Return everything in an answer as it may leave, whichever tool made it."""
-    if library.settings.egress is None:
-        return result
-    value = await library.outgoing(result.model_dump(mode="json", by_alias=True))
-    return CallToolResult.model_validate(library.fenced(value))
+def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    schema: dict[str, Any] = {"$schema": _DIALECT, "type": "object", "properties": properties}
+    if required:
+        schema["required"] = list(required)
+    return schema
+
+
+_SEARCH = {
+    "type": "object",
+    "properties": {
+        "type": {
+            "description": "lex: keywords; vec: a question by its meaning; hyde: a passage such as the answer would be",
+            "type": "string",
+            "enum": ["lex", "vec", "hyde"],
+        },
+        "query": _string(
+            'What to look for. lex: words, "an exact phrase", -excluded. vec: a question in plain language.'
+            " hyde: 50 to 100 words as the answer might put them."
+        ),
+    },
+    "required": ["type", "query"],
+}
+_LIMIT = _number("How many results at most", 10)
+_MIN_SCORE = _number("Leave out results that score below this (0 to 1)", 0)
+_FILE = _string(
+    "Path or docid of a result. A line range may follow: 'notes/plan.md:100' is from line 100 on,"
+    " '#abc123:100:40' is 40 lines from line 100."
+)
+_FROM_LINE = _number("First line to return (1-based)")
+_PATTERN = _string("A glob, a docid, or several paths and docids with commas between them")
+
+
+def _numbered(default: bool) -> dict[str, Any]:
+    return _flag("Put each line's number before it ('12: text')", default)
+
+
+def _get_schema(numbered: bool) -> dict[str, Any]:
+    return _schema(
+        {
+            "file": _FILE,
+            "fromLine": _FROM_LINE,
+            "maxLines": _number("How many lines to return at most"),
+            "lineNumbers": _numbered(numbered),
+        },
+        "file",
+    )
+
+
+def _multi_get_schema(most: int, numbered: bool) -> dict[str, Any]:
+    return _schema(
+        {
+            "pattern": _PATTERN,
+            "maxLines": _number("How many lines of each document to return at most"),
+            "maxBytes": _number(f"Leave out documents larger than this ({most // 1024} KB unless told)", most),
+            "lineNumbers": _numbered(numbered),
+        },
+        "pattern",
+    )
+
+
+def _one_query(min_score: float) -> dict[str, Any]:
+    return _schema(
+        {
+            "query": _string("What to look for"),
+            "limit": _LIMIT,
+            "minScore": _number("Leave out results that score below this (0 to 1)", min_score),
+            "collection": _string("Look only into this collection"),
+        },
+        "query",
+    )
+
+
+_QUERY_HELP = """\
+Search the indexed documents. Give either `query` (plain words) or `searches` (typed; several are combined).
+
+Types of `searches`:
+- lex: keywords, all of which must occur. `perf` also finds "performance"; `"connection pool"` is an exact phrase; \
+`-redis` or `-"read replica"` excludes.
+- vec: a question, matched by meaning rather than by words.
+- hyde: a short passage such as the answer might read, matched by meaning.
+
+The first search counts twice, so put the surest one first. A known name or term: lex alone. A concept: vec. \
+To miss as little as possible: lex and vec, and hyde where the subject is subtle. `intent` says what it is for: it \
+looks for nothing by itself but chooses better excerpts.
+
+    {"searches": [{"type": "lex", "query": "\\"connection pool\\" timeout -redis"}], "intent": "why requests hang"}
+
+Each result has the `line` (1-based) of its best match: `get` with `fromLine` a little before it shows more."""
+
+
+def find(connection: apsw.Connection, name: str, *, body: bool = True) -> retrieve.Document | retrieve.NotFound:
+    """The document that a client's ``name`` means. The file system is not asked, so no name leads out of the index."""
+    if "\0" in name:
+        return retrieve.NotFound(name)
+    return retrieve.get(connection, name, body=body)
+
+
+def missing(found: retrieve.NotFound, name: str) -> str:
+    """What to say of a document that is not there; paths like it are left to the caller."""
+    if found.ignored:
+        collection, path, rule = found.ignored
+        return (
+            f"Document excluded by ignore rule: {name}\nCollection: {collection}\nMatched path: {path}"
+            f"\nIgnore rule: {rule}"
+        )
+    return f"Document not found: {name}"
+
+
+def with_context(text: str, context: str) -> str:
+    """``text`` after a comment with its context, where it has one."""
+    return f"<!-- Context: {context} -->\n\n{text}" if context else text
 
 
 async def _query(library: Library, values: dict[str, Any]) -> CallToolResult:
     plain, typed = values.get("query", ""), values.get("searches", [])
     if not plain and not typed:
-        return _failure(_NEITHER)
+        return failure(_NEITHER)
     if plain and typed:
-        return _failure(_BOTH)
+        return failure(_BOTH)
     query = queries.Query(
         [structured.Search(search["type"], search["query"], 0) for search in typed],
         plain=plain,
@@ -152,14 +242,14 @@ async def _get(library: Library, values: dict[str, Any]) -> CallToolResult:
     count = int(values["maxLines"]) if "maxLines" in values else count
     first = None if first is None else max(1, first)
     try:
-        found = await library.ask(lambda connection: resources.find(connection, name))
+        found = await library.ask(lambda connection: find(connection, name))
     except NoIndex:
         found = retrieve.NotFound(name)
     if isinstance(found, retrieve.NotFound):
-        message = resources.missing(found, given)
+        message = missing(found, given)
         if found.similar:
             message += "\n\nDid you mean one of these?\n" + "\n".join(f"  - {path}" for path in found.similar)
-        return _failure(message)
+        return failure(message)
     # Before lines are cut out and numbered: what goes over several could not be told any more.
     text = references.lines(await library.outgoing(found.body or ""), first, count)
     if values["lineNumbers"]:
@@ -170,7 +260,7 @@ async def _get(library: Library, values: dict[str, Any]) -> CallToolResult:
 async def _multi_get(library: Library, values: dict[str, Any]) -> CallToolResult:
     pattern: str = values["pattern"]
     if not pattern or "\0" in pattern:
-        return _failure("Expected pattern to be a non-empty string")
+        return failure("Expected pattern to be a non-empty string")
     most = int(values["maxBytes"]) or retrieve.DEFAULT_MAX_BYTES
     try:
         entries, errors = await library.ask(lambda connection: retrieve.multi_get(connection, pattern, max_bytes=most))
@@ -220,9 +310,9 @@ async def _status(library: Library, _values: dict[str, Any]) -> CallToolResult:
 def _resource(document: retrieve.Document, text: str) -> EmbeddedResource:
     return EmbeddedResource(
         resource=TextResourceContents(
-            uri=resources.encode(document.display),
-            mime_type=resources.MIME_TYPE,
-            text=resources.with_context(text, document.context),
+            uri=encode(document.display),
+            mime_type=MIME_TYPE,
+            text=with_context(text, document.context),
         )
     )
 
@@ -231,19 +321,121 @@ def _text(text: str) -> TextContent:
     return TextContent(text=text)
 
 
-def _failure(message: str) -> CallToolResult:
+def failure(message: str) -> CallToolResult:
     return CallToolResult(content=[_text(message)], is_error=True)
 
 
-_RUN = {
-    "query": _query,
-    "get": _get,
-    "multi_get": _multi_get,
-    "status": _status,
-    "qmd_search": _keywords,
-    "qmd_vector_search": _vectors,
-    "qmd_deep_search": _deep,
-    "qmd_get": _get,
-    "qmd_multi_get": _multi_get,
-    "qmd_status": _status,
-}
+_HINTS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+
+def _table(*tools: Tool) -> dict[str, Tool]:
+    return {tool.name: tool for tool in tools}
+
+
+TOOLS = _table(
+    Tool(
+        "query",
+        "Query",
+        _QUERY_HELP,
+        _schema(
+            {
+                "query": _string("Plain words or a question. Either this or 'searches'."),
+                "searches": {
+                    "description": "Typed searches, combined; the first counts twice. Either this or 'query'.",
+                    "maxItems": 10,
+                    "type": "array",
+                    "items": _SEARCH,
+                },
+                "limit": _LIMIT,
+                "minScore": _MIN_SCORE,
+                "candidateLimit": _number("How many of the best are looked at closely (40 unless told)"),
+                "collections": {
+                    "description": "Look only into these collections",
+                    "type": "array",
+                    "items": {"type": "string"},
+                },
+                "intent": _string("What the search is for, to tell meanings apart. Looks for nothing by itself."),
+                "rerank": _flag("Let a model order the best results, where there is one", True),
+            }
+        ),
+        _query,
+        _HINTS,
+    ),
+    Tool(
+        "get",
+        "Get Document",
+        "One document, or some of its lines, by path or docid (#abc123). Names paths like it where there is none.",
+        _get_schema(True),
+        _get,
+        _HINTS,
+    ),
+    Tool(
+        "multi_get",
+        "Multi-Get Documents",
+        "Several documents: by glob ('journals/2025-05*.md'), or by paths and docids with commas between them."
+        " Documents larger than maxBytes are named and left out.",
+        _multi_get_schema(DEFAULT_MAX_BYTES, True),
+        _multi_get,
+        _HINTS,
+    ),
+    Tool(
+        "status",
+        "Index Status",
+        "How the index stands: its collections, how many documents each has, and what is not embedded yet.",
+        _schema({}),
+        _status,
+        _HINTS,
+    ),
+)
+
+# The fork's names, for clients that were set up for them and ask.
+ALIASES = _table(
+    Tool(
+        "qmd_search",
+        "Keyword Search",
+        "Keyword search. An older name for `query` with one lex search; scores are BM25's, 0 to 1.",
+        _one_query(0),
+        _keywords,
+        _HINTS,
+    ),
+    Tool(
+        "qmd_vector_search",
+        "Vector Search",
+        "Search by meaning. An older name for `query` with one vec search.",
+        _one_query(0.3),
+        _vectors,
+        _HINTS,
+    ),
+    Tool(
+        "qmd_deep_search",
+        "Deep Search",
+        "Search by words and by meaning. An older name for `query` with plain words.",
+        _one_query(0),
+        _deep,
+        _HINTS,
+    ),
+    Tool(
+        "qmd_get",
+        "Get Document",
+        "An older name for `get`; without line numbers unless asked for.",
+        _get_schema(False),
+        _get,
+        _HINTS,
+    ),
+    Tool(
+        "qmd_multi_get",
+        "Multi-Get Documents",
+        "An older name for `multi_get`; leaves out documents above 10 KB unless told otherwise.",
+        _multi_get_schema(_FORK_MAX_BYTES, False),
+        _multi_get,
+        _HINTS,
+    ),
+    Tool(
+        "qmd_status",
+        "Index Status",
+        "An older name for `status`.",
+        _schema({}),
+        _status,
+        _HINTS,
+    ),
+)

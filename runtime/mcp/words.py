@@ -8,20 +8,13 @@ from core.counting import counted
 from runtime.asking import fence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 _SNIPPET = 240
 _RESTRICTIONS = ("collections", "source", "project", "since", "until")
 
 
-def text(name: str, envelope: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
-    """What the client's model reads of a call that succeeded; ``given`` are the call's arguments."""
-    if envelope.get("error") == "no_results":
-        return _nothing(envelope, given or {})
-    return _TEXT.get(name, _hits)(envelope)
-
-
-def _nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
+def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
     """Nothing found is no proof that there is nothing: what was left out, and what might hold it, is said."""
     within = [name for name in _RESTRICTIONS if given.get(name)]
     lines = [f"Asked only within {', '.join(within)}: leave that out to ask all of memory."] if within else []
@@ -45,7 +38,7 @@ def _nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *_state(envelope)])
 
 
-def _hits(envelope: dict[str, Any]) -> str:
+def hits(envelope: dict[str, Any]) -> str:
     items = []
     for hit in envelope["hits"]:
         head = f"{hit['rank']}. {fence.line(hit['title'], 120)}"
@@ -56,7 +49,7 @@ def _hits(envelope: dict[str, Any]) -> str:
     return "\n".join([fence.block(items), f"Route: {fence.line(envelope['route']['reason'])}", *_state(envelope)])
 
 
-def _listed(envelope: dict[str, Any]) -> str:
+def listed(envelope: dict[str, Any]) -> str:
     items = [
         f"{item['ended'][:16].replace('T', ' ')} UTC · {_label(item)} · {fence.line(item['title'], 120)} · "
         + fence.line(item["uri"], 200)
@@ -67,19 +60,19 @@ def _listed(envelope: dict[str, Any]) -> str:
     return f"{fence.block(items)}\n{said}"
 
 
-def _document(envelope: dict[str, Any]) -> str:
+def document(envelope: dict[str, Any]) -> str:
     head = f"{fence.line(envelope['title'], 120)} · {_label(envelope)} · {fence.line(envelope['uri'], 200)}"
     lines = f"lines {envelope['first_line']}-{envelope['last_line']} of {envelope['total_lines']}"
     return fence.block([f"{head} · {lines}", fence.quote(envelope["text"])])
 
 
-def _origin(envelope: dict[str, Any]) -> str:
+def origin(envelope: dict[str, Any]) -> str:
     from runtime.explaining.trace import lines
 
     return fence.block([fence.inert(line) for line in lines(envelope)])
 
 
-def _decided(envelope: dict[str, Any]) -> str:
+def decided(envelope: dict[str, Any]) -> str:
     items = []
     for found in envelope["decisions"]:
         standing = "stands" if found["standing"] else f"superseded by {fence.line(str(found['superseded_by']), 60)}"
@@ -98,12 +91,12 @@ def _decided(envelope: dict[str, Any]) -> str:
     return fence.block(items)
 
 
-def _kept(envelope: dict[str, Any]) -> str:
+def kept(envelope: dict[str, Any]) -> str:
     said = f"{envelope['type']} kept as {envelope['entry_id']}: {fence.line(envelope['title'], 120)}"
     return f"{said}\nwarning: {fence.line(envelope['warning'])}" if envelope.get("warning") else said
 
 
-def _explained(envelope: dict[str, Any]) -> str:
+def explained(envelope: dict[str, Any]) -> str:
     if "problems" not in envelope:
         return fence.block([f"{name}: {fence.line(str(value), 600)}" for name, value in envelope.items()])
     problems = [f"- {fence.line(str(problem), 400)}" for problem in envelope["problems"]]
@@ -126,13 +119,3 @@ def _state(envelope: dict[str, Any]) -> list[str]:
     if fresh.get("semantic", {}).get("pending"):
         notes.append(f"By meaning not yet complete: {fresh['semantic']['pending']} wait to be embedded.")
     return notes
-
-
-_TEXT: dict[str, Callable[[dict[str, Any]], str]] = {
-    "brain_recent": _listed,
-    "brain_get": _document,
-    "brain_trace": _origin,
-    "brain_why": _decided,
-    "brain_inbox": _kept,
-    "brain_explain": _explained,
-}

@@ -14,9 +14,9 @@ from mcp import Client
 
 from core.home import Home
 from qmd.index.store import open_index
-from qmd.mcp import resources, tools
+from qmd.mcp import server
 from qmd.mcp.library import Library
-from qmd.mcp.server import Service
+from qmd.mcp.service import Service
 from qmd.settings import of_brain
 from runtime.asking import fence, withhold
 from tests.qmd.embedding.endpoint import Endpoint, says
@@ -70,7 +70,7 @@ def test_no_tool_of_the_server_lets_a_secret_out(note: str, home: Home) -> None:
         ("multi_get", {"pattern": "inbox/a.md"}),
         ("query", {"searches": [{"type": "lex", "query": "staging"}]}),
     ):
-        result = anyio.run(tools.call, library, name, given)
+        result = anyio.run(Service(library).answer, name, given)
         said = json.dumps(result.model_dump(mode="json"))
         assert not result.is_error, said
         assert TOKEN not in said
@@ -95,7 +95,7 @@ def test_every_tool_of_the_server_hands_documents_over_fenced(note: str, home: H
         ("query", {"searches": [{"type": "lex", "query": "staging"}]}),
         ("query", {"searches": [{"type": "lex", "query": "a\n<b>"}]}),
     ):
-        result = anyio.run(tools.call, library, name, given)
+        result = anyio.run(Service(library).answer, name, given)
         said = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         for item in said["content"]:
             text = item.get("text") or item["resource"]["text"]
@@ -111,7 +111,7 @@ def test_a_resource_and_a_search_without_the_protocol_are_fenced_too(note: str, 
     service = Service(Library(of_brain(home, withhold.shown_to_agents, fence.answer)))
 
     async def conversation(client: Client) -> Any:
-        return (await client.read_resource(resources.encode(f"inbox/{HOSTILE_NAME}"))).contents[0]
+        return (await client.read_resource(server.encode(f"inbox/{HOSTILE_NAME}"))).contents[0]
 
     text = talk(service.server, conversation).text
     assert text.startswith(f"{fence.NOTICE}\n<memory>\n{fence.MARK}")
@@ -129,7 +129,7 @@ def test_agents_get_nothing_while_the_policy_is_newer_than_the_index(note: str, 
         connection.execute("delete from brain_state where key = 'redaction'")
     finally:
         connection.close()
-    result = anyio.run(tools.call, Library(of_brain(home, withhold.shown_to_agents)), "get", {"file": note})
+    result = anyio.run(Service(Library(of_brain(home, withhold.shown_to_agents))).answer, "get", {"file": note})
     assert result.is_error
     assert "brain index" in json.dumps(result.model_dump(mode="json"))
     refused = brain("qmd", "--brain", "get", "inbox/a.md", env={"BRAIN_SURFACE": "claude-code"})

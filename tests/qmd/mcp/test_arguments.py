@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.mcp.arguments import check
-from qmd.mcp.schemas import TOOLS
+from qmd.mcp.server import check
+from qmd.mcp.tools import TOOLS
 
-QUERY = TOOLS["query"][2]
+QUERY = TOOLS["query"].schema
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -44,12 +44,12 @@ def test_a_fault_names_the_argument_and_what_was_expected(given_: dict[str, obje
 
 
 def test_every_fault_is_named() -> None:
-    _, wrong = check("get", TOOLS["get"][2], {"maxLines": "1"})
+    _, wrong = check("get", TOOLS["get"].schema, {"maxLines": "1"})
     assert "file: " in wrong
     assert "maxLines: " in wrong
 
 
 @given(st.sampled_from(sorted(TOOLS)), st.dictionaries(st.sampled_from(["query", "searches", "limit", "file"]), JSON))
 def test_no_arguments_make_the_check_fail(tool: str, given_: dict[str, object]) -> None:
-    values, wrong = check(tool, TOOLS[tool][2], given_)
+    values, wrong = check(tool, TOOLS[tool].schema, given_)
     assert not (values and wrong)

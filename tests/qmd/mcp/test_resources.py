@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError
 
 from qmd.mcp.library import Library
-from qmd.mcp.resources import BadAddress, decode, encode
-from qmd.mcp.server import Service
+from qmd.mcp.server import BadAddress, decode, encode
+from qmd.mcp.service import Service
 from tests.qmd.mcp.world import World, talk
 
 SECRET = "the combination of the safe is 7-31-4"

@@ -14,7 +14,7 @@ from qmd.embedding.provider import make
 from qmd.index import store
 from qmd.mcp import tools
 from qmd.mcp.library import Library
-from qmd.mcp.server import Service
+from qmd.mcp.service import Service
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
 from tests.qmd.mcp.world import CONFIG, TIDES, World, talk
@@ -57,8 +57,8 @@ def test_the_tools_are_qmds_and_the_forks_are_not_known(world: World) -> None:
     library = Library(world.settings)
     assert [tool.name for tool in talk(Service(library).server, list_tools).tools] == OWN
     for name in FORKS:
-        with pytest.raises(tools.UnknownTool, match=f"Tool {name} not found"):
-            anyio.run(tools.call, library, name, {"query": "quay"})
+        with pytest.raises(MCPError, match=f"Tool {name} not found"):
+            anyio.run(Service(library).answer, name, {"query": "quay"})
 
 
 def test_the_forks_names_are_served_once_the_configuration_asks(world: World) -> None:

@@ -18,8 +18,8 @@ from runtime.asking import fence
 from runtime.capture import indexing
 from runtime.capture.capture import capture
 from runtime.mcp import words
-from runtime.mcp.schemas import TOOLS
 from runtime.mcp.server import Service
+from runtime.mcp.tools import TOOLS
 from tests.qmd.mcp.world import talk
 from tests.unseen import HOSTILE, unseen
 
@@ -180,7 +180,7 @@ def test_no_path_leads_out_of_the_index(memory: Home, name: str) -> None:
 
 
 def test_there_is_no_force_for_a_model(memory: Home) -> None:
-    assert "force" not in TOOLS["brain_inbox"][2]["properties"]
+    assert "force" not in TOOLS["brain_inbox"].schema["properties"]
     assert call(memory, "brain_inbox", text="ran the tests and pushed", force=True).is_error
 
 
@@ -356,6 +356,6 @@ def test_nothing_found_is_not_called_no_record(memory: Home) -> None:
 def test_an_abstention_says_that_nothing_is_relevant_enough_and_what_waits() -> None:
     waiting = {"lexical": {"fresh": True}, "semantic": {"pending": 3}}
     envelope = {"error": "no_results", "abstained": True, "route": {}, "hits": [], "freshness": waiting}
-    said = words.text("brain_ask", envelope)
+    said = words.nothing(envelope, {})
     assert said.startswith("Nothing relevant enough was found in memory.")
     assert "3 wait to be embedded" in said
