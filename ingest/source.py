@@ -148,14 +148,15 @@ class Source:
         ``link``: agent type and task, tab-separated, as the parent's call has them; ``mtime_ns`` dates a unit without
         timestamps. The result depends on the set of ``parts`` alone, not on their order.
         """
-        from ingest.session.sessions import compose
+        from ingest.session.document import compose
 
         return compose(unit, parts, link, mtime_ns)
 
     def links(self, unit: str, parts: list[Any]) -> dict[str, str]:
         """Return for each subagent that this unit started its unit → agent type and task, tab-separated."""
-        del unit, parts
-        return {}
+        from ingest.session.document import links
+
+        return links(unit, parts)
 
     def parse(self, path: str) -> Iterator[Document | Failure]:
         """Yield the documents of one file taken alone, then its failures. Raises nothing.
@@ -164,7 +165,7 @@ class Source:
         """
         from core.document import Document, Failure
         from ingest.pipeline.names import stem
-        from ingest.session.sessions import faults
+        from ingest.session.document import faults
 
         reading = self.read(path)
         for unit, part in reading.parts.items():

@@ -314,7 +314,7 @@ class Keeping:
     def _withheld(self, unit: str, reading: Reading) -> str:
         if self.forgot(unit):
             return FORGOTTEN
-        is_partial = getattr(reading.parts[unit], "partial", False)
+        is_partial = reading.parts[unit].partial
         if is_partial and self.transcripts is not None and self.transcripts.tells(unit):
             return HISTORY
         reason = self._excluded(unit, reading.parts[unit], reading)
@@ -325,7 +325,7 @@ class Keeping:
     def _excluded(self, unit: str, part: Any, reading: Reading) -> str:
         """Why a unit is excluded, by itself or with the session that it worked for; what is found is remembered."""
         withheld = self.rules.withheld
-        project, sign = _folder_of(part), getattr(part, "sign", "")
+        project, sign = part.cwd, part.sign
         reason = self.rules.excluded(reading.path, project, sign)
         if reason:
             self.rules.remember(self._source, unit, reason, reading.path, project, sign)
@@ -335,7 +335,7 @@ class Keeping:
             reason = self._of_session(parent, reading)
         if reason:
             withheld.inherit(self._source, unit, parent)
-        elif getattr(part, "partial", False):
+        elif part.partial:
             return self.rules.remembered(self._source, unit)
         elif not self._judged.get(unit):
             withheld.note_unit(self._source, unit, "")
@@ -377,11 +377,6 @@ class Keeping:
         finally:
             if self._archive is not None:
                 self._archive.close()
-
-
-def _folder_of(part: Any) -> str:
-    folder = getattr(part, "cwd", "")
-    return folder if isinstance(folder, str) else ""
 
 
 def state(home: Home) -> dict[str, object]:

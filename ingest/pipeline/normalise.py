@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ingest.pipeline.reading import Reading
     from ingest.raw.databases import Damage
     from ingest.raw.files import SourceFile
+    from ingest.session.session import Part
     from ingest.source import Source
 
     class Known(Protocol):
@@ -160,7 +161,7 @@ class Normaliser:
                     self._leave_histories(unit, part)
                     self._members.setdefault(unit, set()).add(path)
                     parts.setdefault(unit, []).append((part, reading.mtime_ns))
-                    versions.add(getattr(part, "version", ""))
+                    versions.add(part.version)
                 if len(paths) == 1:
                     self._compose_all(parts)  # there are no others to wait for
             self._keeping.withhold(reading)
@@ -194,7 +195,7 @@ class Normaliser:
 
     def _leave_histories(self, unit: str, part: Any) -> None:
         """Let a session that has a transcript now be made of that alone."""
-        if getattr(part, "partial", False):
+        if part.partial:
             return
         for path in [path for path in self._members.get(unit, ()) if self._source.is_history(path)]:
             self._members[unit].discard(path)
@@ -260,7 +261,7 @@ class Normaliser:
             return
         self._outcome[unit] = _DOCUMENT
         records = _distinct(parts)
-        if all(getattr(part, "partial", False) for part in parts):
+        if all(part.partial for part in parts):
             records -= _PARTIAL
         shorter = known is not None and records < known.records and not (complete and self._stale)
         if known is not None and shorter and self._corpus.digest(known.name):
@@ -367,13 +368,12 @@ class Normaliser:
         self._gone = set()
 
 
-def _distinct(parts: list[Any]) -> int:
+def _distinct(parts: list[Part]) -> int:
     """How many records there are in all: the parts of one that has very many count them as it costs least."""
-    parts = [each for part in parts for each in (part, *getattr(part, "earlier", ()))]
-    if len(parts) > 1:
-        return len(set().union(*(part.uuids for part in parts))) + sum(getattr(part, "hidden", 0) for part in parts)
-    counted: int = getattr(parts[0], "distinct", -1)
-    return counted if counted >= 0 else len(parts[0].uuids)
+    copies = [each for part in parts for each in part.copies()]
+    if len(copies) > 1:
+        return len(set().union(*(each.uuids for each in copies))) + sum(each.hidden for each in copies)
+    return copies[0].distinct
 
 
 def row_of(reading: Reading, status: str, reason: str, damage: Damage | None) -> FileRow:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
 from core.redaction import clean, clean_document
+from core.text import one_line
 from ingest.raw import rawfiles, records
 from ingest.session.shapes import shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
     from typing import BinaryIO
 
     from ingest.archive.archive import Entry
@@ -35,7 +36,7 @@ BROKEN = (TypeError, ValueError, KeyError, AttributeError, IndexError, Recursion
 class Reading:
     """A file as read once: ``parts`` by unit, or ``skipped``/``failed`` with the reason for having none.
 
-    A part is what ``ingest.session.turns.PartLike`` says, with the fields that its source's ``compose`` wants.
+    A part is an ``ingest.session.session.Part``, with the fields that its source's ``compose`` wants.
     ``size``, ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe
     the prefix that was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what
     was not understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
@@ -113,6 +114,11 @@ class Reading:
             self.unknown[what] = (1, line, "" if value is None else shape(value))
         else:
             self.unknown[what] = (known[0] + 1, *known[1:])
+
+    def count_fields(self, what: str, found: Mapping[str, Any], known: Collection[str], line: int = 0) -> None:
+        """Count the fields of a record that are not known; ``what`` is the kind of record."""
+        for name in sorted(set(found).difference(known)):
+            self.count(f"{what}: field {one_line(name, 60)}", line, found[name])
 
     def broken(self, error: BaseException, line: int = 0) -> None:
         """Count a record whose shape is none that was ever seen."""
@@ -192,14 +198,7 @@ def _complete(reading: Reading, again: Callable[[], Reading]) -> None:
             found = again()
         for unit, part in found.parts.items():
             known = reading.parts.get(unit)
-            if known is not None and hasattr(known, "unite"):
-                known.unite(part)
-            elif known is not None and hasattr(known, "earlier"):
-                if not part.uuids <= known.uuids.union(*(each.uuids for each in known.earlier)):
-                    known.earlier.append(part)
-                    part.age = len(known.earlier)
-            elif known is None or len(part.uuids) > len(known.uuids):
-                reading.parts[unit] = part
+            reading.parts[unit] = part if known is None else known.with_older(part)
 
 
 def _sink(recorder: Recorder | None) -> dict[str, Any]:

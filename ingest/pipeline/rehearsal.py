@@ -115,7 +115,7 @@ def _row(reading: Any) -> FileRow:
     from ingest.raw.databases import in_part
 
     if reading.unknown:
-        reading.versions = sorted({getattr(part, "version", "") for part in reading.parts.values()} - {""})
+        reading.versions = sorted({part.version for part in reading.parts.values()} - {""})
     status, reason = ("ingested", "") if reading.parts else ("skipped", reading.skipped or "no conversation")
     damage = in_part(reading)
     if reading.failed is not None and damage is None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ingest.pipeline.reading import Reading
+    from ingest.session.session import Part
     from ingest.source import Source
 
 # A subagent's transcript lies so many folders below its session's, at most.
@@ -22,11 +23,10 @@ _ABOVE = 4
 _DEEP = 64
 
 
-def parent_of(unit: str, part: Any) -> str:
+def parent_of(unit: str, part: Part) -> str:
     """The unit that a part's unit worked for, "" where it is nobody's agent."""
     session, agent = split_key(unit)
-    parent = session if agent else getattr(part, "parent", "")
-    return parent if isinstance(parent, str) else ""
+    return session if agent else part.parent
 
 
 def generations(units: Mapping[Any, Any]) -> dict[Any, int]:

@@ -15,9 +15,9 @@ from urllib.parse import unquote
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
 from ingest.pipeline.units import path_name
+from ingest.session.builder import SessionBuilder
 from ingest.session.events import TEAMMATE
-from ingest.session.markup import cut_blocks
-from ingest.session.sessions import Session
+from ingest.session.user_text import cut_blocks
 from ingest.session.values import blocks, mapping, moment, string, vocabulary
 
 NAME = "amp"
@@ -60,8 +60,8 @@ def _take(value: Any, reading: Reading) -> None:
     unit = one_line(string(thread.get("id")), 4000) or path_name(basename(reading.path).removesuffix(".json"))
     for field in sorted(thread.keys() - _THREAD):
         reading.count(f"thread: field {one_line(field, 60)}", 0, thread[field])
-    session = Session(unit, NAME)
-    session.seen(moment(thread.get("created")))
+    session = SessionBuilder(unit, NAME)
+    session.extend_to(moment(thread.get("created")))
     session.title = string(thread.get("title"))
     session.parent = one_line(string(thread.get("mainThreadID")), 500)
     session.forked_from = one_line(_origin(thread), 500)
@@ -107,7 +107,7 @@ def _origin(thread: dict[str, Any]) -> str:
     return string(thread.get("originThreadID"))
 
 
-def _message(session: Session, reading: Reading, message: dict[str, Any], name: str) -> None:
+def _message(session: SessionBuilder, reading: Reading, message: dict[str, Any], name: str) -> None:
     is_inner = bool(string(message.get("parentToolUseId")) or string(message.get("parentToolUseID")))
     for field in sorted(message.keys() - _MESSAGE):
         reading.count(f"message: field {one_line(field, 60)}", 0, message[field])
@@ -115,7 +115,7 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
     meta = mapping(message.get("meta"))
     at = moment(meta.get("sentAt")) or moment(usage.get("timestamp"))
     at = at or moment(message.get("timestamp")) or moment(message.get("createdAt"))
-    session.seen(at)
+    session.extend_to(at)
     session.uuids.add(name)
     model, tokens = string(usage.get("model")), usage.get("outputTokens")
     if model:
@@ -132,17 +132,17 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
         if kind == "text" and role == "user":
             said.append(_typed(string(block.get("text"))))
         elif kind == "text" and role != "info":
-            tell = session.comment if meta.get("openAIResponsePhase") == "commentary" else session.say
+            tell = session.commentary if meta.get("openAIResponsePhase") == "commentary" else session.reply
             tell(string(block.get("text")), at, name)
         elif kind == "thinking":
-            session.think(string(block.get("thinking")), at, name)
+            session.thought(string(block.get("thinking")), at, name)
         elif kind in ("tool_use", "server_tool_use"):
-            session.call(string(block.get("name")), block.get("input"), at, name, call=string(block.get("id")))
+            session.tool_call(string(block.get("name")), block.get("input"), at, name, call_id=string(block.get("id")))
         elif kind == "tool_result":
             _outcome(session, block, at, name)
         elif kind == "summary":
             inner = block.get("summary")
-            session.compacted(string(mapping(inner).get("summary")) or string(inner), at, name)
+            session.summary(string(mapping(inner).get("summary")) or string(inner), at, name)
         elif kind == "manual_bash_invocation":
             command = clean(string(mapping(block.get("args")).get("cmd"))).strip()
             if command:
@@ -155,28 +155,28 @@ def _message(session: Session, reading: Reading, message: dict[str, Any], name: 
     elif typed:
         session.put(TEAMMATE, typed, at, name)
     if mapping(message.get("state")).get("type") == "cancelled":
-        session.interrupted(at, f"{name} cancelled")
+        session.interrupt(at, f"{name} cancelled")
 
 
-def _outcome(session: Session, block: dict[str, Any], at: str, name: str) -> None:
+def _outcome(session: SessionBuilder, block: dict[str, Any], at: str, name: str) -> None:
     call = string(block.get("toolUseID")) or string(block.get("tool_use_id"))
     run = mapping(block.get("run")) or block
     status, result, error = string(run.get("status")), run.get("result"), run.get("error")
     if status in _REFUSED or status.startswith("rejected"):
-        session.noted(call, "rejected by the user", at, name)
+        session.tool_note(call, "rejected by the user", at, name)
     elif status == "error" or block.get("is_error") is True:
         text = string(mapping(error).get("message")) or string(error) or string(result) or string(run.get("output"))
         _, refused, said = text.partition(_FEEDBACK)
         if refused:
-            session.noted(call, "rejected by the user", at, name)
+            session.tool_note(call, "rejected by the user", at, name)
             session.prompt(said, at, f"{name} feedback {call}")
             return
-        session.failed(call, text or string(block.get("content")) or "error", at, name)
+        session.tool_error(call, text or string(block.get("content")) or "error", at, name)
     elif type(mapping(result).get("exitCode")) is int and mapping(result)["exitCode"]:
         code = mapping(result)["exitCode"]
-        session.failed(call, f"Exit code {code}\n{string(mapping(result).get('output'))}", at, name)
+        session.tool_error(call, f"Exit code {code}\n{string(mapping(result).get('output'))}", at, name)
     elif string(mapping(result).get("threadID")).startswith("T-"):
-        session.noted(call, f"→ amp__{one_line(mapping(result)['threadID'], 100)}", at, name)
+        session.tool_note(call, f"→ amp__{one_line(mapping(result)['threadID'], 100)}", at, name)
 
 
 def _typed(text: str) -> str:

@@ -6,143 +6,117 @@ one subagent a file; a record always belongs to the session that it names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.units import is_agent
+from ingest.pipeline.units import is_agent, split_key
 from ingest.session import tool_calls
+from ingest.session.builder import SessionBuilder
 from ingest.session.events import (
     COMMAND,
     MAX_DOCUMENT,
     PROMPT,
     QUEUED,
-    RECAP,
     RESULT,
     SUMMARY,
     TAKEN_BACK,
     TEAMMATE,
-    TEXT,
-    THINKING,
-    TOOL,
     Event,
-    Window,
     bounded,
-    identity,
 )
+from ingest.session.turns import ASSISTANT
 from ingest.session.values import blocks, instant, mapping, moment, plain, string
 from ingest.sources.claude import human, vocabulary
 from ingest.sources.claude.outcomes import outcome
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ingest.session.session import Part
+    from ingest.session.turns import Turn
+
+WARM_UP = "warm-up agent"
 _SYNTHETIC = "<synthetic>"
 
 # (what is not known, what stands there) of a record, in order.
 Unknown = list[tuple[str, Any]]
 
 
-class Rewritten:
-    """The events of one record that stands again, in order."""
+class ClaudeSession(SessionBuilder):
+    """What one transcript of Claude Code holds of one session or subagent.
 
-    __slots__ = ("_events",)
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-
-    def add(self, event: Event) -> None:
-        """Take the next event in."""
-        self._events.append(event)
-
-    def events(self) -> list[Event]:
-        """All of them."""
-        return self._events
-
-    def recent(self) -> Iterable[Event]:
-        """All of them, last first."""
-        return reversed(self._events)
-
-
-class Part:
-    """What one file tells of one unit. ``first``/``last`` are the bounds of its conversation's timestamps.
-
-    Of a transcript longer than a document it keeps both ends, each at least as long as any document's: what it
-    forgets no union with other copies would show. ``earlier``: what the file told of it before, each ``age`` older.
-    ``retracted``: the records of answers that others took the place of; ``ran``: the calls that have a result.
+    Of a transcript longer than a document both ends are kept, each at least as long as any document's. ``earlier``:
+    versions of the file from before it was rewritten, each ``age`` older.
     """
 
-    __slots__ = (
-        "_again",
-        "_chains",
-        "_planless",
-        "_room",
-        "_shown",
-        "_window",
-        "age",
-        "ai_title",
-        "branch",
-        "custom_title",
-        "cwd",
-        "digest",
-        "earlier",
-        "first",
-        "forked_from",
-        "last",
-        "links",
-        "models",
-        "prs",
-        "ran",
-        "records",
-        "repeated",
-        "retracted",
-        "slug",
-        "summaries",
-        "tokens",
-        "unit",
-        "uuids",
-        "version",
-    )
+    __slots__ = ("_again", "_asked", "_chains", "_planless", "_rewritten", "_room", "_shown", "earlier")
+
+    is_append_only = True
+    call_lines = staticmethod(tool_calls.call)
 
     def __init__(self, unit: str) -> None:
-        self.unit = unit
-        self.uuids: set[str] = set()
-        self.records = self.repeated = self.age = 0
-        self.earlier: list[Part] = []
-        self.digest = ""
-        self.first = self.last = ""
-        self.cwd = self.branch = self.slug = self.version = ""
-        self.custom_title = self.ai_title = self.forked_from = ""
-        self.summaries: list[tuple[str, str]] = []
-        self.models: set[str] = set()
-        self.tokens: dict[str, int] = {}
-        self.prs: set[str] = set()
-        self.links: dict[str, str] = {}
+        super().__init__(unit, "claude")
+        self.parent, self.agent_id = split_key(unit) if is_agent(unit) else ("", "")
+        self.earlier: list[ClaudeSession] = []
+        # Record → root of the inline sidechain that the record belongs to.
         self._chains: dict[str, str] = {}
-        self.retracted: set[str] = set()
-        self.ran: set[str] = set()
+        # Call of a tool → type and task of the subagent that it started, until the result names the agent.
+        self._asked: dict[str, str] = {}
         self._planless: set[str] = set()
-        # What records say where they stand again, as much as a document may hold: uuid → events.
+        # Record → its events in the last form that fits into ``_room``, for records that the file repeats.
         self._again: dict[str, list[Event]] = {}
         self._room = MAX_DOCUMENT
         self._shown: set[str] = set()
-        self._window: Window | Rewritten = Window(MAX_DOCUMENT)
+        # The events of a repeated record, while it is read.
+        self._rewritten: list[Event] | None = None
 
     @property
     def events(self) -> list[Event]:
-        """What the unit's document may show, in the order of the file; a ``Gap`` where it is too long.
+        """The events in the order of the file. A repeated record has its last form, in its first place.
 
-        A record that stands again says what it says last, where it stood first: so Claude Code reads its own files.
+        Claude Code reads its own files in the same way.
         """
-        events = self._window.events()
+        events = super().events
         if not self._again:
             return events
         found: list[Event] = []
-        told: set[str] = set()
+        placed: set[str] = set()
         for event in events:
             if event.record not in self._again:
                 found.append(event)
-            elif event.record not in told:
-                told.add(event.record)
+            elif event.record not in placed:
+                placed.add(event.record)
                 found += self._again[event.record]
         return found
+
+    def copies(self) -> Sequence[ClaudeSession]:
+        return (self, *self.earlier)
+
+    def with_older(self, older: Part) -> ClaudeSession:
+        """Return this session; an older version of the file with other records counts as another copy."""
+        assert isinstance(older, ClaudeSession)
+        if not older.uuids <= self.uuids.union(*(each.uuids for each in self.earlier)):
+            self.earlier.append(older)
+            older.age = len(self.earlier)
+        return self
+
+    def refusal(self, turns: list[Turn]) -> str:
+        """Refuse the idle agents that every session started up to 2.0.4x to fill the prompt cache."""
+        reason = super().refusal(turns)
+        if reason or not self.parent or any(item for turn in turns for item, _ in turn.blocks()):
+            return reason
+        tasks = [text.strip() for turn in turns if turn.role != ASSISTANT for _, text in turn.blocks()]
+        is_idle = tasks == ["Warmup"] or (not tasks and all(turn.role == ASSISTANT for turn in turns))
+        return WARM_UP if is_idle else ""
+
+    def put(self, kind: str, text: str, at: str = "", record: str = "", message: str = "", call_id: str = "") -> Event:
+        if self._rewritten is not None:
+            event = Event(kind, bounded(text), at, record, message, call_id, self.chain)
+            self._rewritten.append(event)
+            return event
+        if record:
+            self._shown.add(record)
+        return super().put(kind, text, at, record, message, call_id)
 
     def add(self, record: dict[str, Any], unknown: Unknown) -> None:
         """Take one record in; what is not known is added to ``unknown``.
@@ -163,12 +137,12 @@ class Part:
         self._take(record, uuid, unknown)
 
     def _rewrite(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
-        """Take the last form of a record that stood already; one before it where there is no room for that."""
-        window, self._window = self._window, Rewritten()
+        """Take the last form of a repeated record; an earlier form if there is no room for the last."""
+        rewritten = self._rewritten = []
         try:
             self._take(record, uuid, unknown)
         finally:
-            rewritten, self._window = self._window.events(), window
+            self._rewritten = None
         held, weight = (sum(len(event.text) for event in each) for each in (self._again.get(uuid, ()), rewritten))
         if rewritten and weight <= self._room + held:
             self._again[uuid] = rewritten
@@ -176,6 +150,7 @@ class Part:
 
     def _take(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         kind = record.get("type")
+        self.chain = ""
         if kind == "assistant":
             self._assistant(record, uuid, self._common(record), unknown)
         elif kind == "user":
@@ -191,11 +166,11 @@ class Part:
         elif kind == "summary":
             self.summaries.append((string(record.get("leafUuid")), string(record.get("summary"))))
         elif kind == "custom-title":
-            self.custom_title = string(record.get("customTitle") or record.get("title")) or self.custom_title
+            self.title = string(record.get("customTitle") or record.get("title")) or self.title
         elif kind == "ai-title":
-            self.ai_title = string(record.get("aiTitle") or record.get("title")) or self.ai_title
+            self.machine_title = string(record.get("aiTitle") or record.get("title")) or self.machine_title
         elif kind == "pr-link":
-            self.prs.add(one_line(string(record.get("prUrl")), 300))
+            self.pull_requests.add(one_line(string(record.get("prUrl")), 300))
         elif kind == "fork-context-ref":
             origin = string(record.get("parentSessionId"))
             self.forked_from = self.forked_from or ("" if origin == record.get("sessionId") else origin)
@@ -211,11 +186,7 @@ class Part:
         get = record.get
         stamp = get("timestamp")
         at = instant(stamp) if type(stamp) is str else moment(stamp)
-        if at:
-            if not self.first or at < self.first:
-                self.first = at
-            if at > self.last:
-                self.last = at
+        self.extend_to(at)
         value = get("cwd")
         if value and not self.cwd and type(value) is str:
             self.cwd = value
@@ -233,19 +204,9 @@ class Part:
             self.forked_from = string(value.get("sessionId"))
         return at
 
-    def _put(
-        self, kind: str, text: str, at: str, record: str, message: str = "", call: str = "", chain: str = ""
-    ) -> None:
-        event = Event(kind, bounded(text), at, record, message, call, chain)
-        if not record:
-            self.uuids.add(identity(event))  # so that a copy that says less is known for one
-        else:
-            self._shown.add(record)
-        self._window.add(event)
-
-    def _chain(self, record: dict[str, Any], uuid: str) -> str:
-        """The root of the inline sidechain that the record stands in; subagents of their own have none."""
-        if record.get("isSidechain") is not True or is_agent(self.unit):
+    def _chain_of(self, record: dict[str, Any], uuid: str) -> str:
+        """Return the root of the inline sidechain that a record belongs to; a subagent's own transcript has none."""
+        if record.get("isSidechain") is not True or self.parent:
             return ""
         parent = record.get("parentUuid")
         root = self._chains.get(parent, "") if isinstance(parent, str) else ""
@@ -255,7 +216,7 @@ class Part:
         return root
 
     def _assistant(self, record: dict[str, Any], uuid: str, at: str, unknown: Unknown) -> None:
-        chain = self._chain(record, uuid)
+        self.chain = self._chain_of(record, uuid)
         message = record.get("message")
         if not isinstance(message, dict):
             message = {"content": message}
@@ -284,29 +245,27 @@ class Part:
                 name, call = string(block.get("name")), string(block.get("id"))
                 if name in ("ExitPlanMode", "exit_plan_mode") and not string(mapping(block.get("input")).get("plan")):
                     self._planless.add(call)
-                self._put(TOOL, tool_calls.call(name, block.get("input")), at, uuid, identity, call, chain)
+                self.tool_call(name, block.get("input"), at, uuid, identity, call)
                 if name == "Task" or name == "Agent":
-                    self._asked(call, mapping(block.get("input")))
+                    self._ask(call, mapping(block.get("input")))
             elif kind == "text":
-                text = clean(string(block.get("text"))).strip()
-                if text and text != "(no content)":
-                    self._put(TEXT, text, at, uuid, identity, "", chain)
+                text = string(block.get("text"))
+                if text.strip() != "(no content)":
+                    self.reply(text, at, uuid, identity)
             elif kind == "thinking":
-                text = clean(string(block.get("thinking"))).strip()
-                if text:
-                    self._put(THINKING, text, at, uuid, identity, "", chain)
+                self.thought(string(block.get("thinking")), at, uuid, identity)
             elif kind not in vocabulary.DROPPED_ASSISTANT_BLOCKS:
                 unknown.append((f"assistant block {one_line(str(kind), 60)}", block))
 
-    def _asked(self, call: str, given: dict[str, Any]) -> None:
-        """Keep what a subagent was asked for under the call's id, until its result names the agent."""
+    def _ask(self, call: str, given: dict[str, Any]) -> None:
+        """Remember a subagent's type and task."""
         kind = one_line(string(given.get("subagent_type")), 80)
         task = one_line(string(given.get("description")) or string(given.get("name")), 200)
         if call:
-            self.links[f"call {call}"] = f"{kind}\t{task}"
+            self._asked[call] = f"{kind}\t{task}"
 
     def _user(self, record: dict[str, Any], uuid: str, at: str, unknown: Unknown) -> None:
-        chain = self._chain(record, uuid)
+        self.chain = self._chain_of(record, uuid)
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else message
         if isinstance(message, dict) and not message.keys() <= vocabulary.MESSAGE:
@@ -323,7 +282,7 @@ class Part:
             if fields is not None and not block.keys() <= fields:
                 _fields(f"block {kind}", block, fields, unknown)
             if kind == "tool_result":
-                self._result(block, record.get("toolUseResult"), at, uuid, chain)
+                self._result(block, record.get("toolUseResult"), at, uuid)
             elif kind == "text":
                 text = string(block.get("text"))
                 if summary:
@@ -339,24 +298,22 @@ class Part:
                 if found == PROMPT:
                     typed.append(kept)
                 elif found and (kept or found != TEAMMATE):
-                    self._put(found, kept, at, uuid, "", "", chain)
+                    self.put(found, kept, at, uuid)
             elif kind not in vocabulary.DROPPED_USER_BLOCKS:
                 unknown.append((f"user block {one_line(str(kind), 60)}", block))
-        if typed:
-            self._put(PROMPT, "\n\n".join(typed), at, uuid, "", "", chain)
+        self.prompt("\n\n".join(typed), at, uuid)
 
-    def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str, chain: str) -> None:
+    def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str) -> None:
         call = string(block.get("tool_use_id"))
         self.ran.add(call)
         found = outcome(block, result, wants_plan=call in self._planless)
-        if found.agent and (f"call {call}" in self.links or found.agent not in self.links):
-            kind, _, task = self.links.pop(f"call {call}", "\t").partition("\t")
+        if found.agent and (call in self._asked or found.agent not in self.links):
+            kind, _, task = self._asked.pop(call, "\t").partition("\t")
             kind = kind or found.agent_type
             self.links[found.agent] = f"{kind}\t{task}"
         if found.note:
-            self._put(RESULT, found.note, at, uuid, "", call, chain)
-        if found.said:
-            self._put(PROMPT, found.said, at, uuid, "", "", chain)
+            self.put(RESULT, found.note, at, uuid, "", call)
+        self.prompt(found.said, at, uuid)
 
     def _system(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         subtype = record.get("subtype")
@@ -372,11 +329,11 @@ class Part:
         if subtype == "away_summary":
             text = clean(content).strip().removesuffix("(disable recaps in /config)").rstrip()
             if text:
-                self._put(RECAP, text, self._common(record), uuid)
+                self.recap(text, self._common(record), uuid)
         elif subtype == "local_command":
             found, kept = human.classify(content)
             if found == COMMAND:
-                self._put(COMMAND, kept, self._common(record), uuid)
+                self.command(kept, self._common(record), uuid)
         else:
             unknown.append((f"system {one_line(str(subtype), 60)}", content or None))
 
@@ -389,26 +346,31 @@ class Part:
             if attachment.get("commandMode") == "task-notification" or by in vocabulary.MACHINES:
                 return
             if by in vocabulary.AGENTS:
-                self._teammate(human.agents_words(said, origin), record, uuid)
+                self._mail(human.agents_words(said, origin), record, uuid)
             elif by == "channel":
-                self._queued(human.channel(said), self._common(record), uuid, self._chain(record, uuid))
+                self._sent(human.channel(said), record, uuid)
             elif not attachment.get("isMeta"):
-                self._queued(said, self._common(record), uuid, self._chain(record, uuid))
+                self._sent(said, record, uuid)
         elif kind == "teammate_mailbox":
-            self._teammate(human.mailbox(attachment.get("messages")), record, uuid)
+            self._mail(human.mailbox(attachment.get("messages")), record, uuid)
         elif kind not in vocabulary.DROPPED_ATTACHMENTS:
             unknown.append((f"attachment {one_line(str(kind), 60)}", attachment))
 
-    def _teammate(self, said: str, record: dict[str, Any], uuid: str) -> None:
+    def _mail(self, said: str, record: dict[str, Any], uuid: str) -> None:
         if said:
-            self._put(TEAMMATE, said, self._common(record), uuid, "", "", self._chain(record, uuid))
+            self.chain = self._chain_of(record, uuid)
+            self.teammate(said, self._common(record), uuid)
+
+    def _sent(self, said: str, record: dict[str, Any], uuid: str) -> None:
+        self.chain = self._chain_of(record, uuid)
+        self._queued(said, self._common(record), uuid)
 
     def _queue(self, record: dict[str, Any]) -> None:
         """A prompt typed while the assistant was at work; before 2.1.101 nothing else may record that it was sent."""
         operation = record.get("operation")
         at = moment(record.get("timestamp"))
         if operation == "enqueue":
-            self._queued(record.get("content"), at, "", "")
+            self._queued(record.get("content"), at, "")
         elif operation == "popAll":
             # Taken back into the input line: what is sent in the end is recorded then.
             taken = plain(record.get("content"))
@@ -416,14 +378,14 @@ class Part:
                 if event.kind == QUEUED and not event.record and (not taken or event.text in taken):
                     event.kind = TAKEN_BACK
 
-    def _queued(self, content: Any, at: str, uuid: str, chain: str) -> None:
+    def _queued(self, content: Any, at: str, uuid: str) -> None:
         found, kept = human.classify(plain(content))
         if found == PROMPT and kept.startswith("/") and " " not in kept:
             found = COMMAND
         if found in (PROMPT, SUMMARY):
-            self._put(QUEUED, kept, at, uuid, "", "", chain)
+            self.queued(kept, at, uuid)
         elif found == COMMAND or (found == TEAMMATE and uuid):
-            self._put(found, kept, at, uuid, "", "", chain)
+            self.put(found, kept, at, uuid)
 
 
 def _names(value: Any) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from core.text import clean, one_line
 from ingest.session.events import COMMAND, INTERRUPT, PROMPT, SUMMARY, TEAMMATE
-from ingest.session.markup import between, cut_blocks, is_whole
+from ingest.session.user_text import between, cut_blocks, is_whole
 from ingest.session.values import string
 
 NOTHING = ""

@@ -12,7 +12,7 @@ from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.pipeline.units import path_name, unit_key
 from ingest.raw import records
 from ingest.sources.claude import vocabulary
-from ingest.sources.claude.events import Part, Unknown
+from ingest.sources.claude.events import ClaudeSession, Unknown
 
 FOREIGN = "not a Claude Code transcript"
 COMPACTION = "compaction agent"
@@ -72,7 +72,7 @@ def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
     """Hand each record to the part it belongs to: one unit a file, but for the odd file with several sessions."""
     early: list[tuple[int, dict[str, Any]]] = []
     fresh: Unknown = []
-    part: Part | None = None
+    part: ClaudeSession | None = None
     session = agent = None
     recognised = False
     for item in source:
@@ -149,7 +149,9 @@ def pieces(path: str, data: bytes) -> list[tuple[str, bytes]] | None:
     return [(unit, b"".join(lines)) for unit, lines in found]
 
 
-def _nameless(reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: Unknown) -> Part:
+def _nameless(
+    reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: Unknown
+) -> ClaudeSession:
     """The part of records that name no session (fragments, very old exports): the first of them is its identity."""
     mark = _fingerprint(early[0][1])
     stem = path_name(basename(reading.path).rpartition(".")[0])
@@ -171,14 +173,14 @@ def _fingerprint(record: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _part(reading: Reading, unit: str) -> Part:
+def _part(reading: Reading, unit: str) -> ClaudeSession:
     part = reading.parts.get(unit)
     if part is None:
-        part = reading.parts[unit] = Part(unit)
+        part = reading.parts[unit] = ClaudeSession(unit)
     return part
 
 
-def _add(part: Part, record: dict[str, Any], line: int, reading: Reading, fresh: Unknown) -> None:
+def _add(part: ClaudeSession, record: dict[str, Any], line: int, reading: Reading, fresh: Unknown) -> None:
     try:
         part.add(record, fresh)
     except BROKEN as error:

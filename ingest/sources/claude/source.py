@@ -14,10 +14,9 @@ from ingest.source import Source
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from ingest.pipeline.reading import Reading
-    from ingest.source import Composed, Environ
+    from ingest.source import Environ
 
 
 class Claude(Source):
@@ -63,36 +62,6 @@ class Claude(Source):
         from ingest.sources.claude.reading import read
 
         return read(path)
-
-    def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
-        if _is_partial(parts):
-            return super().compose(unit, parts, link, mtime_ns)
-        from ingest.sources.claude.document import compose
-
-        return compose(unit, _with_earlier(parts), link, mtime_ns)
-
-    def links(self, unit: str, parts: list[Any]) -> dict[str, str]:
-        from ingest.pipeline.units import split_key, unit_key
-
-        if _is_partial(parts):
-            return {}
-        session = split_key(unit)[0]
-        found: dict[str, str] = {}
-        for part in sorted(_with_earlier(parts), key=lambda part: (len(part.uuids), part.digest)):
-            for agent, link in part.links.items():
-                if not agent.startswith("call "):
-                    found[unit_key(session, agent)] = link
-        return found
-
-
-def _with_earlier(parts: list[Any]) -> list[Any]:
-    """A file that was rewritten is a copy of its session for each time that it said something else."""
-    return [each for part in parts for each in (part, *getattr(part, "earlier", ()))]
-
-
-def _is_partial(parts: list[Any]) -> bool:
-    """Whether all that is known of a unit is what was typed: a transcript and a history never make one together."""
-    return bool(parts) and all(getattr(part, "partial", False) for part in parts)
 
 
 SOURCE = Claude()

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from core.text import clean, one_line
-from ingest.session.markup import between, cut_blocks, is_whole
+from ingest.session.user_text import between, cut_blocks, is_whole
 from ingest.session.values import mapping, string
 from ingest.sources.codex.vocabulary import INJECTED_BLOCKS, INJECTED_SENTENCES
 

@@ -8,15 +8,15 @@ from core.text import one_line
 from ingest.session.values import mapping, moment, string
 
 if TYPE_CHECKING:
-    from ingest.session.sessions import Session
+    from ingest.session.builder import SessionBuilder
 
 REVIEWER = "reviewer of approvals"
 
 
-def take(session: Session, payload: dict[str, Any], at: str) -> None:
+def take(session: SessionBuilder, payload: dict[str, Any], at: str) -> None:
     """Put what the line says into the session."""
     session.unit = one_line(string(payload.get("id")) or string(payload.get("session_id")), 4000) or session.unit
-    session.seen(moment(payload.get("timestamp")) or at)
+    session.extend_to(moment(payload.get("timestamp")) or at)
     session.cwd = string(payload.get("cwd"))
     session.version = string(payload.get("cli_version"))
     session.branch = string(mapping(payload.get("git")).get("branch"))
@@ -43,7 +43,7 @@ def is_review(payload: dict[str, Any]) -> bool:
     return sub.get("other") == "guardian" or payload.get("thread_source") == "guardian_review"
 
 
-def _origin(session: Session, payload: dict[str, Any]) -> None:
+def _origin(session: SessionBuilder, payload: dict[str, Any]) -> None:
     given = payload.get("source")
     sub = mapping(given).get("subagent")
     spawn = mapping(mapping(sub).get("thread_spawn"))

@@ -19,7 +19,7 @@ from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import rawfiles, records
 from ingest.session.agent_calls import command_text
-from ingest.session.sessions import Session
+from ingest.session.builder import SessionBuilder
 from ingest.session.values import mapping, moment, string
 from ingest.sources.codex import forks, names, opening, outcomes, state, turn_items
 from ingest.sources.codex import vocabulary as known
@@ -84,7 +84,7 @@ class _Rollout(Said):
     """One file's records, in order."""
 
     def __init__(self, reading: Reading) -> None:
-        super().__init__(reading, Session(_named(reading.path), NAME))
+        super().__init__(reading, SessionBuilder(_named(reading.path), NAME))
         self._line = 0
         self._recognised = self._begun = self._is_headed = False
         self._linked: set[str] = set()
@@ -142,23 +142,23 @@ class _Rollout(Said):
             return
         session = self._session
         if kind == "response_item":
-            session.seen(at)
+            session.extend_to(at)
             self._item(payload, at)
         elif kind == "event_msg":
             self._event(payload, at)
         elif kind == "turn_context":
             self._check("turn_context", payload)
-            session.seen(at)
+            session.extend_to(at)
             self._context(payload)
         elif kind == "session_meta":
             self._check("session_meta", payload)
             self._meta(payload, at)
         elif kind == "compacted":
             self._check("compacted", payload)
-            session.seen(at)
-            session.compacted(string(payload.get("message")), at)
+            session.extend_to(at)
+            session.summary(string(payload.get("message")), at)
         elif kind == "inter_agent_communication":
-            session.seen(at)
+            session.extend_to(at)
             self._teammate(payload, at)
         elif kind == "realtime_item":
             self._realtime(payload, at)
@@ -169,7 +169,7 @@ class _Rollout(Said):
         begins = self._is_copy and kind == "event_msg" and forks.begins_own(payload, self._session.unit)
         if is_last or begins:
             self._is_copy = not begins
-            before, session = self._session, Session(self._session.unit, NAME)
+            before, session = self._session, SessionBuilder(self._session.unit, NAME)
             opening.take(session, *self._opening)
             session.forked_from = before.forked_from
             # That there were more records stays known: an older copy may have them, and nothing else.
@@ -177,7 +177,7 @@ class _Rollout(Said):
             self._restart(session)
         return is_last
 
-    def _restart(self, session: Session) -> None:
+    def _restart(self, session: SessionBuilder) -> None:
         super().__init__(self._reading, session)
         self._linked = set()
         self._objective, self._sets_goal, self._asks = "", False, False
@@ -241,12 +241,12 @@ class _Rollout(Said):
             name, space = string(item.get("name")), string(item.get("namespace"))
             given = item.get("arguments")
             self._sets_goal = self._sets_goal or "goal" in name
-            session.call(f"{space}.{name}" if space else name, given, at, call=string(item.get("call_id")))
+            session.tool_call(f"{space}.{name}" if space else name, given, at, call_id=string(item.get("call_id")))
         elif kind == "custom_tool_call":
             self._check("response_item custom_tool_call", item)
             self._sets_goal = self._sets_goal or "goal" in f"{item.get('name')} {item.get('input')}"
             self._asks = self._asks or "request_user_input" in string(item.get("input"))
-            session.call(string(item.get("name")), item.get("input"), at, call=string(item.get("call_id")))
+            session.tool_call(string(item.get("name")), item.get("input"), at, call_id=string(item.get("call_id")))
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._check(f"response_item {kind}", item)
             # What answers to no call is another thread's message.
@@ -255,16 +255,18 @@ class _Rollout(Said):
         elif kind == "local_shell_call":
             self._check("response_item local_shell_call", item)
             command = command_text(mapping(item.get("action")).get("command"))
-            session.call("shell", {"command": command}, at, call=string(item.get("call_id")) or string(item.get("id")))
+            session.tool_call(
+                "shell", {"command": command}, at, call_id=string(item.get("call_id")) or string(item.get("id"))
+            )
         elif kind == "web_search_call":
             self._check("response_item web_search_call", item)
             self._web(mapping(item.get("action")), at)
         elif kind == "tool_search_call":
             self._check("response_item tool_search_call", item)
-            session.call("tool_search", item.get("arguments"), at, call=string(item.get("call_id")))
+            session.tool_call("tool_search", item.get("arguments"), at, call_id=string(item.get("call_id")))
         elif kind == "image_generation_call":
             self._check("response_item image_generation_call", item)
-            session.call("image_generation", {"prompt": item.get("revised_prompt")}, at)
+            session.tool_call("image_generation", {"prompt": item.get("revised_prompt")}, at)
         elif kind == "agent_message":
             self._check("response_item agent_message", item)
             self._teammate(item, at)
@@ -291,23 +293,23 @@ class _Rollout(Said):
     def _web(self, action: dict[str, Any], at: str) -> None:
         kind = string(action.get("type"))
         if kind == "open_page" or kind == "find_in_page":
-            self._session.call("web_fetch", {"url": action.get("url"), "prompt": action.get("pattern")}, at)
+            self._session.tool_call("web_fetch", {"url": action.get("url"), "prompt": action.get("pattern")}, at)
         else:
-            self._session.call("web_search", action, at)
+            self._session.tool_call("web_search", action, at)
 
     def _output(self, call: str, output: Any, at: str) -> None:
         error, note = outcomes.outcome(output)
         if self._asks and not note and (said := outcomes.answered(output)):
             self._asks, note = False, f"answer: {said}"
         if error:
-            self._session.failed(call, error, at)
+            self._session.tool_error(call, error, at)
         elif note:
             self._link(call, note, at)
 
     def _link(self, call: str, note: str, at: str) -> None:
         if note not in self._linked or not note.startswith("→"):
             self._linked.add(note)
-            self._session.noted(call, note, at)
+            self._session.tool_note(call, note, at)
 
     # Events
 
@@ -320,19 +322,19 @@ class _Rollout(Said):
                 session.tokens["total"] = total
         elif kind == "user_message":
             self._check("event_msg user_message", event)
-            session.seen(at)
+            session.extend_to(at)
             self._user_event(string(event.get("message")), at)
         elif kind == "agent_message":
             self._check("event_msg agent_message", event)
-            session.seen(at)
+            session.extend_to(at)
             self._answer(string(event.get("message")), string(event.get("phase")), at, -1)
         elif kind == "agent_reasoning" or kind == "agent_reasoning_raw_content":
-            session.seen(at)
+            session.extend_to(at)
             self._think(string(event.get("text")), at, -1)
         elif kind == "turn_aborted":
             self._check("event_msg turn_aborted", event)
             if event.get("reason") == "interrupted":
-                session.interrupted(at)
+                session.interrupt(at)
         elif kind == "thread_rolled_back":
             self._check("event_msg thread_rolled_back", event)
             count = event.get("num_turns")
@@ -359,13 +361,13 @@ class _Rollout(Said):
         """What a person set as a goal stands nowhere else: the turns of it begin with the harness's own words."""
         objective = clean(string(goal.get("objective"))).strip()
         if objective and objective != self._objective and not self._sets_goal:
-            self._session.seen(at)
+            self._session.extend_to(at)
             self._session.command(f"/goal {objective}", at)
         self._objective = objective or self._objective
 
     def _turn_item(self, item: dict[str, Any], at: str) -> None:
         kind, session = turn_items.kind(item), self._session
-        session.seen(at)
+        session.extend_to(at)
         if kind == "usermessage":
             self._user_event(turn_items.message(item), at)
         elif kind == "agentmessage":
@@ -398,11 +400,11 @@ class _Rollout(Said):
             return
         role, text = turn_items.speech(item)
         self._voiced = True
-        self._session.seen(at)
+        self._session.extend_to(at)
         if role == "user":
             self._session.prompt(text, at)
         else:
-            self._session.say(text, at)
+            self._session.reply(text, at)
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)

@@ -9,8 +9,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
+from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
-from ingest.session.sessions import Session
 from ingest.session.values import mapping, string
 from ingest.sources.codex import human, imported, turn_items
 
@@ -23,7 +23,7 @@ _FINAL = ("final_answer", "partial_answer")
 class Said:
     """What is said in one file, in order. ``side``: 1 of an item, -1 of an event."""
 
-    def __init__(self, reading: Reading, session: Session) -> None:
+    def __init__(self, reading: Reading, session: SessionBuilder) -> None:
         self._reading = reading
         self._session = session
         self._events = False
@@ -111,15 +111,15 @@ class Said:
                 self._event_prompt = ""
                 for tool, said in imported.parts(piece):
                     if tool:
-                        self._session.call(tool, imported.given(said), at)
+                        self._session.tool_call(tool, imported.given(said), at)
                     elif phase and phase not in _FINAL:
-                        self._session.comment(said, at)
+                        self._session.commentary(said, at)
                     else:
-                        self._session.say(said, at)
+                        self._session.reply(said, at)
 
     def _think(self, text: str, at: str, side: int) -> None:
         if text.strip() and self._is_first(text, side):
-            self._session.think(text, at)
+            self._session.thought(text, at)
 
     def _is_first(self, text: str, side: int) -> bool:
         """Whether a text was not yet said on the other side; ``side``: 1 as an item, -1 as an event."""

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN
-from ingest.session.markup import cut_blocks, trimmed
+from ingest.session.user_text import cut_blocks, trimmed
 from ingest.session.values import blocks, mapping, moment, string
 
 if TYPE_CHECKING:
     from ingest.pipeline.reading import Reading
-    from ingest.session.sessions import Session
+    from ingest.session.builder import SessionBuilder
 
 _ASIDES = ("system_reminder", "system-reminder", "skill-context")
 # Blocks that a person may write, too, but for those at a text's ends.
@@ -38,9 +38,9 @@ def is_ours(value: Any) -> bool:
     return lists and type(found.get("sessionId")) is str
 
 
-def take(session: Session, value: dict[str, Any], reading: Reading) -> None:
+def take(session: SessionBuilder, value: dict[str, Any], reading: Reading) -> None:
     """Put what was said and done into the session: as it was shown, or what the model got where that is missing."""
-    session.seen(moment(value.get("startTime")))
+    session.extend_to(moment(value.get("startTime")))
     model = string(value.get("selectedModel"))
     if model:
         session.models.add(one_line(model, 200))
@@ -94,53 +94,57 @@ def _list(value: Any) -> list[Any]:
     return value if type(value) is list else []
 
 
-def _shown(session: Session, reading: Reading, entry: dict[str, Any], number: int, calls: set[str]) -> None:
+def _shown(session: SessionBuilder, reading: Reading, entry: dict[str, Any], number: int, calls: set[str]) -> None:
     kind, at = string(entry.get("type")), moment(entry.get("timestamp"))
     name = one_line(string(entry.get("id")), 200)
-    session.seen(at)
+    session.extend_to(at)
     if kind == "user":
         session.prompt(typed(string(entry.get("text"))), at, name)
     elif kind in ("copilot", "assistant"):
-        session.say(string(entry.get("text")), at, name)
+        session.reply(string(entry.get("text")), at, name)
     elif kind in ("reasoning", "thinking"):
-        session.think(string(entry.get("text")), at, name)
+        session.thought(string(entry.get("text")), at, name)
     elif kind.startswith("tool_call"):
         call = string(entry.get("callId")) or name or f"call {number}"
         if call not in calls:
             calls.add(call)
-            session.call(
-                string(entry.get("name")) or string(entry.get("toolTitle")), entry.get("arguments"), at, name, call=call
+            session.tool_call(
+                string(entry.get("name")) or string(entry.get("toolTitle")),
+                entry.get("arguments"),
+                at,
+                name,
+                call_id=call,
             )
         _ended(session, mapping(entry.get("result")), call, at, name)
     elif kind not in _DROPPED:
         reading.count(f"timeline entry {one_line(kind, 60)}", 0, entry)
 
 
-def _ended(session: Session, result: dict[str, Any], call: str, at: str, name: str) -> None:
+def _ended(session: SessionBuilder, result: dict[str, Any], call: str, at: str, name: str) -> None:
     kind, log = string(result.get("type")), string(result.get("log"))
     if kind in ("rejected", "denied"):
-        session.noted(call, "rejected by the user", at, name)
+        session.tool_note(call, "rejected by the user", at, name)
     elif kind in ("failure", "error"):
-        session.failed(call, log or "error", at, name)
+        session.tool_error(call, log or "error", at, name)
     elif exit_error(log):
-        session.failed(call, exit_error(log), at, name)
+        session.tool_error(call, exit_error(log), at, name)
 
 
-def _sent(session: Session, reading: Reading, entry: dict[str, Any], number: int, calls: set[str]) -> None:
+def _sent(session: SessionBuilder, reading: Reading, entry: dict[str, Any], number: int, calls: set[str]) -> None:
     role, name = entry.get("role"), f"m{number}"
     said = "\n\n".join(string(part.get("text")) for part in blocks(entry.get("content")) if part.get("text"))
     if role == "user":
         session.prompt(typed(said), "", name)
     elif role == "assistant":
-        session.say(said, "", name)
+        session.reply(said, "", name)
         for given in _list(entry.get("tool_calls")):
             function = mapping(mapping(given).get("function"))
             call = string(mapping(given).get("id"))
             calls.add(call)
-            session.call(string(function.get("name")), function.get("arguments"), "", name, call=call)
+            session.tool_call(string(function.get("name")), function.get("arguments"), "", name, call_id=call)
     elif role == "tool":
         error = exit_error(said)
         if error:
-            session.failed(string(entry.get("tool_call_id")), error, "", name)
+            session.tool_error(string(entry.get("tool_call_id")), error, "", name)
     elif role not in ("system", "developer"):
         reading.count(f"message role {one_line(str(role), 60)}")

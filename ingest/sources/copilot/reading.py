@@ -19,8 +19,8 @@ from core.text import one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import rawfiles, records
+from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TEXT
-from ingest.session.sessions import Session
 from ingest.session.values import mapping, moment, string
 from ingest.sources.copilot import legacy, vocabulary
 from ingest.sources.copilot.source import ABOUT, EDITORS, newest_beside
@@ -55,7 +55,7 @@ def read(path: str) -> Reading:
 def _document(value: Any, reading: Reading) -> None:
     if not legacy.is_ours(value):
         return
-    session = Session(one_line(string(value["sessionId"]), 4000), NAME)
+    session = SessionBuilder(one_line(string(value["sessionId"]), 4000), NAME)
     legacy.take(session, value, reading)
     reading.parts[session.unit] = session
 
@@ -78,7 +78,7 @@ class _Events:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._session = Session("", NAME)
+        self._session = SessionBuilder("", NAME)
         self._recognised = False
         self._asked: set[str] = set()
         self._questions: set[str] = set()
@@ -127,7 +127,7 @@ class _Events:
         if kind == "session.start":
             session.unit = one_line(string(data.get("sessionId")), 4000) or session.unit
             session.version = string(data.get("copilotVersion")) or session.version
-            session.seen(moment(data.get("startTime")) or at)
+            session.extend_to(moment(data.get("startTime")) or at)
             session.forked_from = one_line(string(data.get("parentSessionId")), 500)
             self._context(mapping(data.get("context")))
         elif kind in ("session.resume", "session.context_changed"):
@@ -137,10 +137,10 @@ class _Events:
         elif kind == "session.title_changed":
             session.title = string(data.get("title"))
         elif kind == "session.compaction_complete":
-            session.seen(at)
-            session.compacted(string(data.get("summaryContent")) or string(data.get("summary")), at, event)
+            session.extend_to(at)
+            session.summary(string(data.get("summaryContent")) or string(data.get("summary")), at, event)
         elif kind == "user.message":
-            session.seen(at)
+            session.extend_to(at)
             said = legacy.typed(string(data.get("content")))
             source = string(data.get("source"))
             if data.get("isAutopilotContinuation") is True:
@@ -151,22 +151,22 @@ class _Events:
             elif not source.startswith(vocabulary.MACHINES):
                 self._unknown(f"user.message: source {one_line(source, 40)}")
         elif kind == "assistant.message":
-            session.seen(at)
+            session.extend_to(at)
             self._message(data, event, at, agents)
         elif kind == "assistant.reasoning":
             if not agents:
-                session.think(string(data.get("content")), at, event)
+                session.thought(string(data.get("content")), at, event)
         elif kind in ("tool.execution_start", "tool.user_requested"):
             self._call(string(data.get("toolCallId")), string(data.get("toolName")), data.get("arguments"), event, at)
         elif kind == "tool.execution_complete":
-            session.seen(at)
+            session.extend_to(at)
             self._outcome(data, event, at)
         elif kind in ("subagent.started", "custom_agent.started"):
             task = self._tasks.pop(string(data.get("toolCallId")), "")
             if task:
                 self._told[string(data.get("toolCallId"))] = task
             name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
-            session.noted(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
+            session.tool_note(string(data.get("toolCallId")), f"→ agent {one_line(name, 100)}", at, event)
         elif kind in vocabulary.SUBAGENT_ENDED:
             # From here on its words are a person's.
             self._told.pop(string(data.get("toolCallId")), None)
@@ -175,9 +175,9 @@ class _Events:
             session.prompt(said, at, event)
             self._refusals.add(said)
         elif kind == "session.handoff":
-            session.compacted(string(data.get("summary")), at, event)
+            session.summary(string(data.get("summary")), at, event)
         elif kind == "abort" and not agents:
-            session.interrupted(at, event)
+            session.interrupt(at, event)
 
     def _result(self, record: dict[str, Any]) -> None:
         """How a run without a terminal ended; its stream says nowhere else whose it is."""
@@ -191,10 +191,10 @@ class _Events:
 
     def _import(self, value: dict[str, Any]) -> None:
         """A session of an older version, taken over whole."""
-        before = Session(self._session.unit, NAME)
+        before = SessionBuilder(self._session.unit, NAME)
         legacy.take(before, value, self._reading)
         session = self._session
-        session.seen(before.first)
+        session.extend_to(before.first)
         session.models |= before.models
         for event in before.events:
             session.put(event.kind, event.text, event.at, event.record, event.message, event.call)
@@ -234,12 +234,12 @@ class _Events:
             session.tokens[string(data.get("apiCallId")) or string(data.get("messageId")) or event] = tokens
         if agents:
             return  # a subagent's thoughts, and its words to the agent that started it
-        session.think(string(data.get("reasoningText")), at, event)
+        session.thought(string(data.get("reasoningText")), at, event)
         said = string(data.get("content"))
         if data.get("phase") == "commentary":
-            session.comment(said, at, event)
+            session.commentary(said, at, event)
         elif not self._is_repeated(said):
-            session.say(said, at, event)
+            session.reply(said, at, event)
         for entry in data.get("toolRequests") or ():
             request = mapping(entry)
             name = string(request.get("name"))
@@ -256,7 +256,7 @@ class _Events:
         if name == "task" and call and task:
             self._tasks[call] = task
         if name != "report_intent":
-            self._session.call(name, given, at, event, call=call)
+            self._session.tool_call(name, given, at, event, call_id=call)
 
     def _outcome(self, data: dict[str, Any], event: str, at: str) -> None:
         call, result, error = string(data.get("toolCallId")), mapping(data.get("result")), data.get("error")
@@ -265,22 +265,22 @@ class _Events:
             text = text or string(result.get("content")) or string(result.get("detailedContent"))
             code = mapping(error).get("code")
             if code == "rejected" or (code == "denied" and not text.startswith(_NOBODY)):
-                self._session.noted(call, "rejected by the user", at, event)
+                self._session.tool_note(call, "rejected by the user", at, event)
                 self._feedback(text, event, at)
             else:
-                self._session.failed(call, text or "error", at, event)
+                self._session.tool_error(call, text or "error", at, event)
             return
         content = string(result.get("content"))
         if call in self._questions:
             answer = next((content.removeprefix(mark) for mark in _ANSWERED if content.startswith(mark)), content)
             if answer.strip():
-                self._session.noted(call, f"answer: {one_line(answer, 2000)}", at, event)
+                self._session.tool_note(call, f"answer: {one_line(answer, 2000)}", at, event)
             return
         if content.startswith(_REVISE):
             self._feedback(content, event, at)
         failed = legacy.exit_error(content, mapping(data.get("shellExecution")).get("exitCode"))
         if failed:
-            self._session.failed(call, failed, at, event)
+            self._session.tool_error(call, failed, at, event)
 
     def _feedback(self, text: str, event: str, at: str) -> None:
         """What a person said who refused a call or a plan; of a plan an event may say it, too."""

@@ -14,7 +14,7 @@ from core.redaction import clean
 from core.text import one_line
 from ingest.pipeline.reading import Reading
 from ingest.raw import databases, rawfiles
-from ingest.session.sessions import Session
+from ingest.session.builder import SessionBuilder
 from ingest.session.values import moment, string
 from ingest.sources.copilot.legacy import typed as without_asides
 from ingest.sources.histories import source as histories
@@ -83,22 +83,22 @@ def _select(
     yield from connection.execute(f"select {', '.join(columns)} from {table} order by {order}")
 
 
-def _session(unit: str, about: tuple[Any, ...], reading: Reading) -> Session:
+def _session(unit: str, about: tuple[Any, ...], reading: Reading) -> SessionBuilder:
     _, cwd, branch, summary, created, updated = about
-    session = Session(unit, NAME)
+    session = SessionBuilder(unit, NAME)
     session.partial = True
     session.extra["partial"] = True
     session.cwd, session.branch = (clean(string(value), reading.redacted) for value in (cwd, branch))
     session.title = clean(string(summary), reading.redacted)
-    session.seen(moment(created))
-    session.seen(moment(updated))
+    session.extend_to(moment(created))
+    session.extend_to(moment(updated))
     return session
 
 
-def _turn(session: Session, turn: tuple[Any, ...], reading: Reading) -> None:
+def _turn(session: SessionBuilder, turn: tuple[Any, ...], reading: Reading) -> None:
     _, _, asked, answered, stamp = turn
     at = moment(stamp)
     session.records += 1
-    session.seen(at)
+    session.extend_to(at)
     typed(session, without_asides(clean(string(asked), reading.redacted)), at)
-    session.say(clean(string(answered), reading.redacted), at)
+    session.reply(clean(string(answered), reading.redacted), at)

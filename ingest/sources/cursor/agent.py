@@ -16,7 +16,7 @@ from core.text import one_line
 from ingest.archive.rows import Names
 from ingest.pipeline.reading import BROKEN, Reading
 from ingest.raw import rawfiles
-from ingest.session.sessions import Session
+from ingest.session.builder import SessionBuilder
 from ingest.session.values import mapping, moment, string
 from ingest.sources.cursor.composer import NAME, path_of
 from ingest.sources.cursor.copies import AGENT
@@ -42,12 +42,12 @@ def read(connection: apsw.Connection, reading: Reading) -> None:
     blobs = {str(name): data for name, data in connection.execute(_BLOBS)}
     about = _about(connection, reading, [])  # kept with the rows, where these are
     root = _raw(blobs.get(string(about.get("latestRootBlobId"))))
-    session = Session(_unit(about, reading.path), NAME)
+    session = SessionBuilder(_unit(about, reading.path), NAME)
     session.rank = AGENT
     title = string(about.get("name"))
     session.title = string(about.get("title")) if title in ("", "New Agent") else title
     for key in ("createdAt", "createdAtMs", "updatedAtMs"):
-        session.seen(moment(about.get(key)))
+        session.extend_to(moment(about.get(key)))
     session.cwd = string(about.get("workspacePath")) or _workspace(root) or string(about.get("cwd"))
     session.extra["surface"] = "agent"
     model = string(about.get("lastUsedModel"))

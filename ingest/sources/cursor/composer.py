@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from core.text import one_line
 from ingest.pipeline.reading import BROKEN, Reading
+from ingest.session.builder import SessionBuilder
 from ingest.session.events import TAKEN_BACK
-from ingest.session.sessions import Session
 from ingest.session.values import mapping, moment, string
 from ingest.sources.cursor import outcomes
 from ingest.sources.cursor.copies import EDITOR
@@ -34,10 +34,10 @@ class Composer:
         self._data = data
         # Messages in a person's place that the editor made up, as the headers have them.
         self._simulated: set[str] = set()
-        self.session = session = Session(one_line(name, 4000), NAME)
+        self.session = session = SessionBuilder(one_line(name, 4000), NAME)
         session.rank = EDITOR
         session.title = string(data.get("name"))
-        session.seen(moment(data.get("createdAt")))
+        session.extend_to(moment(data.get("createdAt")))
         place = mapping(mapping(data.get("workspaceIdentifier")).get("uri"))
         session.cwd = string(place.get("fsPath")) or string(place.get("path")) or folder or where(data)
         model = string(mapping(data.get("modelConfig")).get("modelName"))
@@ -89,7 +89,7 @@ class Composer:
     def _add(self, name: str, bubble: dict[str, Any]) -> None:
         session = self.session
         at = _at(bubble)
-        session.seen(at)
+        session.extend_to(at)
         session.records += 1
         kind = bubble.get("type")
         text = string(bubble.get("text")) or string(bubble.get("rawText"))
@@ -110,24 +110,26 @@ class Composer:
         if type(tokens) is int and tokens:
             session.tokens[name] = tokens
         thinking = bubble.get("thinking")
-        session.think(string(mapping(thinking).get("text")) or string(thinking), at, name)
+        session.thought(string(mapping(thinking).get("text")) or string(thinking), at, name)
         tool = bubble.get("toolFormerData")
         if type(tool) is dict and (tool.get("name") or tool.get("toolCallId") or "tool" in tool):
             self._tool(tool, at, name)
-        session.say(text, at, name)
+        session.reply(text, at, name)
 
     def _tool(self, tool: dict[str, Any], at: str, name: str) -> None:
         session = self.session
         call = string(tool.get("toolCallId")) or name
         given: Any = next((tool[key] for key in ("params", "rawArgs", "args") if tool.get(key)), {})
-        session.call(string(tool.get("name")) or f"tool {tool.get('tool', '')}".strip(), given, at, name, call=call)
+        session.tool_call(
+            string(tool.get("name")) or f"tool {tool.get('tool', '')}".strip(), given, at, name, call_id=call
+        )
         error, note = outcomes.of_call(tool)
         if error:
-            session.failed(call, error, at, name)
+            session.tool_error(call, error, at, name)
         elif note:
-            session.noted(call, note, at, name)
+            session.tool_note(call, note, at, name)
         elif tool.get("name") in _QUESTIONS and tool.get("result"):
-            session.noted(call, f"answer: {answer(tool['result'])}", at, name)
+            session.tool_note(call, f"answer: {answer(tool['result'])}", at, name)
 
     def finish(self, stored: dict[str, Any]) -> None:
         """Take in the bubbles that are stored by themselves, and hand the conversation over, where there is one."""

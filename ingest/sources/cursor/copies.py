@@ -14,7 +14,7 @@ from ingest.session.events import COMMENTARY, PROMPT, TAKEN_BACK, TEXT, Event
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ingest.session.sessions import Session
+    from ingest.session.session import Session
 
 # Session.rank: how much a place knows of a conversation.
 TRANSCRIPT, AGENT, EDITOR = 0, 1, 2

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.text import clean
-from ingest.session.markup import cut_blocks, is_whole
+from ingest.session.user_text import cut_blocks, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

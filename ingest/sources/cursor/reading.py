@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from core.text import clean, one_line
 from ingest.pipeline.reading import Reading
 from ingest.raw import databases, rawfiles
+from ingest.session.builder import SessionBuilder
 from ingest.session.lineage import generations
-from ingest.session.sessions import Session
 from ingest.session.values import mapping, string
 from ingest.sources.cursor.agent import read as read_agent
 from ingest.sources.cursor.agent import rows as agent_rows
@@ -260,7 +260,7 @@ def _workspace(connection: apsw.Connection, reading: Reading) -> None:
 def _prompts(values: list[Any], reading: Reading, folder: str) -> None:
     """Prompts of which no conversation is kept: one document a workspace."""
     kept = {" ".join(event.text.split()) for part in reading.parts.values() for event in part.events}
-    session = Session(_prompts_unit(reading.path), NAME)
+    session = SessionBuilder(_prompts_unit(reading.path), NAME)
     session.cwd = folder
     session.title = "Prompts of which no conversation is kept"
     for value in values:

@@ -14,14 +14,14 @@ from ingest.archive.rows import Json, decoded
 from ingest.pipeline.units import path_name
 from ingest.raw import records
 from ingest.session.agent_calls import answers, command_text
-from ingest.session.markup import between
+from ingest.session.user_text import between
 from ingest.session.values import blocks, mapping, moment, string
 from ingest.sources.cursor import outcomes
 from ingest.sources.cursor.human import is_list, typed
 
 if TYPE_CHECKING:
     from ingest.pipeline.reading import Reading
-    from ingest.session.sessions import Session
+    from ingest.session.builder import SessionBuilder
 
 _SUMMARY = "[Previous conversation summary]:"
 # The last two as tenequm/pond issue 207 has them.
@@ -86,17 +86,17 @@ def stamp(text: str) -> str:
 
 
 def message(
-    session: Session, reading: Reading, record: dict[str, Any], line: int, name: str = "", content: Any = None
+    session: SessionBuilder, reading: Reading, record: dict[str, Any], line: int, name: str = "", content: Any = None
 ) -> None:
     """Put one message of an agent's transcript into the session; ``content`` is text or a list of parts."""
     role = record["role"]
     at = moment(record.get("createdAt")) or moment(record.get("timestamp"))
     options = cursor(record)
-    session.seen(at)
+    session.extend_to(at)
     if role == "user":
         compacted = summary(content, options)
         if compacted:
-            session.compacted(clean(compacted), at, name)
+            session.summary(clean(compacted), at, name)
         elif not options.get("loopReminder"):
             _user(session, reading, content, line, name, at)
     elif role in ("assistant", "tool"):
@@ -113,7 +113,7 @@ def cursor(record: dict[str, Any]) -> dict[str, Any]:
     return mapping(mapping(record.get("providerOptions")).get("cursor"))
 
 
-def _user(session: Session, reading: Reading, content: Any, line: int, name: str, at: str) -> None:
+def _user(session: SessionBuilder, reading: Reading, content: Any, line: int, name: str, at: str) -> None:
     said: list[str] = []
     for block in blocks(content):
         kind = block.get("type")
@@ -126,12 +126,12 @@ def _user(session: Session, reading: Reading, content: Any, line: int, name: str
             _outcome(session, block, name, at, False)
         elif kind not in _DROPPED:
             reading.count(f"user part {one_line(str(kind), 60)}", line)
-    session.seen(at)
+    session.extend_to(at)
     session.prompt("\n\n".join(text for text in said if text), at, name)
 
 
 def _part(
-    session: Session, reading: Reading, block: dict[str, Any], line: int, name: str, at: str, wrong: bool
+    session: SessionBuilder, reading: Reading, block: dict[str, Any], line: int, name: str, at: str, wrong: bool
 ) -> None:
     kind = block.get("type")
     model = string(cursor(block).get("modelName"))
@@ -140,20 +140,20 @@ def _part(
     if kind == "text":
         # Where it stood, Cursor has taken out what the model thought.
         lines = [line for line in string(block.get("text")).split("\n") if line.strip() != "[REDACTED]"]
-        session.say("\n".join(lines), at, name)
+        session.reply("\n".join(lines), at, name)
     elif kind in ("thinking", "reasoning"):
-        session.think(string(block.get("thinking")) or string(block.get("text")), at, name)
+        session.thought(string(block.get("thinking")) or string(block.get("text")), at, name)
     elif kind in ("tool_use", "tool_call", "tool-call"):
         given = block.get("input", block.get("args", block.get("arguments")))
         tool = string(block.get("name")) or string(block.get("toolName"))
-        session.call(tool, given, at, name, call=string(block.get("id")) or string(block.get("toolCallId")))
+        session.tool_call(tool, given, at, name, call_id=string(block.get("id")) or string(block.get("toolCallId")))
     elif kind in ("tool_result", "tool-result"):
         _outcome(session, block, name, at, wrong)
     elif kind not in _DROPPED:
         reading.count(f"assistant part {one_line(str(kind), 60)}", line)
 
 
-def _outcome(session: Session, block: dict[str, Any], name: str, at: str, wrong: bool) -> None:
+def _outcome(session: SessionBuilder, block: dict[str, Any], name: str, at: str, wrong: bool) -> None:
     call = string(block.get("tool_use_id")) or string(block.get("toolCallId"))
     if not call:
         return
@@ -161,7 +161,7 @@ def _outcome(session: Session, block: dict[str, Any], name: str, at: str, wrong:
     text = "\n".join(string(part.get("text")) for part in blocks(result))
     error = outcomes.of_text(string(block.get("toolName")), text)
     if error or wrong or block.get("is_error") is True or block.get("isError") is True:
-        session.failed(call, error or text or command_text(result), at, name)
+        session.tool_error(call, error or text or command_text(result), at, name)
 
 
 def workspace_name(path: str) -> str:

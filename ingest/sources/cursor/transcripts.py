@@ -16,7 +16,7 @@ from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import records
 from ingest.session import places, project_ids
-from ingest.session.sessions import Session
+from ingest.session.builder import SessionBuilder
 from ingest.session.values import mapping, string
 from ingest.sources.cursor.human import typed
 from ingest.sources.cursor.text import message, sent, summary
@@ -34,8 +34,8 @@ def read(path: str) -> Reading:
     return whole(path, _text, FOREIGN) if path.endswith(".txt") else lines(path, _records, FOREIGN)
 
 
-def _session(path: str) -> Session:
-    session = Session(_stem(path), NAME)
+def _session(path: str) -> SessionBuilder:
+    session = SessionBuilder(_stem(path), NAME)
     session.extra["surface"] = "agent"
     folders = path.split(os.sep)
     if "agent-transcripts" in folders:
@@ -102,7 +102,7 @@ class _Again:
     People say the same twice, too: only what follows the lists, or stands twice with nothing between, is no news.
     """
 
-    def __init__(self, session: Session, reading: Reading) -> None:
+    def __init__(self, session: SessionBuilder, reading: Reading) -> None:
         self._session, self._reading = session, reading
         # Said again under the same stamp: whether the lists follow, and it once more, decides whose it is.
         self._held: list[tuple[dict[str, Any], int, Any]] = []
@@ -158,7 +158,7 @@ class _Again:
             self._reading.broken(error, line)
 
 
-def _done(session: Session, reading: Reading) -> None:
+def _done(session: SessionBuilder, reading: Reading) -> None:
     slug = project_ids.slug_of(string(session.extra.get("project_slug")))
     if slug and not session.cwd:
         texts = (event.text for event in session.events)
@@ -184,7 +184,7 @@ def _text(text: Any, reading: Reading) -> None:
         _done(session, reading)
 
 
-def _assistant(session: Session, held: list[str]) -> None:
+def _assistant(session: SessionBuilder, held: list[str]) -> None:
     """The lines of an assistant's turn: text, ``[Thinking] …``, ``[Tool call] Name`` with arguments, results."""
     kind, name = "text", ""
     inner: list[str] = []
@@ -201,12 +201,12 @@ def _assistant(session: Session, held: list[str]) -> None:
         kind, name, inner = mark, rest, [rest] if mark == "[Thinking]" else []
 
 
-def _put(session: Session, kind: str, name: str, inner: list[str]) -> None:
+def _put(session: SessionBuilder, kind: str, name: str, inner: list[str]) -> None:
     text = "\n".join(inner)
     if kind == "text":
-        session.say(text)
+        session.reply(text)
     elif kind == "[Thinking]":
-        session.think(text)
+        session.thought(text)
     elif kind == "[Tool call]":
         given: dict[str, str] = {}
         key = ""
@@ -217,4 +217,4 @@ def _put(session: Session, kind: str, name: str, inner: list[str]) -> None:
                 given[key] = rest
             elif key:
                 given[key] += f"\n{line.strip()}"
-        session.call(name or "tool", given)
+        session.tool_call(name or "tool", given)

@@ -31,9 +31,9 @@ from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import rawfiles, records
 from ingest.session import agent_calls, places
+from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, SUMMARY, TEXT
 from ingest.session.project_ids import digest_of, of_folders
-from ingest.session.sessions import Session
 from ingest.session.values import exit_code, mapping, moment, string, vocabulary
 from ingest.sources.gemini.source import SOURCE
 from ingest.sources.gemini.user_text import extract_user_text
@@ -219,7 +219,7 @@ class Conversation:
             self._reading.parts[session.unit] = session
             rawfiles.keep_with(self._reading, later)
 
-    def session(self, later: list[Callable[[], None]]) -> Session | None:
+    def session(self, later: list[Callable[[], None]]) -> SessionBuilder | None:
         """Return the session, None if the records hold none.
 
         Args:
@@ -231,11 +231,11 @@ class Conversation:
         unit = one_line(string(metadata.get("sessionId")), 4000) or path_name(basename(path))
         if unit == _SERVER and self._began:
             unit = f"{unit}:{one_line(self._began, 100)}"
-        session = Session(unit, NAME)
+        session = SessionBuilder(unit, NAME)
         session.uuids |= self._seen
         session.removed = self._seen - self._messages.keys()
         session.records = len(self._seen)
-        session.seen(moment(self._began))
+        session.extend_to(moment(self._began))
         session.title = string(metadata.get("summary"))
         digest = string(metadata.get("projectHash"))
         session.cwd = _project_beside(path, digest, later)
@@ -251,10 +251,10 @@ class Conversation:
         session.cwd = session.cwd or _project_mentioned(digest, (event.text for event in session.events))
         return session
 
-    def _message(self, session: Session, name: str, message: dict[str, Any]) -> None:
+    def _message(self, session: SessionBuilder, name: str, message: dict[str, Any]) -> None:
         self._check("message", message, _MESSAGE)
         kind, at = message.get("type"), moment(message.get("timestamp"))
-        session.seen(at)
+        session.extend_to(at)
         if kind == "user":
             self._user(session, name, message, at)
         elif kind not in _DROPPED:
@@ -262,7 +262,7 @@ class Conversation:
                 self._unknown(f"message type {one_line(str(kind), 60)}")
             self._assistant(session, name, message, at)
 
-    def _user(self, session: Session, name: str, message: dict[str, Any], at: str) -> None:
+    def _user(self, session: SessionBuilder, name: str, message: dict[str, Any], at: str) -> None:
         content, shown = message.get("content"), message.get("displayContent")
         for part in (*_parts(content), *_parts(shown)):
             self._part(part)
@@ -273,13 +273,13 @@ class Conversation:
         if said.startswith(_RAN) and _PRODUCED in said and said.endswith("```"):
             session.command(f"! {said[len(_RAN) :].partition(_PRODUCED)[0].strip()}", at, name)
         elif _is_summary(said):
-            session.compacted(said[said.index(_SNAPSHOT) :], at, name)
+            session.summary(said[said.index(_SNAPSHOT) :], at, name)
         elif said.startswith(("/", "!")) and "\n" not in said and said.count("/") <= 1:
             session.command(f"! {said[1:].strip()}" if said[0] == "!" else said, at, name)
         else:
             session.prompt(said, at, name)
 
-    def _assistant(self, session: Session, name: str, message: dict[str, Any], at: str) -> None:
+    def _assistant(self, session: SessionBuilder, name: str, message: dict[str, Any], at: str) -> None:
         model = message.get("model")
         if type(model) is str and model:
             session.models.add(model)
@@ -288,7 +288,7 @@ class Conversation:
             session.tokens[name] = tokens
         for thought in message.get("thoughts") or ():
             subject, said = string(mapping(thought).get("subject")), string(mapping(thought).get("description"))
-            session.think(f"**{subject}** {said}" if subject else said, at, name)
+            session.thought(f"**{subject}** {said}" if subject else said, at, name)
         calls = message.get("toolCalls")
         content = message.get("content") if "content" in message else message.get("parts")
         for part in _parts(content):
@@ -296,12 +296,12 @@ class Conversation:
             if part.get("text") in _ASSISTANTS:
                 continue
             if part.get("thought") is True:
-                session.think(string(part.get("text")), at, name)
+                session.thought(string(part.get("text")), at, name)
             elif type(part.get("text")) is str:
-                session.say(part["text"], at, name)
+                session.reply(part["text"], at, name)
             elif "functionCall" in part and not calls:
                 call = mapping(part["functionCall"])
-                session.call(string(call.get("name")), call.get("args"), at, name, call=string(call.get("id")))
+                session.tool_call(string(call.get("name")), call.get("args"), at, name, call_id=string(call.get("id")))
         for call in calls if type(calls) is list else ():
             self._call(session, name, mapping(call), at)
 
@@ -312,13 +312,13 @@ class Conversation:
         else:
             self._check("part", part, _PART)
 
-    def _call(self, session: Session, name: str, call: dict[str, Any], at: str) -> None:
+    def _call(self, session: SessionBuilder, name: str, call: dict[str, Any], at: str) -> None:
         """Add a tool call and its outcome."""
         self._check("tool call", call, _CALL)
         tool, identity = string(call.get("name")), string(call.get("id"))
         at = moment(call.get("timestamp")) or at
-        session.seen(at)
-        session.call(tool, call.get("args"), at, name, call=identity)
+        session.extend_to(at)
+        session.tool_call(tool, call.get("args"), at, name, call_id=identity)
         status, output, error = call.get("status"), "", ""
         for part in _parts(call.get("result")):
             response = mapping(mapping(part.get("functionResponse")).get("response"))
@@ -327,19 +327,19 @@ class Conversation:
             with contextlib.suppress(ValueError, RecursionError):
                 answer = agent_calls.answers(mapping(json.loads(output)))
                 if answer:
-                    session.noted(identity, f"answer: {answer}", at, name)
+                    session.tool_note(identity, f"answer: {answer}", at, name)
         elif tool == "exit_plan_mode" and _FEEDBACK in output:
             session.prompt(_plan_feedback(output), at, f"{name} feedback")
         code = shell_exit_code(output) if tool == _SHELL else 0
         if status == "cancelled":
-            session.noted(identity, "cancelled by the user", at, name)
+            session.tool_note(identity, "cancelled by the user", at, name)
         elif status == "error" or error:
-            session.failed(identity, error or output or string(call.get("resultDisplay")) or "error", at, name)
+            session.tool_error(identity, error or output or string(call.get("resultDisplay")) or "error", at, name)
         elif code:
-            session.failed(identity, f"Exit code {code}\n{_printed(output)}", at, name)
+            session.tool_error(identity, f"Exit code {code}\n{_printed(output)}", at, name)
         agent = string(call.get("agentId"))
         if agent:
-            session.noted(identity, f"→ gemini__{one_line(agent, 100)}", at, name)
+            session.tool_note(identity, f"→ gemini__{one_line(agent, 100)}", at, name)
 
     def _check(self, what: str, record: dict[str, Any], known: frozenset[str]) -> None:
         """Count the fields of a record that are not ``known``."""
@@ -491,7 +491,7 @@ def _beginning(messages: list[dict[str, Any]]) -> str:
     return found
 
 
-def _is_in_transcript(session: Session, reading: Reading) -> bool:
+def _is_in_transcript(session: SessionBuilder, reading: Reading) -> bool:
     """Return True if one transcript of the project, on disk or in the archive, has all texts of a checkpoint."""
     kept = rawfiles.keeping()
     known = {} if kept is None or kept.transcripts is None else kept.transcripts.marks(reading.path)

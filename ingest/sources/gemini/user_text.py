@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from core.text import clean
-from ingest.session.markup import is_whole
+from ingest.session.user_text import is_whole
 
 _CONTEXTS = ("session_context", "system_context", "hook_context")
 # A session's context before it had a block of its own; a tree of the folder ends its text.

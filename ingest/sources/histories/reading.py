@@ -24,8 +24,8 @@ from core.text import one_line
 from ingest.archive.rows import Shelf, restored
 from ingest.pipeline.reading import EMPTY, NOT_REGULAR, Reading, unreadable
 from ingest.raw import databases, rawfiles, records
+from ingest.session.builder import SessionBuilder
 from ingest.session.project_ids import of_folders
-from ingest.session.sessions import Session
 from ingest.session.values import mapping, moment, string
 from ingest.sources.histories import source as histories
 
@@ -188,19 +188,19 @@ def _take(source: str, reading: Reading, prompts: Iterable[Prompt]) -> None:
         unit = _unit(prompt)
         session = reading.parts.get(unit)
         if session is None:
-            session = reading.parts[unit] = Session(unit, source)
+            session = reading.parts[unit] = SessionBuilder(unit, source)
             session.partial = True
             session.extra["partial"] = True
             if source == "gemini":
                 session.sign = of_folders(reading.path)
         session.records += 1
-        session.seen(prompt.at)
+        session.extend_to(prompt.at)
         if prompt.project and not session.cwd:
             session.cwd = redact(prompt.project, reading.redacted)
         typed(session, redact(prompt.text, reading.redacted), prompt.at)
 
 
-def typed(session: Session, text: str, at: str) -> None:
+def typed(session: SessionBuilder, text: str, at: str) -> None:
     """Add what a person typed: a prompt, or a command of the tool's or of the shell."""
     text = text.strip()
     if text.startswith("!") and text[1:].strip():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.archive.rows import Row, Shelf, Tables
-    from ingest.session.sessions import Session
+    from ingest.session.builder import SessionBuilder
 
 NAME = "openclaw"
 FOREIGN = "not an OpenClaw transcript"
@@ -163,7 +163,7 @@ def _node_columns(there: dict[str, set[str]]) -> tuple[str, ...]:
     return tuple(name for name in _NODE if name in found) if "session_key" in found else ()
 
 
-def _tell(session: Session | None, known: dict[str, str] | None, redacted: dict[str, int]) -> None:
+def _tell(session: SessionBuilder | None, known: dict[str, str] | None, redacted: dict[str, int]) -> None:
     if session is None or known is None:
         return
     session.title = session.title or clean(known["label"], redacted)

@@ -23,8 +23,8 @@ from ingest.archive.rows import Json, decoded
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import databases, rawfiles, records
+from ingest.session.builder import SessionBuilder
 from ingest.session.lineage import generations
-from ingest.session.sessions import Session
 from ingest.session.values import blocks, mapping, moment, plain, string, vocabulary
 from ingest.sources.opencode.source import SOURCE, tree_of
 from ingest.sources.opencode.user_text import extract_user_text, repeats_command
@@ -117,7 +117,7 @@ def _tree_session(path: str) -> Reading:
     return whole(path, take, FOREIGN, apart=True)
 
 
-def _reverted(reading: Reading, session: Session, messages: list[str], present: set[str]) -> set[str]:
+def _reverted(reading: Reading, session: SessionBuilder, messages: list[str], present: set[str]) -> set[str]:
     """Return the archived files of a session that its tree has no more: the person went back and went on from there.
 
     The archive follows the document: if less is left than there was, both stay as they are (``reading.stays``).
@@ -407,9 +407,9 @@ class Conversation:
 
     def __init__(self, reading: Reading, info: Record, fallback: str) -> None:
         self._reading = reading
-        session = Session(one_line(string(info.get("id")), 4000) or one_line(fallback), NAME)
+        session = SessionBuilder(one_line(string(info.get("id")), 4000) or one_line(fallback), NAME)
         self.session = session
-        session.seen(moment(mapping(info.get("time")).get("created")))
+        session.extend_to(moment(mapping(info.get("time")).get("created")))
         session.cwd = string(info.get("directory"))
         session.version = string(info.get("version"))
         session.slug = string(info.get("slug"))
@@ -454,8 +454,8 @@ class Conversation:
         if name:
             session.uuids.add(name)
         at = moment(mapping(info.get("time")).get("created"))
-        session.seen(at)
-        session.seen(moment(mapping(info.get("time")).get("completed")))
+        session.extend_to(at)
+        session.extend_to(moment(mapping(info.get("time")).get("completed")))
         if role == "user":
             self._check("message user", info)
             self._user(parts, at)
@@ -470,7 +470,7 @@ class Conversation:
         for part in parts:
             self._part(mapping(part), at, is_summary=is_summary)
         if mapping(info.get("error")).get("name") == "MessageAbortedError":
-            session.interrupted(at, f"{name} aborted")
+            session.interrupt(at, f"{name} aborted")
 
     def _user(self, parts: list[Any], at: str) -> None:
         said: list[str] = []
@@ -492,7 +492,7 @@ class Conversation:
                         said.append(words)
             elif kind == "subtask":
                 given = {name: part.get(name) for name in ("agent", "description", "prompt")}
-                self.session.call("task", given, at, string(part.get("id")))
+                self.session.tool_call("task", given, at, string(part.get("id")))
             elif kind not in _DROPPED_PARTS:
                 self._unknown(f"user part {one_line(str(kind), 60)}")
         self.session.prompt("\n\n".join(said), at, first)
@@ -505,16 +505,16 @@ class Conversation:
             self._check(f"part {kind}", part)
         if kind == "text":
             if is_summary:
-                session.compacted(string(part.get("text")), at, name)
+                session.summary(string(part.get("text")), at, name)
             elif not part.get("ignored"):
-                session.say(string(part.get("text")), at, name)
+                session.reply(string(part.get("text")), at, name)
         elif kind == "reasoning":
-            session.think(string(part.get("text")), at, name)
+            session.thought(string(part.get("text")), at, name)
         elif kind == "tool":
             call = string(part.get("callID")) or name
             self._tool(string(part.get("tool")), mapping(part.get("state")), at, name, call)
         elif kind == "subtask":
-            session.call("task", {"prompt": part.get("prompt"), "description": part.get("description")}, at, name)
+            session.tool_call("task", {"prompt": part.get("prompt"), "description": part.get("description")}, at, name)
         elif kind not in _DROPPED_PARTS:
             self._unknown(f"part {one_line(str(kind), 60)}")
 
@@ -522,53 +522,53 @@ class Conversation:
         """Add a tool call and its outcome."""
         session = self.session
         at = moment(mapping(state.get("time")).get("start")) or at
-        session.seen(moment(mapping(state.get("time")).get("end")))
-        session.call(tool, state.get("input"), at, name, call=call)
+        session.extend_to(moment(mapping(state.get("time")).get("end")))
+        session.tool_call(tool, state.get("input"), at, name, call_id=call)
         details = {**mapping(state.get("structured")), **mapping(state.get("metadata"))}
         code, error = details.get("exit"), state.get("error")
         if state.get("status") == "error":
             text = string(error) or string(mapping(error).get("message")) or "error"
             if text.startswith(("The user rejected permission", "The user dismissed")):
-                session.noted(call, "rejected by the user", at, name)
+                session.tool_note(call, "rejected by the user", at, name)
                 session.prompt(text.partition(_FEEDBACK)[2], at, f"{name} feedback {call}")
             else:
-                session.failed(call, text, at, name)
+                session.tool_error(call, text, at, name)
         elif type(code) is int and code:
             output = string(state.get("output")) or plain(state.get("content"))
-            session.failed(call, f"Exit code {code}\n{output}", at, name)
+            session.tool_error(call, f"Exit code {code}\n{output}", at, name)
         started = string(details.get("sessionId")) or string(details.get("sessionID"))
         if started:
-            session.noted(call, f"→ opencode__{one_line(started, 100)}", at, name)
+            session.tool_note(call, f"→ opencode__{one_line(started, 100)}", at, name)
         answers = details.get("answers")
         if tool == "question" and type(answers) is list:
             said = "; ".join(", ".join(map(str, answer)) for answer in answers if type(answer) is list)
-            session.noted(call, f"answer: {one_line(said, 2000)}", at, name)
+            session.tool_note(call, f"answer: {one_line(said, 2000)}", at, name)
 
     def _row(self, kind: str, name: str, data: Record, at: str) -> None:
         session = self.session
         at = moment(mapping(data.get("time")).get("created")) or at
         session.uuids.add(name)
-        session.seen(at)
+        session.extend_to(at)
         if kind == "user":
             words, command = extract_user_text(string(data.get("text")), to_subagent=bool(session.parent))
             session.command(command, at, name)
             session.prompt(words, at, name)
         elif kind == "assistant":
             self._model(string(mapping(data.get("model")).get("id")), data, name)
-            session.seen(moment(mapping(data.get("time")).get("completed")))
+            session.extend_to(moment(mapping(data.get("time")).get("completed")))
             for number, block in enumerate(blocks(data.get("content"))):
                 self._block(block, at, name, number)
             if mapping(data.get("error")).get("type") == "aborted":
-                session.interrupted(at, f"{name} aborted")
+                session.interrupt(at, f"{name} aborted")
         elif kind == "shell":
             command = clean(string(data.get("command"))).strip()
             if command:
                 session.command(f"! {command}", at, name)
         elif kind == "compaction":
-            session.compacted(string(data.get("summary")), at, name)
+            session.summary(string(data.get("summary")), at, name)
         elif kind == "idle":
             if data.get("outcome") == "interrupted":
-                session.interrupted(at, name)
+                session.interrupt(at, name)
         elif kind not in _DROPPED_ROWS:
             self._unknown(f"row {one_line(kind, 60)}")
 
@@ -576,9 +576,9 @@ class Conversation:
         """Add a part that an assistant's row holds."""
         kind = block.get("type")
         if kind == "text":
-            self.session.say(string(block.get("text")), at, name)
+            self.session.reply(string(block.get("text")), at, name)
         elif kind == "reasoning":
-            self.session.think(string(block.get("text")), at, name)
+            self.session.thought(string(block.get("text")), at, name)
         elif kind == "tool":
             call = string(block.get("id")) or f"{name} {number}"
             self._tool(string(block.get("name")), mapping(block.get("state")), at, name, call)

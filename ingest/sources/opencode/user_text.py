@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from core.text import clean
-from ingest.session.markup import between, cut_blocks
+from ingest.session.user_text import between, cut_blocks
 
 _MARKS = ("<!-- OMO_INTERNAL_INITIATOR -->", "<!-- OMO_INTERNAL_NOREPLY -->")
 # The plugin's modes; anyone may write a block of another name.

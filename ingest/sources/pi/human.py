@@ -15,7 +15,7 @@ from typing import Any
 
 from core.text import clean, one_line
 from ingest.session.events import PROMPT, TEAMMATE
-from ingest.session.markup import cut_blocks, trimmed
+from ingest.session.user_text import cut_blocks, trimmed
 from ingest.session.values import mapping, string
 
 # What extensions and skills put around what was typed.

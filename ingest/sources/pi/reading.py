@@ -16,8 +16,8 @@ from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.pipeline.units import path_name
 from ingest.raw import records
+from ingest.session.builder import SessionBuilder
 from ingest.session.events import TEAMMATE
-from ingest.session.sessions import Session
 from ingest.session.values import blocks, mapping, moment, plain, string, vocabulary
 from ingest.sources.openclaw import repeats as openclaw_again
 from ingest.sources.pi import human, owner
@@ -113,7 +113,7 @@ class Tree:
 
     def __init__(self, reading: Reading, name: str, unit: str) -> None:
         self._reading = reading
-        self._session = Session(unit, name)
+        self._session = SessionBuilder(unit, name)
         self._recognised = False
         self.written_by: set[str] = set()
         """Who alone writes some of the entries: ``pi``, ``openclaw``."""
@@ -178,12 +178,12 @@ class Tree:
             session.repeated += 1  # it stands here under another id
         elif kind == "message":
             at = at or moment(message.get("timestamp"))
-            session.seen(at)
+            session.extend_to(at)
             session.uuids.add(name)
             self._message(message, name, string(record.get("parentId")), at)
         elif kind in ("compaction", "branch_summary"):
-            session.seen(at)
-            session.compacted(string(record.get("summary")), at, name)
+            session.extend_to(at)
+            session.summary(string(record.get("summary")), at, name)
         elif kind == "session_info":
             session.title = string(record.get("name"))
         elif kind not in ENTRIES and kind not in DROPPED:
@@ -197,7 +197,7 @@ class Tree:
     def _header(self, record: dict[str, Any], at: str) -> None:
         session = self._session
         session.unit = one_line(string(record.get("id")), 4000) or session.unit
-        session.seen(at)
+        session.extend_to(at)
         session.cwd = string(record.get("cwd")) or session.cwd
         version = record.get("version")
         session.version = str(version) if type(version) is int else "1"
@@ -222,7 +222,7 @@ class Tree:
                 text = f"Exit code {code}\n{text.rpartition(f'(Command exited with code {code})')[0] or text}"
             elif message.get("isError") is not True:
                 return
-            self._session.failed(string(message.get("toolCallId")), text, at, entry)
+            self._session.tool_error(string(message.get("toolCallId")), text, at, entry)
         elif role == "bashExecution":
             command = clean(string(message.get("command"))).strip()
             if command:
@@ -277,17 +277,17 @@ class Tree:
             if kind == "text":
                 text = _DIRECTIVE.sub("", string(block.get("text")))
                 if text.strip() not in ("NO_REPLY", "HEARTBEAT_OK"):
-                    session.say(text, at, entry)
+                    session.reply(text, at, entry)
             elif kind == "thinking":
-                session.think(string(block.get("thinking")), at, entry)
+                session.thought(string(block.get("thinking")), at, entry)
             elif kind == "toolCall":
                 name, space = string(block.get("name")), string(block.get("namespace"))
                 name = f"{space}.{name}" if space else name
-                session.call(name, block.get("arguments"), at, entry, call=string(block.get("id")))
+                session.tool_call(name, block.get("arguments"), at, entry, call_id=string(block.get("id")))
             elif kind not in _DROPPED_BLOCKS:
                 self._unknown(f"assistant block {one_line(str(kind), 60)}")
         if message.get("stopReason") == "aborted" or mapping(message.get("openclawAbort")).get("aborted") is True:
-            session.interrupted(at, f"{entry} aborted" if entry else "")
+            session.interrupt(at, f"{entry} aborted" if entry else "")
 
     def _kind(self, block: dict[str, Any]) -> Any:
         kind = block.get("type")

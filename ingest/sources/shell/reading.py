@@ -25,6 +25,7 @@ from ingest.pipeline.reading import EMPTY, Reading, whole
 from ingest.raw import databases, rawfiles
 from ingest.raw.records import BINARY, is_binary
 from ingest.session import markdown, tool_calls
+from ingest.session.session import Part
 from ingest.sources.shell import atuin
 from ingest.sources.shell import formats as shell_formats
 from ingest.sources.shell.formats import How
@@ -65,21 +66,19 @@ _WHEN = re.compile(rb"^  when: (?P<at>[0-9]{1,20})", re.MULTILINE)
 _FIRST, _LAST = 631_152_000, 4_102_444_800  # the years 1990 to 2099: other numbers are no times
 
 
-class Day:
+class Day(Part):
     """What one file tells of one day; ``commands`` in the order of the file.
 
     ``knows_more`` than when and what: where a command ran, how it ended, and who had it run.
     """
 
-    __slots__ = ("_uuids", "commands", "digest", "hidden", "knows_more", "repeated", "unit")
+    __slots__ = ("_uuids", "commands", "hidden", "knows_more")
 
     def __init__(self, unit: str, *, knows_more: bool = False) -> None:
-        self.unit = unit
+        super().__init__(unit)
         self.knows_more = knows_more
         self.commands: list[Entry] = []
-        self.digest = ""
         self.hidden = 0
-        self.repeated = 0
         self._uuids: set[Identity] = set()
 
     @property
@@ -88,10 +87,12 @@ class Day:
         every = len(self.commands)
         return self.hidden + (every if len(set(map(_time, self.commands))) == every else len(self.uuids))
 
-    def unite(self, older: Day) -> None:
-        """Take in what the same history held before, and has dropped."""
+    def with_older(self, older: Part) -> Day:
+        """Return the day with the commands that the history held before, and has dropped."""
+        assert isinstance(older, Day)
         self.commands = [entry for entry in older.commands if _identity(entry) not in self.uuids] + self.commands
         self._uuids = set()
+        return self
 
     @property
     def uuids(self) -> set[Identity]:

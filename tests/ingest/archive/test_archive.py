@@ -19,7 +19,7 @@ from ingest.pipeline.run import run
 from ingest.pipeline.state import State
 from ingest.policy import forgetting
 from ingest.raw import rawfiles
-from ingest.sources.claude.events import Part
+from ingest.sources.claude.events import ClaudeSession
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, ingest, lines, save, text
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -276,7 +276,7 @@ def test_a_whole_document_is_redacted_and_kept(home: Home, tmp_path: Path) -> No
 
     def take(value: object, read: reading.Reading) -> None:
         said.append(value)
-        read.parts["unit"] = Part("unit")
+        read.parts["unit"] = ClaudeSession("unit")
 
     with rawfiles.kept_by(keeping.Keeping(home, "gemini")):
         first = reading.whole(str(path), take, "foreign")

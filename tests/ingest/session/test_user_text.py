@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.session.markup import is_whole, trimmed
+from ingest.session.user_text import is_whole, trimmed
 
 NOTES = (("<note>", "</note>"), ('<file name="', "</file>"))
 NOTE, FILE = "<note>\nx\n</note>", '<file name="a.py">\nx = 1\n</file>'
