@@ -106,10 +106,10 @@ def _run(name: str, argv: list[str]) -> int:
             code = errors.OK
         else:
             if context.surface != "terminal":
-                from runtime.asking import withhold
+                from runtime.asking import agents
 
-                if context.surface in withhold.AGENTS and name in withhold.SHOWING:
-                    withhold.require(context.home)
+                if context.surface in agents.AGENTS and name in agents.SHOWING:
+                    agents.require_policy(context.home)
             code = command.run(args, context)
     except errors.BrainError as error:
         if error.code == errors.INTERNAL and not isinstance(error, errors.DiskFull):

@@ -60,17 +60,14 @@ OURS = {
     "qmd.search.terms",
     "runtime",
     "runtime.asking",
-    "runtime.asking.age",
     "runtime.dates",
     "runtime.asking.ask",
     "runtime.dates.dates",
     "runtime.asking.envelope",
     "runtime.asking.freshness",
     "runtime.dates.days",
-    "runtime.asking.hits",
     "runtime.asking.representations",
     "runtime.asking.plan",
-    "runtime.asking.query",
     "runtime.asking.request",
 }
 # What a question imports where a resident process answers it.
@@ -80,13 +77,13 @@ WARM = (
     "_socket",
     "runtime",
     "runtime.asking",
-    "runtime.asking.query",
     "runtime.asking.request",
     "runtime.resident",
+    "runtime.resident.answer",
     "runtime.resident.client",
 }
-# Whether exact things are asked for, before weak evidence is taken for none.
-BEFORE_NOTHING = {"runtime.asking.route"}
+# Needed only before an answer is empty: the kind of the question, and why nothing was found.
+BEFORE_NOTHING = {"core.counting", "runtime.asking.absence", "runtime.asking.route"}
 # fcntl is the lock of the telemetry row.
 STANDARD = {"__future__", "_json", "fcntl", "gc", "math"}
 # What apsw would import besides itself, `collections` and all that imports, `core.jsonb` spares it.

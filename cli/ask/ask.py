@@ -10,7 +10,7 @@ from cli.context import Context, shown, warn
 from cli.spec import Args, Command, Option, file_path, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.asking.request import DEFAULT_TIMEOUT_S, Request, ask_there, exit_code, serving
+from runtime.asking.request import DEFAULT_TIMEOUT_S, Request, serving, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,8 +95,6 @@ def run(args: Args, context: Context) -> int:
         engine = foreign.locate(engine)
     question = " ".join(args.words)
     if args.batch is None:
-        from runtime.asking.query import validate
-
         question = validate(question, literal=request.literal)
         context.fields["query_len"] = len(question)
     if args.refresh:
@@ -106,6 +104,8 @@ def run(args: Args, context: Context) -> int:
     share = serving(request, settings.section("ask")) if engine == _BUILTIN else ""
     envelope = None
     if share and os.path.exists(context.home.socket()):
+        from runtime.resident.answer import ask_there
+
         timeout = request.timeout_s or float(settings.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
         envelope, context.fields["warm"] = ask_there(context.home, settings, question, request, share, timeout)
     if envelope is None:
@@ -123,7 +123,7 @@ def run(args: Args, context: Context) -> int:
         from runtime.resident.control import on_demand
 
         context.fields["started"] = on_demand(context.home, context.environ)
-    return exit_code(envelope)
+    return OK if envelope["hits"] else NO_RESULTS
 
 
 def _within(args: Args) -> list[str]:
@@ -167,11 +167,11 @@ def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, ob
 def _refresh(args: Args, context: Context, settings: Any) -> None:
     """Index what is new; where another run holds the lock past the deadline, the answer is from what there is."""
     from cli.progress import Bar
-    from runtime.asking.ask import refresh
+    from runtime.capture.indexing import index
 
     try:
         with Bar() as bar:
-            refresh(context.home, settings, args.timeout or _REFRESH_WAIT_S, bar)
+            index(context.home, settings, trust_stat=True, wait_s=args.timeout or _REFRESH_WAIT_S, progress=bar)
     except LockContention:
         warn("brain: another index run is not done yet; this answer is from before it")
 
@@ -220,7 +220,7 @@ def _batch(args: Args, context: Context, settings: Any, request: Request, engine
 
     from core import telemetry
     from runtime.asking import ask
-    from runtime.asking.answer import Warm
+    from runtime.resident.answer import Warm
 
     gc.enable()  # a batch may be long
     context.event = "ask_batch"  # each question has an "ask" row of its own

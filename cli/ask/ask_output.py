@@ -103,9 +103,9 @@ def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
     where = "there" if within else "in memory"
     about = envelope.get("days")
     if about:
-        from runtime.asking.empty_days import sentence
+        from runtime.asking.absence import days_sentence
 
-        lines.append(sentence(about, within=bool(within)))
+        lines.append(days_sentence(about, within=bool(within)))
         if not about["documents"]:
             return lines
     if envelope.get("abstained"):

@@ -11,6 +11,7 @@ from core import clock, config, redaction
 from core.errors import NO_RESULTS, OK, BadInput
 from qmd.index.store import open_index
 from runtime.asking.ask import project_glob
+from runtime.asking.documents import Selection, select
 from runtime.dates.dates import parse_day
 from runtime.explaining import export
 
@@ -53,7 +54,7 @@ def run(args: Args, context: Context) -> int:
     """One selection, one destination."""
     where, form = _destination(args)
     now = clock.now()
-    chosen = export.Selection(
+    chosen = Selection(
         references=args.words,
         collections=args.collection,
         source=args.source or "",
@@ -66,7 +67,7 @@ def run(args: Args, context: Context) -> int:
     try:
         # One snapshot, whatever others write meanwhile.
         connection.execute("BEGIN")
-        rows = export.select(connection, settings, chosen)
+        rows = select(connection, settings, chosen)
         if not rows:
             outcome = export.Outcome()
         elif form == "md":

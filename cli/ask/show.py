@@ -11,8 +11,9 @@ from core import clock, config
 from core.errors import OK, BadInput
 from core.text import printable_value
 from qmd.index.store import open_index
-from runtime.asking import hits
-from runtime.asking.withhold import AGENTS
+from runtime.asking.agents import AGENTS
+from runtime.asking.documents import resolve
+from runtime.asking.envelope import uri
 from runtime.explaining import show
 
 if TYPE_CHECKING:
@@ -58,12 +59,12 @@ def run(args: Args, context: Context) -> int:
     try:
         if args.open:
             row = show.open_in_editor(connection, settings, reference, context.environ, args.line or 0)
-            context.fields["uri"] = shown(hits.uri(row.collection, row.path))
+            context.fields["uri"] = shown(uri(row.collection, row.path))
             return OK
         if args.full and not args.json:
-            row = hits.resolve(connection, settings, reference)
+            row = resolve(connection, settings, reference)
             data = show.verbatim(row, show.text_of(connection, row))
-            context.fields["uri"] = shown(hits.uri(row.collection, row.path))
+            context.fields["uri"] = shown(uri(row.collection, row.path))
             render.show_verbatim(shown(data.decode("utf-8", "replace")).encode() if agent else data)
             return OK
         envelope = show.show(

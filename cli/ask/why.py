@@ -34,7 +34,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Print decisions, then evidence; 67 where there is neither."""
     from core.text import printable, printable_value
-    from runtime.asking.why import why
+    from runtime.explaining.why import why
 
     topic = " ".join(args.words)
     context.fields["query_len"] = len(topic)

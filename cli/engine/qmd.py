@@ -45,10 +45,10 @@ def run(args: Args, context: Context) -> int:
         return main(argv)
     argv.remove(_BRAIN)
     context.home.make()
-    from runtime.asking import fence, withhold
+    from runtime.asking import agents
 
-    serves = "mcp" in argv[:ends] or context.surface in withhold.AGENTS
-    return main(argv, of_brain(context.home, withhold.shown_to_agents if serves else withhold.shown, fence.answer))
+    serves = "mcp" in argv[:ends] or context.surface in agents.AGENTS
+    return main(argv, of_brain(context.home, agents.shown_to_agents if serves else agents.shown, agents.answer))
 
 
 def _link(words: list[str], *, force: bool) -> int:

@@ -98,8 +98,8 @@ def run(args: Args, context: Context) -> int:
 
 
 def _selection(args: Args) -> Any:
+    from runtime.asking.documents import Selection
     from runtime.dates.dates import parse_day
-    from runtime.explaining.export import Selection
 
     filters = [name for name in ("project", "since", "until") if getattr(args, name)]
     ways = [*(["HIT"] if args.words else []), *(f"--{name}" for name in filters), *(["--match"] if args.match else [])]
@@ -143,7 +143,7 @@ def _ask(args: Args, found: Any) -> None:
 
 def _lines(found: Any) -> list[str]:
     from core.text import printable
-    from runtime.asking.hits import uri
+    from runtime.asking.envelope import uri
 
     lines = [
         printable(f"{shown(uri(row.collection, row.path))}  {clock.iso(row.date)[:10]}  {shown(row.title)}")
@@ -185,7 +185,7 @@ def _lifting(unit: str) -> str:
 def _show(
     args: Args, context: Context, found: Any, outcome: Any, *, swept: bool = False, own: Sequence[str] = ()
 ) -> None:
-    from runtime.asking.hits import uri
+    from runtime.asking.envelope import uri
     from runtime.forgetting.forget import growing
 
     if args.json:

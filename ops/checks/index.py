@@ -129,7 +129,7 @@ def _is_own(context: CheckContext, folder: str) -> bool:
 
 def _missing(context: CheckContext, name: str) -> Iterator[Finding]:
     """Find the documents on disk that the index lacks; what a running command has just written is not among them."""
-    from runtime.explaining.corpus import missing
+    from runtime.asking.absence import missing
 
     if not context.has_index:
         return

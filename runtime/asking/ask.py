@@ -15,25 +15,31 @@ from qmd.index import store
 from qmd.search.answers import Filters
 from runtime.asking import freshness
 from runtime.asking.plan import Plan
-from runtime.asking.query import validate
 from runtime.asking.request import DEFAULT_LIMIT as DEFAULT_LIMIT
-from runtime.asking.request import DEFAULT_TIMEOUT_S, reranks
+from runtime.asking.request import DEFAULT_TIMEOUT_S, reranks, validate
 from runtime.asking.request import Request as Request
 from runtime.asking.request import project_glob as project_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Protocol
 
     from core.config import Config
     from core.home import Home
     from qmd.search.parallel_read import Beside
     from qmd.search.search import Searcher
     from qmd.vectors.static_query import Encoder
-    from runtime.asking.answer import Warm
     from runtime.asking.meaning import Semantics
     from runtime.asking.reranking import Reranking
+
+    class Answering(Protocol):
+        """Answers one question after another from the index at ``path``."""
+
+        @property
+        def path(self) -> str: ...
+        def ask(self, question: str, request: Request) -> dict[str, Any]: ...
+
 
 # What must speak for an answer (0–1), so that there is one; measured in docs/retrieval.md.
 DEFAULT_MIN_SCORE = 0.16
@@ -167,13 +173,13 @@ class Asker:
                 failure.message = f"no answer within {timeout:g} s"
             raise failure from error
         if not hits and request.source:
-            from runtime.asking import named_source
+            from runtime.asking import absence
 
-            named_source.require(self._connection, request.source)
+            absence.require_source(self._connection, request.source)
         if not hits and not fresh.complete:
-            from runtime.asking import unread
+            from runtime.asking import absence
 
-            if unread.anything(self._home, self._config, self._connection):
+            if absence.is_anything_unread(self._home, self._config, self._connection):
                 raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
         reason = plan.reason(hits)
         strength = self._evidence(plan, fresh, searcher)
@@ -218,8 +224,10 @@ class Asker:
         return envelope
 
     def _require_indexed(self) -> None:
+        from runtime.asking import absence
+
         try:
-            freshness.require_indexed(self._home, self._config, self._connection)
+            absence.require_indexed(self._home, self._config, self._connection)
         except apsw.Error as error:
             raise store.translate(error, self._home.index) from error
 
@@ -227,10 +235,10 @@ class Asker:
         """What is remembered of the days that the question was limited to, None if it was not."""
         if filters.since is None and filters.until is None:
             return None
-        from runtime.asking import empty_days
+        from runtime.asking import absence
 
         try:
-            return empty_days.look(self._connection, filters)
+            return absence.around_days(self._connection, filters)
         except apsw.Error as error:
             raise store.translate(error, self._home.index) from error
 
@@ -303,7 +311,7 @@ class Asker:
         return Filters(names, since=request.since, until=request.until, fields=tuple(fields))
 
 
-def batch(asker: Asker | Warm, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:
+def batch(asker: Answering, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:
     """One envelope a question, failures included: nothing that one question does ends the others."""
     for question in questions:
         try:
@@ -320,10 +328,3 @@ def batch(asker: Asker | Warm, questions: Iterable[str], request: Request) -> It
 def default_filters(config: Config) -> Filters:
     """Every collection that is asked without being named."""
     return Filters(tuple(name for name, folder in config.collections.items() if folder.include_by_default))
-
-
-def refresh(home: Home, config: Config, wait_s: float, progress: Callable[[int, int, str], None] | None = None) -> None:
-    """Index what is new before asking (``--refresh``). Raises LockContention where another run does not end in time."""
-    from runtime.capture.indexing import index
-
-    index(home, config, trust_stat=True, wait_s=wait_s, progress=progress)

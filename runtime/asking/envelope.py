@@ -1,12 +1,11 @@
-"""What an answer says of one hit: where it lies, what it holds, and how old and how trustworthy it is (docs/ask.md)."""
+"""A hit as JSON: its docid and uri, its age and trust, how to resume its session (docs/ask.md)."""
 
 from __future__ import annotations
 
 from os.path import join
 
 from core import clock
-from runtime.asking import age, representations
-from runtime.asking.hits import docid, resume, uri
+from runtime.dates import days
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +13,74 @@ if TYPE_CHECKING:
 
     from core.config import Collection, Config
     from qmd.search.answers import Hit
+
+SCHEME = "qmd://"
+FRESH_DAYS = 1
+_DOCID_DIGITS = 6
+# Characters that no shell interprets.
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+
+# Source → the command that its id completes.
+_CURSOR = "cursor-agent --resume"
+_RESUME = {
+    "claude": "claude --resume",
+    "codex": "codex resume",
+    "gemini": "gemini --resume",
+    "cursor": _CURSOR,
+    "opencode": "opencode --session",
+    "pi": "pi --session",
+    "copilot": "copilot --resume",
+    "amp": "amp threads continue",
+}
+
+
+def docid(digest: str) -> str:
+    """``#`` and the first six digits of a content hash, as qmd shows it."""
+    return "#" + digest[:_DOCID_DIGITS]
+
+
+def uri(collection: str, path: str) -> str:
+    """``qmd://collection/path``; the path is literal, as qmd stores and prints it."""
+    return f"{SCHEME}{collection}/{path}"
+
+
+def resume(fields: dict[str, Any]) -> str | None:
+    """The command that takes a session up again, None where its source has none.
+
+    A subagent is resumed by its parent, a session without a transcript, or what was saved of one, not at all. An id
+    that a shell would read as anything but one word gives None.
+    """
+    command = _RESUME.get(str(fields.get("source")))
+    if command is None or fields.get("partial") or fields.get("saved_as"):
+        return None
+    if command == _CURSOR and fields.get("surface") != "agent":
+        return None  # the editor's own conversations are taken up in the editor
+    identity = str(fields.get("parent") or fields.get("session_id") or "")
+    if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
+        return None
+    return f"{command} {identity}"
+
+
+def age(instant: int, now: int) -> tuple[int, str]:
+    """(age in days, ``today`` | ``yesterday`` | ``N days ago``) of an instant (epoch seconds) seen at ``now``.
+
+    Calendar dates are compared, not spans of 86,400 seconds: 23:59 is yesterday two minutes later, and a day with a
+    change of clocks counts once. An instant in the future (another machine's clock) is ``today``, 0 days old.
+    """
+    passed = max(0, days.of(now) - days.of(instant))
+    if passed == 0:
+        return 0, "today"
+    return passed, "yesterday" if passed == 1 else f"{passed} days ago"
+
+
+def is_stale(age_days: int) -> bool:
+    """Whether what the document says should be checked before it is acted on: past one day."""
+    return age_days > FRESH_DAYS
+
+
+def age_warning(age_days: int) -> str | None:
+    """What a stale hit is labelled with, None for a fresh one."""
+    return f"{age_days} days old: verify before you act on it" if is_stale(age_days) else None
 
 
 def as_shown(found: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +98,7 @@ def entry(
 
     ``twin`` is the other representation of the hit.
     """
-    days, label = age.label(hit.date, now)
+    days, label = age(hit.date, now)
     folder: Collection | None = config.collections.get(hit.collection)
     result: dict[str, Any] = {
         "rank": rank,
@@ -48,7 +115,7 @@ def entry(
         "date": clock.iso(hit.date),
         "age_days": days,
         "age": label,
-        "stale": age.stale(days),
+        "stale": is_stale(days),
         "trust": folder.trust if folder else "note",
         "project": hit.field("project"),
         "resume": resume(hit.fields),
@@ -56,14 +123,26 @@ def entry(
     by = hit.field("superseded_by")
     if by:
         result["superseded_by"] = by
-    warning = "; ".join(filter(None, (by and f"superseded by {by}", age.warning(days))))
+    warning = "; ".join(filter(None, (by and f"superseded by {by}", age_warning(days))))
     if warning:
         result["warning"] = warning
     if not hit.dated:
         result["date_source"] = "mtime"
     if twin is not None:
-        result["representations"] = [representations.place(each, config) for each in (hit, twin)]
+        result["representations"] = [place(each, config) for each in (hit, twin)]
     if explain:
         result["explain"] = hit.parts
     is_clean = hit.is_clean and (twin is None or twin.is_clean)
     return result if is_clean else as_shown(result)
+
+
+def place(hit: Hit, config: Config) -> dict[str, Any]:
+    """One representation, as an envelope has it."""
+    folder = config.collections.get(hit.collection)
+    return {
+        "uri": uri(hit.collection, hit.path),
+        "docid": docid(hit.hash),
+        "trust": folder.trust if folder else "note",
+        "line": hit.line,
+        "score": round(hit.score, 4),
+    }

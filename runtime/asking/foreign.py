@@ -19,10 +19,9 @@ from qmd.search.answers import COLUMNS, Hit
 from qmd.search.terms import STOP
 from runtime.asking import freshness
 from runtime.asking.ask import Asker
-from runtime.asking.envelope import entry
-from runtime.asking.hits import SCHEME
+from runtime.asking.envelope import SCHEME, entry
 from runtime.asking.plan import date_boost
-from runtime.asking.query import validate
+from runtime.asking.request import validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,9 +105,9 @@ class ForeignAsker(Asker):
                 found = self._search(words, request, deadline, timeout)
         fresh = freshness.Freshness(self._home, self._config, self._connection)
         if not found and not fresh.complete:
-            from runtime.asking import unread
+            from runtime.asking import absence
 
-            if unread.anything(self._home, self._config, self._connection):
+            if absence.is_anything_unread(self._home, self._config, self._connection):
                 raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
         _, span = (None, None) if request.strict else date_boost(question, now)
         if span is not None:

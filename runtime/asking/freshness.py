@@ -6,11 +6,8 @@ until then, finding nothing says nothing.
 
 from __future__ import annotations
 
-import os
-
 from core import clock
 from core.config import embedder
-from core.errors import EngineMissing
 from ingest.pipeline import pulse
 
 TYPE_CHECKING = False
@@ -74,41 +71,6 @@ class Freshness:
 
             said += f"; {counted(self.documents - self.embedded, 'document')} without vectors yet"
         return said
-
-
-def require_indexed(home: Home, config: Config, connection: apsw.Connection) -> None:
-    """Raise EngineMissing if documents of the home are not in the index: then nothing found is no answer.
-
-    Commands index what they write, so this is damage: a log was lost, or rows were. The documents are compared one by
-    one only where there are more files than documents.
-    """
-    known = held(connection)
-    inside = os.path.join(home.root, "")
-    if any(
-        folder.path.startswith(inside) and files(folder.path, known.get(name, 0)) > known.get(name, 0)
-        for name, folder in config.collections.items()
-    ):
-        from runtime.explaining.corpus import missing
-
-        if count := missing(home, config):
-            raise EngineMissing(f"nothing is found, and {count} documents on disk are not in the index", "brain index")
-
-
-def held(connection: apsw.Connection) -> dict[str, int]:
-    """Return how many active documents the index has of each collection."""
-    rows = connection.execute("SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1")
-    return {str(name): int(str(count)) for name, count in rows}
-
-
-def files(folder: str, most: int) -> int:
-    """Return how many markdown files are in a folder; counting ends above ``most``."""
-    count = 0
-    for _, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        count += sum(name.endswith(".md") and not name.startswith(".") for name in names)
-        if count > most:
-            break
-    return count
 
 
 def mark(connection: apsw.Connection, config: Config) -> None:

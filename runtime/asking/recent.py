@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.errors import BadInput
 from qmd.index.store import open_index
-from runtime.asking import age, freshness, hits
+from runtime.asking import absence, documents, envelope, freshness
 from runtime.asking.envelope import as_shown
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def recent(
         walk_ms = round((time.perf_counter() - started) * 1000, 1)
         fresh = freshness.Freshness(home, config, connection)
         if fresh.complete and not rows:
-            freshness.require_indexed(home, config, connection)
+            absence.require_indexed(home, config, connection)
     finally:
         connection.close()
     envelope: dict[str, Any] = {
@@ -104,13 +104,13 @@ def recent(
     return envelope
 
 
-def item(row: hits.Row, config: Config, now: int) -> dict[str, Any]:
+def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
     """One document as lists show it, as it may be shown."""
-    days, label = age.label(row.date, now)
+    days, label = envelope.age(row.date, now)
     folder = config.collections.get(row.collection)
     found: dict[str, Any] = {
-        "docid": hits.docid(row.hash),
-        "uri": hits.uri(row.collection, row.path),
+        "docid": envelope.docid(row.hash),
+        "uri": envelope.uri(row.collection, row.path),
         "path": row.file,
         "collection": row.collection,
         "source": row.fields.get("source"),
@@ -123,7 +123,7 @@ def item(row: hits.Row, config: Config, now: int) -> dict[str, Any]:
         "project": row.fields.get("project"),
         "trust": folder.trust if folder else "note",
         "session_id": row.fields.get("session_id"),
-        "resume": hits.resume(row.fields),
+        "resume": envelope.resume(row.fields),
     }
     if not row.dated:
         found["date_source"] = "mtime"
@@ -213,10 +213,10 @@ def _places(config: Config, collection: str, limit: int) -> int:
     return max(1, math.floor((folder.quota if folder else _DEFAULT_QUOTA) * limit))
 
 
-def _row(connection: apsw.Connection, config: Config, document: int) -> hits.Row:
+def _row(connection: apsw.Connection, config: Config, document: int) -> documents.Row:
     row = connection.execute(
-        f"SELECT {hits.COLUMNS} FROM {hits.TABLES} WHERE d.id = ?",
+        f"SELECT {documents.COLUMNS} FROM {documents.TABLES} WHERE d.id = ?",
         (document,),
     ).fetchone()
     assert row is not None, "the walk and this read see one snapshot"
-    return hits.Row(row, config)
+    return documents.Row(row, config)

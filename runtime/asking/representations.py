@@ -5,7 +5,7 @@ On the interactive path. A distillate has the name of what it was made from (doc
 
 from __future__ import annotations
 
-from runtime.asking.hits import docid, uri
+from runtime.asking.envelope import docid, uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

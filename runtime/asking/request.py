@@ -1,22 +1,22 @@
-"""What is asked besides the question: plain values, so that they can be handed to another process."""
+"""A question and its options: plain values, validated, that another process can be given."""
 
 from __future__ import annotations
 
 import os
-import time
 
-from core.errors import NO_RESULTS, OK
+from core.errors import BadQuery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from core.config import Config
-    from core.home import Home
 
 DEFAULT_LIMIT = 5
 DEFAULT_TIMEOUT_S = 10.0
+MAX_CHARACTERS = 2000
+# The essay's list: what a careless wrapper would hand to a shell.
+_SHELL = (";", "`", "$(")
 
 
 class Request:
@@ -60,27 +60,6 @@ def serving(request: Request, section: dict[str, Any]) -> str:
     return "encode" if reranks(request, section) else "answer"
 
 
-def ask_there(
-    home: Home, config: Config, question: str, request: Request, share: str, timeout_s: float
-) -> tuple[dict[str, Any] | None, bool]:
-    """(the envelope, whether the resident process had its ``share`` in it), where a socket is there.
-
-    (None, False) where that process gives no answer: ``request`` then has the time that is left. Raises as
-    ``Asker.ask`` where the rest is done here.
-    """
-    if share == "encode":
-        from runtime.resident import served
-
-        return served.ask(home, config, question, request, timeout_s)
-    from runtime.resident import client
-
-    started = time.monotonic()
-    envelope = client.ask(home, question, request, timeout_s)
-    if envelope is None:
-        request.timeout_s = max(0.001, timeout_s - (time.monotonic() - started))
-    return envelope, envelope is not None
-
-
 def project_glob(pattern: str) -> str:
     """The SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
     if pattern in (".", "..") or pattern.startswith(("./", "../")):
@@ -91,6 +70,36 @@ def project_glob(pattern: str) -> str:
     return pattern if pattern.startswith("/") else f"*/{pattern}"
 
 
-def exit_code(envelope: dict[str, Any]) -> int:
-    """0 for an answer, 67 for a valid empty one."""
-    return OK if envelope["hits"] else NO_RESULTS
+def validate(query: str, *, literal: bool = False) -> str:
+    """``query`` without surrounding space. Raises BadQuery where it is empty, too long, or holds what it must not.
+
+    ``literal`` permits the shell-shaped characters, for questions about exact commands.
+    """
+    query = query.strip()
+    if not query:
+        raise BadQuery("the question is empty", 'brain ask "what did I decide about the auth flow?"')
+    if len(query) > MAX_CHARACTERS:
+        raise BadQuery(
+            f"the question has {len(query)} characters, at most {MAX_CHARACTERS} are taken", "ask a sharper question"
+        )
+    if not query.isprintable():
+        _refuse_unprintable(query)
+    if not literal:
+        for mark in _SHELL:
+            if mark in query:
+                raise BadQuery(
+                    f"the question holds {mark!r}, which a shell would act on",
+                    f"take it out, or, where you mean it literally: brain ask --literal …{mark}…",
+                )
+    return query
+
+
+def _refuse_unprintable(query: str) -> None:
+    for character in query:
+        point = ord(character)
+        if point < 32 or 127 <= point < 160:
+            raise BadQuery(
+                f"the question holds the control character U+{point:04X}", "take it out; a question is one line of text"
+            )
+        if 0xD800 <= point < 0xE000:
+            raise BadQuery("the question is not valid UTF-8", "check the terminal's locale, e.g. export LC_ALL=C.UTF-8")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from core.document import Timestamp, render, split
 from core.errors import BadInput
 from core.files import open_regular, write_atomic
-from runtime.asking.hits import SCHEME, NotFound
+from runtime.asking.documents import NotFound
+from runtime.asking.envelope import SCHEME
 from runtime.capture import inbox, unindexed
 
 if TYPE_CHECKING:

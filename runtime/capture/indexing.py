@@ -19,7 +19,7 @@ from ingest.archive.keeping import Policy
 from ingest.pipeline.state import FILE as SOURCES_FILE
 from qmd.index.store import disk_full, open_index, translate
 from qmd.index.update import register, update
-from runtime.asking import freshness, withhold
+from runtime.asking import agents, freshness
 from runtime.capture import demo
 
 TYPE_CHECKING = False
@@ -90,7 +90,7 @@ def index(
         busy_ms = _BUSY_MS if wait_s is None else int(wait_s * 1000)
         opened = _Opened(home, config, busy_ms, rebuild=rebuild)
         with opened as connection:
-            older = not withhold.is_current(connection)
+            older = not agents.is_current(connection)
             register(connection, config.collections.values())
             if source == COMMITS and not roots:
                 from ingest.sources.git.places import Worked
@@ -123,14 +123,14 @@ def index(
             registry.note_roots(home)
             _judge(connection)
             if not older:
-                withhold.mark(connection)
+                agents.mark_current(connection)
             if older:
                 # What an older policy let pass is in no document any more, but in pages and segments that are free.
                 from qmd.index.erase import erase, require_room
 
                 require_room(home.index)
                 erase(connection, ())
-                withhold.mark(connection)
+                agents.mark_current(connection)
             connection.execute("PRAGMA optimize")
         _heal(home, config)
     envelope = _envelope(ledgers, changes, queued, started)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from core.errors import BrainError
 from core.files import read_or_none
 from core.locks import FileLock
+from runtime.asking.absence import UNINDEXED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
 
-_FOLDER = "unindexed"
 _WAIT_S = 5.0
 
 
@@ -41,7 +41,7 @@ def writing(home: Home, path: str) -> Iterator[Note]:
     """
     import hashlib
 
-    place = join(home.state, _FOLDER, hashlib.sha256(os.fsencode(path)).hexdigest()[:24])
+    place = join(home.state, UNINDEXED, hashlib.sha256(os.fsencode(path)).hexdigest()[:24])
     note = Note()
     with contextlib.ExitStack() as held:
         there = False
@@ -55,17 +55,9 @@ def writing(home: Home, path: str) -> Iterator[Note]:
             _remove(place)
 
 
-def count(home: Home) -> int:
-    """Return how many documents are noted."""
-    try:
-        return len(os.listdir(join(home.state, _FOLDER)))
-    except OSError:
-        return 0
-
-
 def heal(home: Home, config: Config) -> None:
     """Index what killed commands have written. What cannot be indexed now keeps its note."""
-    folder = join(home.state, _FOLDER)
+    folder = join(home.state, UNINDEXED)
     try:
         names = os.listdir(folder)
     except OSError:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from core.text import one_line
-from runtime.asking import fence
+from runtime.asking import agents
 from runtime.distill import shell, transcript
 from runtime.distill.distillate import SECTIONS, Distillate, Statement
 from runtime.distill.source import MARKER
@@ -73,9 +73,9 @@ and "tags": a list of up to eight lower-case words.
 - One sentence a statement, in the record's own terms: names, numbers, error texts. Rather leave a list empty
   than guess.
 
-{fence.NOTICE}
-<session title="{fence.attribute(source.title)}">
-{fence.quote(shown)}
+{agents.NOTICE}
+<session title="{agents.attribute(source.title)}">
+{agents.quote(shown)}
 </session>
 
 Answer now with the JSON object."""

@@ -348,15 +348,15 @@ def _chosen(home: Home, config: Config, asked: Asked) -> list[Key]:
 
 
 def resolve(home: Home, config: Config, references: Sequence[str]) -> list[Key]:
-    """The sessions that references name; a distilled document stands for its session. Raises as ``hits.resolve``."""
+    """Return the sessions that references name, a distilled document its session. Raises as ``documents.resolve``."""
     import apsw
 
     from qmd.index.store import open_index, translate
-    from runtime.asking import hits
+    from runtime.asking import documents
 
     connection = open_index(home.index)
     try:
-        rows = [_session(hits.resolve(connection, config, reference)) for reference in references]
+        rows = [_session(documents.resolve(connection, config, reference)) for reference in references]
     except apsw.Error as error:
         raise translate(error, home.index) from error
     finally:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-from os.path import join
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from core import clock
+from runtime.asking import absence
 from runtime.explaining import semantic
 
 if TYPE_CHECKING:
     from core.config import Collection, Config
     from core.home import Home
-
-    # (size, mtime_ns, inode) as of the last reading; None where another program indexed the file.
-    Stat = tuple[int, int, int] | None
-
-# Files of white space only are never indexed. Larger ones are not opened to find that out.
-_BLANK_BYTES = 4096
+    from runtime.asking.absence import Stat
 
 
 class Known:
@@ -102,7 +97,7 @@ def collection(folder: Collection, known: Known | None, config: Config | None = 
         "exists": os.path.isdir(folder.path),
     }
     rows = None if known is None else known.documents.get(folder.name, {})
-    files, size, lacking, differing, unreadable = _compare(folder, rows or {})
+    files, size, lacking, differing, unreadable = absence.compare(folder, rows or {})
     pending = None if rows is None or differing is None else differing
     as_of = known.updated.get(folder.name, known.written.get(folder.name)) if known else None
     result.update(
@@ -162,60 +157,3 @@ def _read(connection: apsw.Connection) -> Known:
 
 def _iso(instant: int | None) -> str | None:
     return None if instant is None else clock.iso(instant)
-
-
-def missing(home: Home, config: Config, name: str = "") -> int:
-    """Return how many documents of a collection are on disk and not in the index; without a name, of those in the home.
-
-    Those that a command has noted as unindexed are not counted, and none while a run is going on. Raises as ``read``.
-    """
-    from core.locks import is_held
-    from runtime.capture import unindexed
-
-    if is_held(join(home.state, "index.lock")):
-        return 0
-    known = read(home)
-    inside = join(home.root, "")
-    lacking = sum(
-        _compare(folder, known.documents.get(each, {}))[2]
-        for each, folder in config.collections.items()
-        if (each == name if name else folder.path.startswith(inside))
-    )
-    return max(0, lacking - unindexed.count(home))
-
-
-def _compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int, int | None, int]:
-    """(files, bytes, files not in ``rows``, files that differ from ``rows``, unreadable ones) of one walk.
-
-    A missing folder keeps its documents (its disk may be unplugged), so that nothing of it is pending; where a folder
-    inside could not be listed, the files that are missing from the walk are not counted as gone, and the difference
-    is unknown.
-    """
-    if not os.path.isdir(folder.path):
-        return 0, 0, 0, 0, 0
-    from qmd.index.walk import walk
-
-    failures: list[str] = []
-    files = size = lacking = differing = present = 0
-    for entry in walk(folder, lambda path, _: failures.append(path)):
-        status = entry.status
-        files += 1
-        size += status.st_size
-        if entry.relative in rows:
-            present += 1
-            differing += rows[entry.relative] != (status.st_size, status.st_mtime_ns, status.st_ino)
-        else:
-            lacking += not _blank(join(folder.path, entry.relative), status.st_size)
-    differing += lacking
-    return files, size, lacking, None if failures else differing + len(rows) - present, len(failures)
-
-
-def _blank(path: str, size: int) -> bool:
-    if size > _BLANK_BYTES:
-        return False
-    try:
-        with open(path, "rb") as stream:
-            text = stream.read().decode("utf-8", "replace")
-    except OSError:
-        return False
-    return not text.strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,12 @@ from core import clock
 from core.errors import BadInput, Refused
 from core.files import write_atomic
 from core.jsonio import dumps
-from runtime.asking import hits
+from runtime.asking.documents import Row
+from runtime.asking.envelope import docid, uri
 from runtime.explaining.show import text_of
 
 if TYPE_CHECKING:
     import apsw
-
-    from core.config import Config
 
     Redact = Callable[[str], str]
 
@@ -32,35 +31,6 @@ _SHOWN = 3
 def as_stored(text: str) -> str:
     """The redaction that changes nothing."""
     return text
-
-
-class Selection:
-    """Which documents: ``references`` name them, else the filters do (all are met; none given is every document).
-
-    ``since`` and ``until`` (exclusive, epoch seconds) test overlap with the document's date to end; ``project`` is an
-    SQLite GLOB on its path; ``within`` covers as a rule of ``exclude: projects`` does.
-    """
-
-    __slots__ = ("collections", "project", "references", "since", "source", "until", "within")
-
-    def __init__(
-        self,
-        *,
-        references: Sequence[str] = (),
-        collections: Sequence[str] = (),
-        source: str = "",
-        project: str = "",
-        within: str = "",
-        since: int | None = None,
-        until: int | None = None,
-    ) -> None:
-        self.references = references
-        self.collections = collections
-        self.source = source
-        self.project = project
-        self.within = within
-        self.since = since
-        self.until = until
 
 
 class Outcome:
@@ -80,44 +50,9 @@ class Outcome:
         return self.written + self.unchanged + len(self.refused)
 
 
-def select(connection: apsw.Connection, config: Config, chosen: Selection) -> list[hits.Row]:
-    """The selected documents by collection and path, or in the order of the references.
-
-    Raises BadInput on an unknown collection or source, NotFound on an unknown reference.
-    """
-    if chosen.references:
-        rows = [hits.resolve(connection, config, reference) for reference in chosen.references]
-        return list({row.id: row for row in rows}.values())
-    for name in chosen.collections:
-        if name not in config.collections:
-            raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(config.collections)}")
-    wheres = ["d.active = 1"]
-    values: list[str | int] = []
-    if chosen.collections:
-        wheres.append(f"d.collection IN ({', '.join('?' * len(chosen.collections))})")
-        values += chosen.collections
-    for condition, value in (
-        ("f.ended >= ?", chosen.since),
-        ("f.date < ?", chosen.until),
-        ("f.fields ->> '$.source' = ?", chosen.source or None),
-        ("f.fields ->> '$.project' GLOB ?", chosen.project or None),
-    ):
-        if value is not None:
-            wheres.append(condition)
-            values.append(value)
-    where = " AND ".join(wheres)
-    statement = f"SELECT {hits.COLUMNS} FROM {hits.TABLES} WHERE {where} ORDER BY d.collection, d.path"
-    rows = [hits.Row(row, config) for row in connection.execute(statement, values)]
-    if not rows and chosen.source:
-        from runtime.asking import named_source
-
-        named_source.require(connection, chosen.source)
-    return _within(rows, chosen.within) if chosen.within else rows
-
-
 def to_folder(
     connection: apsw.Connection,
-    rows: Iterable[hits.Row],
+    rows: Iterable[Row],
     folder: str,
     *,
     force: bool = False,
@@ -132,16 +67,16 @@ def to_folder(
     root = os.path.realpath(folder)
     if os.path.lexists(root) and not os.path.isdir(root):
         raise BadInput(f"{folder} is not a folder", "--out DIR")
-    targets: list[tuple[hits.Row, str]] = []
+    targets: list[tuple[Row, str]] = []
     for row in rows:
         target = _target(root, row, redact)
         if target is None:
-            outcome.refused.append((hits.uri(row.collection, row.path), "its path leads out of the folder"))
+            outcome.refused.append((uri(row.collection, row.path), "its path leads out of the folder"))
         else:
             targets.append((row, target))
     if outcome.refused and not targets:
-        uri, reason = outcome.refused[0]
-        raise Refused(f"nothing was written: {uri}: {reason}", "rebuild the index: brain index --rebuild")
+        place, reason = outcome.refused[0]
+        raise Refused(f"nothing was written: {place}: {reason}", "rebuild the index: brain index --rebuild")
     if not force:
         _refuse_to_overwrite(connection, targets, redact)
     for row, target in targets:
@@ -151,7 +86,7 @@ def to_folder(
             continue
         if not force and os.path.lexists(target):
             # It came into being since the check: another spelling of one name on a file system that folds case.
-            outcome.refused.append((hits.uri(row.collection, row.path), f"{target} is another document's"))
+            outcome.refused.append((uri(row.collection, row.path), f"{target} is another document's"))
             continue
         write_atomic(target, data)
         outcome.written += 1
@@ -159,14 +94,14 @@ def to_folder(
     return outcome
 
 
-def lines(connection: apsw.Connection, rows: Iterable[hits.Row], redact: Redact = as_stored) -> Iterator[str]:
+def lines(connection: apsw.Connection, rows: Iterable[Row], redact: Redact = as_stored) -> Iterator[str]:
     """One JSON object a document: its identity, dates, frontmatter (``fields``) and whole ``text``."""
     for row in rows:
         yield dumps(
             {
                 "schema": 1,
-                "docid": hits.docid(row.hash),
-                "uri": redact(hits.uri(row.collection, row.path)),
+                "docid": docid(row.hash),
+                "uri": redact(uri(row.collection, row.path)),
                 "collection": row.collection,
                 "path": redact(row.path),
                 "title": redact(row.title),
@@ -180,7 +115,7 @@ def lines(connection: apsw.Connection, rows: Iterable[hits.Row], redact: Redact 
 
 def to_file(
     connection: apsw.Connection,
-    rows: Iterable[hits.Row],
+    rows: Iterable[Row],
     path: str,
     *,
     force: bool = False,
@@ -203,30 +138,7 @@ def to_file(
     return outcome
 
 
-def _within(rows: list[hits.Row], rule: str) -> list[hits.Row]:
-    """The rows of what was begun, run or committed in or below what the rule names; of code, whose file lies there."""
-    from ingest.policy.globs import Globs
-    from ingest.session import project_ids
-    from ingest.sources.code import source as code
-
-    globs = Globs([rule])
-    told = project_ids.Signs(globs)
-    held: list[hits.Row] = []
-    for row in rows:
-        folder, file = row.fields.get("project"), row.fields.get("filePath")
-        if not isinstance(folder, str):
-            slug = row.fields.get("project_slug")
-            if isinstance(slug, str) and told.covering(project_ids.of_slug(slug)):
-                held.append(row)
-            continue
-        if row.fields.get("source") == code.NAME and isinstance(file, str):
-            folder = os.path.dirname(join(folder, file))
-        if globs.covering(os.path.expanduser(folder)):  # a person's own note may say ~
-            held.append(row)
-    return held
-
-
-def _target(root: str, row: hits.Row, redact: Redact) -> str | None:
+def _target(root: str, row: Row, redact: Redact) -> str | None:
     """Where a document goes, None where its stored path would lead elsewhere."""
     parts = [row.collection, *row.path.split("/")]
     if any(part in ("", ".", "..") or "\0" in part or os.sep in part for part in parts):
@@ -244,7 +156,7 @@ def _target(root: str, row: hits.Row, redact: Redact) -> str | None:
     return target
 
 
-def _refuse_to_overwrite(connection: apsw.Connection, targets: list[tuple[hits.Row, str]], redact: Redact) -> None:
+def _refuse_to_overwrite(connection: apsw.Connection, targets: list[tuple[Row, str]], redact: Redact) -> None:
     existing = [
         target
         for row, target in targets

@@ -14,12 +14,13 @@ from core.files import open_regular
 from qmd.index import store
 from qmd.search import search
 from qmd.search.answers import Explanation, Filters
-from runtime.asking.answer import answer
 from runtime.asking.ask import DEFAULT_LIMIT, Request, default_filters
-from runtime.asking.hits import SCHEME, NotFound, Row, docid, resolve, uri
+from runtime.asking.documents import NotFound, Row, resolve
+from runtime.asking.envelope import SCHEME, docid, uri
 from runtime.asking.plan import date_boost
-from runtime.asking.query import validate
+from runtime.asking.request import validate
 from runtime.explaining.transcript import SUFFIX, Fate, fate
+from runtime.resident.answer import answer
 
 if TYPE_CHECKING:
     from core.config import Collection, Config

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput, Internal, Refused
 from core.files import read_or_none
 from core.redaction import excerpt
-from runtime.asking import hits
+from runtime.asking import documents, envelope
 from runtime.asking.envelope import as_shown
 from runtime.asking.recent import item
 
@@ -44,7 +44,7 @@ class Passage:
         self.total = total
 
 
-def text_of(connection: apsw.Connection, row: hits.Row) -> str:
+def text_of(connection: apsw.Connection, row: documents.Row) -> str:
     """A document's text, from the index, else from its file. Raises Internal where neither has it."""
     found = connection.execute("SELECT doc FROM content WHERE hash = ?", (row.hash,)).fetchone()
     if found is not None and isinstance(found[0], str):
@@ -77,9 +77,9 @@ def show(
 
     ``line`` counts from the file's first line and beats the one in ``reference``; ``full`` gives all whatever is named.
     ``first_line``, ``last_line`` and ``total_lines`` say what ``text`` is of the document, ``fields`` is its
-    frontmatter. Raises what ``hits.resolve`` does, and BadInput where the document has no such line.
+    frontmatter. Raises what ``documents.resolve`` does, and BadInput where the document has no such line.
     """
-    row = hits.resolve(connection, config, reference)
+    row = documents.resolve(connection, config, reference)
     text = text_of(connection, row)
     wanted = line or row.line
     passage = cut(text, 0 if full else wanted, context)
@@ -104,7 +104,7 @@ def show(
     return as_shown(found) if redact and not row.is_clean else found
 
 
-def verbatim(row: hits.Row, text: str) -> bytes:
+def verbatim(row: documents.Row, text: str) -> bytes:
     """The bytes of the file that ``text`` was read from; where it has changed since, or is gone, ``text`` in UTF-8."""
     try:
         data = read_or_none(row.file) if row.file else None
@@ -161,14 +161,14 @@ def editor_command(environ: Mapping[str, str], path: str, line: int) -> list[str
 
 def open_in_editor(
     connection: apsw.Connection, config: Config, reference: str, environ: Mapping[str, str], line: int = 0
-) -> hits.Row:
+) -> documents.Row:
     """Open a document's file in the user's editor and wait for it to end.
 
     Raises BadInput where there is no file or no editor, Refused where the editor fails.
     """
-    row = hits.resolve(connection, config, reference)
+    row = documents.resolve(connection, config, reference)
     if row.file is None or not os.path.isfile(row.file):
-        raise BadInput(f"the file of {hits.uri(row.collection, row.path)} is gone: {row.file}", "brain index")
+        raise BadInput(f"the file of {envelope.uri(row.collection, row.path)} is gone: {row.file}", "brain index")
     edit(environ, row.file, line or row.line)
     return row
 

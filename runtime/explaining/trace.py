@@ -14,7 +14,7 @@ from core.counting import counted
 from core.sqlite import connect
 from core.text import one_line
 from ingest.pipeline.state import FILE
-from runtime.asking import hits
+from runtime.asking import documents
 from runtime.asking.recent import item
 from runtime.explaining.show import text_of
 from runtime.explaining.trace_files import since
@@ -45,9 +45,9 @@ def trace(home: Home, config: Config, connection: apsw.Connection, reference: st
 
     ``turn`` is the section that the named line stands in; ``sources`` are the raw files, each with ``line`` (1-based)
     and ``message_id`` of the record where it was found; ``files`` what the session wrote to and what became of it in
-    git since it ended. Raises what ``hits.resolve`` does, and apsw.Error.
+    git since it ended. Raises what ``documents.resolve`` does, and apsw.Error.
     """
-    row = hits.resolve(connection, config, reference)
+    row = documents.resolve(connection, config, reference)
     text = text_of(connection, row)
     lines = text.split("\n")
     line = min(row.line, len(lines)) if row.line else 0
@@ -111,7 +111,7 @@ def _plain(text: str) -> list[str]:
     return [piece[:_LONGEST] for piece in long[:2]]
 
 
-def _raw_files(home: Home, row: hits.Row) -> list[tuple[str, str]]:
+def _raw_files(home: Home, row: documents.Row) -> list[tuple[str, str]]:
     """(path, status) of the files that the document was made from, as the state has them."""
     place = join(home.state, FILE)
     if not os.path.exists(place):

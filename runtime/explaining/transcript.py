@@ -14,7 +14,7 @@ from core.sqlite import connect
 from ingest import registry
 from ingest.pipeline.state import FILE
 from ingest.policy import hashed_paths
-from runtime.asking.hits import uri
+from runtime.asking.envelope import uri
 
 if TYPE_CHECKING:
     from core.home import Home

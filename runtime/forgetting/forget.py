@@ -24,8 +24,8 @@ from ingest.policy import forgetting
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git
 from qmd.index.store import open_index, translate
-from runtime.asking import hits
-from runtime.explaining import export
+from runtime.asking.documents import Row, Selection, select
+from runtime.asking.envelope import uri
 from runtime.forgetting import own_documents, own_files, verify_erasure
 from runtime.forgetting import unfinished as notes
 from runtime.forgetting.relatives import body_of, is_distilled, is_session, partly, with_relatives
@@ -61,7 +61,7 @@ class Plan:
     __slots__ = ("marks", "originals", "outside", "probes", "questions", "rows", "shared", "shorter", "unseen")
 
     def __init__(self) -> None:
-        self.rows: list[hits.Row] = []
+        self.rows: list[Row] = []
         self.outside: list[str] = []
         self.marks: list[tuple[str, str]] = []
         self.originals: list[str] = []
@@ -100,7 +100,7 @@ class Outcome:
         self.own = own
 
 
-def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") -> Plan:
+def plan(home: Home, config: Config, chosen: Selection, match: str = "") -> Plan:
     """Find what is to be forgotten: the selected documents, or those with ``match`` in them or in their raw files.
 
     Text is compared as ``leftovers.folded`` gives it: without regard to case, composition of accents, kinds of white
@@ -109,7 +109,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
     found = Plan()
     connection = open_index(home.index)
     try:
-        everything = {row.id: row for row in export.select(connection, config, export.Selection())}
+        everything = {row.id: row for row in select(connection, config, Selection())}
         if match:
             picked = _matching(home, connection, list(everything.values()), match)
             found.probes = verify_erasure.spellings(match)
@@ -120,7 +120,7 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
         again = partly(picked, rows)
         for row in rows:
             if row.file is None or not _is_ours(home, row.file):
-                found.outside.append(hits.uri(row.collection, row.path))
+                found.outside.append(uri(row.collection, row.path))
             else:
                 found.rows.append(row)
         if not match:
@@ -148,11 +148,12 @@ def plan(home: Home, config: Config, chosen: export.Selection, match: str = "") 
     return found
 
 
-def _shorter(row: hits.Row) -> str:
+def _shorter(row: Row) -> str:
     """How what nobody picked of a document comes again: it was made of a repository, which may be elsewhere by now."""
-    uri, project = hits.uri(row.collection, row.path), str(row.fields.get("project") or "")
+    project = str(row.fields.get("project") or "")
     place = "" if not project or os.path.isdir(project) else f", once {project} is there again"
-    return f"{uri} had other commits as well: `brain index --source git` makes it again of those{place}"
+    document = uri(row.collection, row.path)
+    return f"{document} had other commits as well: `brain index --source git` makes it again of those{place}"
 
 
 def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Outcome:
@@ -336,10 +337,10 @@ def _names(mark: tuple[str, str]) -> tuple[str, ...]:
     return unit, stem(unit), unit.partition("\t")[2], prefix + stem(unit)
 
 
-def _matching(home: Home, connection: apsw.Connection, rows: Iterable[hits.Row], match: str) -> list[hits.Row]:
+def _matching(home: Home, connection: apsw.Connection, rows: Iterable[Row], match: str) -> list[Row]:
     wanted = verify_erasure.folded(match)
     raw = verify_erasure.spellings(match)
-    picked: list[hits.Row] = []
+    picked: list[Row] = []
     for row in rows:
         text: Any = connection.execute("select doc from content where hash = ?", (row.hash,)).get
         held = wanted in verify_erasure.folded(str(text or "")) or wanted in verify_erasure.folded(
@@ -353,7 +354,7 @@ def _matching(home: Home, connection: apsw.Connection, rows: Iterable[hits.Row],
     return picked
 
 
-def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
+def _mark(home: Home, row: Row) -> tuple[str, str] | None:
     """The tombstone of a document; None for one that is made of others."""
     source = str(row.fields.get("source") or "")
     if is_distilled(row):
@@ -369,12 +370,12 @@ def _mark(home: Home, row: hits.Row) -> tuple[str, str] | None:
     return (source, unit) if unit else None
 
 
-def _marks(home: Home, rows: Collection[hits.Row]) -> dict[tuple[str, str], None]:
+def _marks(home: Home, rows: Collection[Row]) -> dict[tuple[str, str], None]:
     found = dict.fromkeys(mark for row in rows if (mark := _mark(home, row)) is not None)
     return found | dict.fromkeys(mark for row in rows if not is_distilled(row) for mark in _others(row))
 
 
-def _others(row: hits.Row) -> list[tuple[str, str]]:
+def _others(row: Row) -> list[tuple[str, str]]:
     return own_documents.others(row.fields, body_of(row) if row.fields.get("source") in (code.NAME, git.NAME) else "")
 
 
@@ -389,7 +390,7 @@ def _add(home: Home, config: Config, found: Plan, unseen: set[tuple[str, str]]) 
         return
     connection = open_index(home.index)
     try:
-        everything = export.select(connection, config, export.Selection())
+        everything = select(connection, config, Selection())
     finally:
         connection.close()
     there = {row.id for row in found.rows}
@@ -399,7 +400,7 @@ def _add(home: Home, config: Config, found: Plan, unseen: set[tuple[str, str]]) 
             found.rows.append(row)
 
 
-def _telling(connection: apsw.Connection, rows: list[hits.Row], everything: Iterable[hits.Row]) -> list[bytes]:
+def _telling(connection: apsw.Connection, rows: list[Row], everything: Iterable[Row]) -> list[bytes]:
     """Lines of the documents that stand in no other one: what verification looks for."""
     going = {row.hash for row in rows}
     lines: dict[str, None] = {}

@@ -15,10 +15,10 @@ from runtime.forgetting import own_documents
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.asking import hits
+    from runtime.asking.documents import Row
 
 
-def with_relatives(picked: list[hits.Row], everything: list[hits.Row]) -> list[hits.Row]:
+def with_relatives(picked: list[Row], everything: list[Row]) -> list[Row]:
     """Those picked, with each session its agents, with each day of commits and each article its copies, with each
     document what was distilled from it, and with that its origin.
     """
@@ -39,7 +39,7 @@ def with_relatives(picked: list[hits.Row], everything: list[hits.Row]) -> list[h
     return sorted(chosen.values(), key=lambda row: (row.collection, row.path))
 
 
-def _alike(picked: list[hits.Row], everything: list[hits.Row]) -> Iterator[hits.Row]:
+def _alike(picked: list[Row], everything: list[Row]) -> Iterator[Row]:
     """What was made of the same: the same day or symbol of a clone, a copy of the same article."""
     named = {name for row in picked if (name := _called(row))}
     told = {each for row in picked for each in _digests(row)}
@@ -48,7 +48,7 @@ def _alike(picked: list[hits.Row], everything: list[hits.Row]) -> Iterator[hits.
             yield row
 
 
-def partly(picked: list[hits.Row], rows: list[hits.Row]) -> set[int]:
+def partly(picked: list[Row], rows: list[Row]) -> set[int]:
     """The ids of those ``rows`` that share commits with what was picked, and have others that nobody picked."""
     ours = {row.id for row in picked}
     told = {each for row in picked if row.fields.get("source") == git.NAME for each in _digests(row)}
@@ -58,7 +58,7 @@ def partly(picked: list[hits.Row], rows: list[hits.Row]) -> set[int]:
     return {row.id for row in others if not told.issuperset(_digests(row))} if told else set()
 
 
-def _called(row: hits.Row) -> tuple[str, str] | None:
+def _called(row: Row) -> tuple[str, str] | None:
     """What documents that were made of the same have in common, as their fields say; None where nothing tells it."""
     source = str(row.fields.get("source") or "")
     if source == git.NAME:
@@ -67,22 +67,22 @@ def _called(row: hits.Row) -> tuple[str, str] | None:
     return (source, str(row.fields[field])) if field and row.fields.get(field) else None
 
 
-def _digests(row: hits.Row) -> list[str]:
+def _digests(row: Row) -> list[str]:
     source = str(row.fields.get("source"))
     body = body_of(row) if source in (code.NAME, git.NAME) else ""
     return own_documents.digests_of(source, row.fields, body)
 
 
-def is_distilled(row: hits.Row) -> bool:
+def is_distilled(row: Row) -> bool:
     """Whether a document was made of another by distilling."""
     return row.collection == "distilled"
 
 
-def is_session(row: hits.Row) -> bool:
+def is_session(row: Row) -> bool:
     """Whether a document was made by a source."""
     return registry.find(str(row.fields.get("source"))) is not None and not is_distilled(row)
 
 
-def body_of(row: hits.Row) -> str:
+def body_of(row: Row) -> str:
     """The text of a document as it lies on the disk, "" where that is not known."""
     return (read_or_none(row.file) or b"").decode("utf-8", "replace") if row.file is not None else ""

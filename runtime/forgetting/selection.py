@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ingest.policy import forgetting
-from runtime.asking import hits
-from runtime.explaining import export
+from runtime.asking.documents import Row, Selection, resolve, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,27 +17,27 @@ if TYPE_CHECKING:
 
 
 def selected(
-    home: Home, connection: apsw.Connection, config: Config, chosen: export.Selection, everything: dict[int, hits.Row]
-) -> list[hits.Row]:
+    home: Home, connection: apsw.Connection, config: Config, chosen: Selection, everything: dict[int, Row]
+) -> list[Row]:
     """The documents that are named, a session by its id too, or that the filters choose; ``everything``: all there are.
 
     Raises as ``export.select``.
     """
     if not chosen.references:
-        rows = export.select(connection, config, chosen)
+        rows = select(connection, config, chosen)
         return [*rows, *_signed(home, connection, config, chosen)] if chosen.within else rows
-    picked: dict[int, hits.Row] = {}
+    picked: dict[int, Row] = {}
     for reference in chosen.references:
         session = [row for row in everything.values() if row.fields.get("session_id") == reference]
-        for row in session or [hits.resolve(connection, config, reference)]:
+        for row in session or [resolve(connection, config, reference)]:
             picked[row.id] = row
     return list(picked.values())
 
 
-def _signed(home: Home, connection: apsw.Connection, config: Config, chosen: export.Selection) -> Iterator[hits.Row]:
+def _signed(home: Home, connection: apsw.Connection, config: Config, chosen: Selection) -> Iterator[Row]:
     """Documents that tell no folder, where their raw files lie in one that stands for a folder of the rule."""
     names = forgetting.covered_by_sign(home, chosen.within)
-    spans = export.Selection(since=chosen.since, until=chosen.until)
-    for row in export.select(connection, config, spans) if names else ():
+    spans = Selection(since=chosen.since, until=chosen.until)
+    for row in select(connection, config, spans) if names else ():
         if row.fields.get("source") == "gemini" and row.path in names and not row.fields.get("project"):
             yield row

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.config import load
 from core.files import read_or_none, write_atomic
-from runtime.asking import age, fence, hits, withhold
+from runtime.asking import agents, envelope
 from runtime.asking.envelope import as_shown
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
             hooks.detach(home, os.environ)
     if misses_only or _is_excluded(home, given):
         return Spoken("\n".join(lines))
-    withhold.require(home)
+    agents.require_policy(home)
     session = _text(given.get("session_id"))
     seen = _Seen(home, session)
     found = _for_session(home, given) if verb == "session-start" else _for_prompt(home, given)
     items: list[str] = []
     uris: list[str] = []
-    room = LIMIT - len("\n".join([*lines, fence.block([""])]))
+    room = LIMIT - len("\n".join([*lines, agents.block([""])]))
     for item in found:
         # The uri without its line: another passage of a document that was shown is not news.
         uri = item["uri"]
@@ -77,14 +77,13 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
         if len(items) == _ITEMS:
             break
     seen.add(uris)
-    return Spoken("\n".join(filter(None, [*lines, fence.block(items)])), uris)
+    return Spoken("\n".join(filter(None, [*lines, agents.block(items)])), uris)
 
 
 def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """What the memory holds that answers to a prompt, above the threshold below which ``ask`` abstains."""
-    from runtime.asking.answer import answer
-    from runtime.asking.query import MAX_CHARACTERS
-    from runtime.asking.request import Request
+    from runtime.asking.request import MAX_CHARACTERS, Request
+    from runtime.resident.answer import answer
 
     prompt = "".join(character if character.isprintable() else " " for character in _text(given.get("prompt")))
     prompt = " ".join(prompt.split())[:MAX_CHARACTERS].strip()
@@ -132,15 +131,15 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         (
             hit,
             {
-                "uri": hits.uri(hit.collection, hit.path),
+                "uri": envelope.uri(hit.collection, hit.path),
                 "title": hit.title,
                 "type": hit.field("type"),
-                "age": age.label(hit.date, now)[1],
+                "age": envelope.age(hit.date, now)[1],
                 "date": clock.iso(hit.date),
                 "trust": config.collections[hit.collection].trust,
                 "line": hit.line,
                 "snippet": hit.field("why") or "",
-                "resume": hits.resume(hit.fields),
+                "resume": envelope.resume(hit.fields),
             },
         )
         for hit in chosen
@@ -154,12 +153,13 @@ def _trusted(config: Config, trust: str) -> tuple[str, ...]:
 
 def _item(hit: Mapping[str, Any]) -> str:
     """One hit: what it is, how old, how far to be trusted, where it stands, and a little of it."""
-    kind = hit["trust"] if not hit.get("type") else f"{hit['trust']}, {fence.line(str(hit['type']), 20)}"
-    head = f"- {fence.line(hit['title'], 120)} ({hit['age']}, {hit['date'][:10]}; {kind}) {fence.line(hit['uri'], 200)}"
+    kind = hit["trust"] if not hit.get("type") else f"{hit['trust']}, {agents.line(str(hit['type']), 20)}"
+    where = agents.line(hit["uri"], 200)
+    head = f"- {agents.line(hit['title'], 120)} ({hit['age']}, {hit['date'][:10]}; {kind}) {where}"
     if hit.get("line"):
         head += f":{hit['line']}"
-    said = fence.line(str(hit.get("snippet") or ""), _SNIPPET)
-    return f"{head}\n  {fence.MARK}{said}" if said else head
+    said = agents.line(str(hit.get("snippet") or ""), _SNIPPET)
+    return f"{head}\n  {agents.MARK}{said}" if said else head
 
 
 def _is_own(item: Mapping[str, Any], session: str) -> bool:

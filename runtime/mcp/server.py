@@ -11,7 +11,7 @@ from core.errors import NO_RESULTS, BrainError
 from core.redaction import shown_value
 from core.version import VERSION
 from qmd.mcp.server import ADDRESSES, MIME_TYPE, Tool, ToolServer, Workers
-from runtime.asking import fence
+from runtime.asking import agents
 from runtime.mcp import words
 from runtime.mcp.tools import TOOLS, MemoryTool, call
 
@@ -69,7 +69,9 @@ class Service(ToolServer):
         envelope = await self._workers.run(call, self._home, own, values)
         empty = envelope.get("error") == "no_results"
         text = words.nothing(envelope, given) if empty else own.text(envelope)
-        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=fence.envelope(envelope))
+        return types.CallToolResult(
+            content=[types.TextContent(text=text)], structured_content=agents.envelope(envelope)
+        )
 
     async def read(self, uri: str, name: str) -> types.TextResourceContents:
         """Return a document, quoted within a fence. Raises MCPError."""
@@ -79,22 +81,22 @@ class Service(ToolServer):
                 call, self._home, tool, {"hit": f"qmd://{name}", "context": 0, "full": True}
             )
         except BrainError as error:
-            said = fence.failure(error, shown_value(error.envelope()))
-            raise MCPError(types.INVALID_PARAMS, said, fence.envelope({"uri": uri})) from None
+            said = agents.failure(error, shown_value(error.envelope()))
+            raise MCPError(types.INVALID_PARAMS, said, agents.envelope({"uri": uri})) from None
         return types.TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=tool.text(envelope))
 
     def failed(self, error: BrainError) -> types.CallToolResult:
         """Return an error with its envelope."""
         envelope = shown_value(error.envelope())
         return types.CallToolResult(
-            content=[types.TextContent(text=fence.failure(error, envelope))],
-            structured_content=fence.envelope(envelope),
+            content=[types.TextContent(text=agents.failure(error, envelope))],
+            structured_content=agents.envelope(envelope),
             is_error=error.code != NO_RESULTS,
         )
 
     def fault(self, message: str, data: Any = None) -> MCPError:
         """Return the protocol's error; a client's text is as little trusted as a document's."""
-        return super().fault(fence.line(message), None if data is None else fence.envelope(data))
+        return super().fault(agents.line(message), None if data is None else agents.envelope(data))
 
 
 def _command_fault(known: dict[str, Any], given: dict[str, Any]) -> str:

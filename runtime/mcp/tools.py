@@ -20,8 +20,8 @@ from core.config import load
 from core.errors import INTERNAL, BadInput, BrainError, Internal
 from qmd.index.store import damaged, open_index, translate
 from qmd.mcp.server import Tool
-from runtime.asking import withhold
-from runtime.asking.query import MAX_CHARACTERS
+from runtime.asking import agents
+from runtime.asking.request import MAX_CHARACTERS
 from runtime.capture.inbox import TEXT_LIMIT, TYPES
 from runtime.dates.dates import parse_day
 from runtime.mcp import words
@@ -71,7 +71,7 @@ def call(home: Home, tool: MemoryTool, given: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     code = INTERNAL
     try:
-        withhold.require(home)
+        agents.require_policy(home)
         envelope: dict[str, Any] = redaction.shown_value(tool.run(home, given, fields))
         code = 67 if envelope.get("error") == "no_results" else 0
     except BrainError as error:
@@ -121,8 +121,8 @@ def _of_sessions(home: Home, given: dict[str, Any]) -> dict[str, Any]:
 def _search(
     home: Home, question: str, given: dict[str, Any], fields: dict[str, Any], *, mode: str, source: str = ""
 ) -> dict[str, Any]:
-    from runtime.asking.answer import answer
     from runtime.asking.request import Request
+    from runtime.resident.answer import answer
 
     now = clock.now()
     since, until = given.get("since"), given.get("until")
@@ -184,7 +184,7 @@ def _trace(home: Home, given: dict[str, Any], _fields: dict[str, Any]) -> dict[s
 
 
 def _why(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    from runtime.asking.why import why
+    from runtime.explaining.why import why
 
     limit = _between(given["limit"], 1, _MOST_HITS)
     envelope = why(home, load(home), given["topic"], project=given.get("project") or "", limit=limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
-from runtime.asking import fence
+from runtime.asking import agents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +20,9 @@ def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
     lines = [f"Asked only within {', '.join(within)}: leave that out to ask all of memory."] if within else []
     about = envelope.get("days")
     if about:
-        from runtime.asking.empty_days import sentence
+        from runtime.asking.absence import days_sentence
 
-        lines.append(sentence(about, within=bool(within)))
+        lines.append(days_sentence(about, within=bool(within)))
         if not about["documents"]:
             return "\n".join([*lines, *_state(envelope)])
     where = "there" if within else "in memory"
@@ -41,74 +41,74 @@ def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
 def hits(envelope: dict[str, Any]) -> str:
     items = []
     for hit in envelope["hits"]:
-        head = f"{hit['rank']}. {fence.line(hit['title'], 120)}"
-        where = f"   {_label(hit)} · {fence.line(hit['uri'], 200)}:{hit['line']}"
-        items += [head, where, f"   {fence.MARK}{fence.line(hit['snippet'], _SNIPPET)}"]
+        head = f"{hit['rank']}. {agents.line(hit['title'], 120)}"
+        where = f"   {_label(hit)} · {agents.line(hit['uri'], 200)}:{hit['line']}"
+        items += [head, where, f"   {agents.MARK}{agents.line(hit['snippet'], _SNIPPET)}"]
         if hit.get("warning"):
-            items.append(f"   ! {fence.line(hit['warning'])}")
-    return "\n".join([fence.block(items), f"Route: {fence.line(envelope['route']['reason'])}", *_state(envelope)])
+            items.append(f"   ! {agents.line(hit['warning'])}")
+    return "\n".join([agents.block(items), f"Route: {agents.line(envelope['route']['reason'])}", *_state(envelope)])
 
 
 def listed(envelope: dict[str, Any]) -> str:
     items = [
-        f"{item['ended'][:16].replace('T', ' ')} UTC · {_label(item)} · {fence.line(item['title'], 120)} · "
-        + fence.line(item["uri"], 200)
+        f"{item['ended'][:16].replace('T', ' ')} UTC · {_label(item)} · {agents.line(item['title'], 120)} · "
+        + agents.line(item["uri"], 200)
         for item in envelope["items"]
     ]
     left = {name: envelope[name] for name in ("held_back", "synthetic", "subagents") if envelope.get(name)}
     said = f"{len(items)} of {counted(envelope['total'], 'document')}" + (f"; left out: {left}" if left else "")
-    return f"{fence.block(items)}\n{said}"
+    return f"{agents.block(items)}\n{said}"
 
 
 def document(envelope: dict[str, Any]) -> str:
-    head = f"{fence.line(envelope['title'], 120)} · {_label(envelope)} · {fence.line(envelope['uri'], 200)}"
+    head = f"{agents.line(envelope['title'], 120)} · {_label(envelope)} · {agents.line(envelope['uri'], 200)}"
     lines = f"lines {envelope['first_line']}-{envelope['last_line']} of {envelope['total_lines']}"
-    return fence.block([f"{head} · {lines}", fence.quote(envelope["text"])])
+    return agents.block([f"{head} · {lines}", agents.quote(envelope["text"])])
 
 
 def origin(envelope: dict[str, Any]) -> str:
     from runtime.explaining.trace import lines
 
-    return fence.block([fence.inert(line) for line in lines(envelope)])
+    return agents.block([agents.inert(line) for line in lines(envelope)])
 
 
 def decided(envelope: dict[str, Any]) -> str:
     items = []
     for found in envelope["decisions"]:
-        standing = "stands" if found["standing"] else f"superseded by {fence.line(str(found['superseded_by']), 60)}"
-        items.append(f"{fence.line(str(found['type']), 20)} ({standing}): {fence.line(found['title'], 120)}")
-        items.append(f"   {_label(found)} · {fence.line(found['uri'], 200)}")
+        standing = "stands" if found["standing"] else f"superseded by {agents.line(str(found['superseded_by']), 60)}"
+        items.append(f"{agents.line(str(found['type']), 20)} ({standing}): {agents.line(found['title'], 120)}")
+        items.append(f"   {_label(found)} · {agents.line(found['uri'], 200)}")
         if found["why"]:
-            items.append(f"   {fence.MARK}why: {fence.line(found['why'])}")
+            items.append(f"   {agents.MARK}why: {agents.line(found['why'])}")
         if found["alternatives"]:
-            items.append(f"   {fence.MARK}alternatives: {fence.line('; '.join(found['alternatives']))}")
+            items.append(f"   {agents.MARK}alternatives: {agents.line('; '.join(found['alternatives']))}")
     if not envelope["decisions"]:
         items.append("No decision was noted. What sessions say is talk, not a decision:")
     for found in envelope["evidence"]:
-        items.append(f"evidence: {fence.line(found['title'], 120)}")
-        items.append(f"   {_label(found)} · {fence.line(found['uri'], 200)}:{found['line']}")
-        items.append(f"   {fence.MARK}{fence.line(found['snippet'], _SNIPPET)}")
-    return fence.block(items)
+        items.append(f"evidence: {agents.line(found['title'], 120)}")
+        items.append(f"   {_label(found)} · {agents.line(found['uri'], 200)}:{found['line']}")
+        items.append(f"   {agents.MARK}{agents.line(found['snippet'], _SNIPPET)}")
+    return agents.block(items)
 
 
 def kept(envelope: dict[str, Any]) -> str:
-    said = f"{envelope['type']} kept as {envelope['entry_id']}: {fence.line(envelope['title'], 120)}"
-    return f"{said}\nwarning: {fence.line(envelope['warning'])}" if envelope.get("warning") else said
+    said = f"{envelope['type']} kept as {envelope['entry_id']}: {agents.line(envelope['title'], 120)}"
+    return f"{said}\nwarning: {agents.line(envelope['warning'])}" if envelope.get("warning") else said
 
 
 def explained(envelope: dict[str, Any]) -> str:
     if "problems" not in envelope:
-        return fence.block([f"{name}: {fence.line(str(value), 600)}" for name, value in envelope.items()])
-    problems = [f"- {fence.line(str(problem), 400)}" for problem in envelope["problems"]]
+        return agents.block([f"{name}: {agents.line(str(value), 600)}" for name, value in envelope.items()])
+    problems = [f"- {agents.line(str(problem), 400)}" for problem in envelope["problems"]]
     index, semantic = envelope.get("index", {}), envelope.get("semantic", {})
-    head = [f"index: {fence.line(str(index), 600)}", f"semantic: {fence.line(str(semantic), 400)}"]
+    head = [f"index: {agents.line(str(index), 600)}", f"semantic: {agents.line(str(semantic), 400)}"]
     # What problems quote (paths, records' types, reasons) was named by others.
-    return fence.block([*head, f"problems: {len(problems) or 'none'}", *problems])
+    return agents.block([*head, f"problems: {len(problems) or 'none'}", *problems])
 
 
 def _label(item: dict[str, Any]) -> str:
     trust = str(item.get("trust") or "unknown")
-    return f"{item['age']} ({item['date'][:10]}) · trust: {fence.line(trust, 20)}"
+    return f"{item['age']} ({item['date'][:10]}) · trust: {agents.line(trust, 20)}"
 
 
 def _state(envelope: dict[str, Any]) -> list[str]:

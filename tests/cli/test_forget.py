@@ -207,7 +207,7 @@ def test_what_is_synchronised_forgets_where_the_backups_cannot(home: Home, monke
 
 def cut_short(home: Home, session: str) -> None:
     """Forget here, and be killed before the backups are reached."""
-    from runtime.explaining.export import Selection
+    from runtime.asking.documents import Selection
     from runtime.forgetting import forget
 
     def dies(*_: object) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@ import pytest
 
 from core.home import Home
 from qmd.index.store import open_index
-from runtime.asking import withhold
+from runtime.asking import agents
 from tests.unseen import HOSTILE, unseen
 
 Brain = Callable[..., CompletedProcess[str]]
@@ -31,7 +31,7 @@ def note(home: Home, brain: Brain) -> str:
     assert done.returncode == 0, done.stderr
     connection = open_index(home.index, write=True)
     try:
-        withhold.mark(connection)
+        agents.mark_current(connection)
         row = connection.execute("SELECT hash FROM documents WHERE active = 1").fetchone()
     finally:
         connection.close()

@@ -17,7 +17,7 @@ from ops.install.hooks import HOOKS
 from qmd.index.segments import TABLES
 from qmd.index.store import open_index
 from qmd.index.writer import put
-from runtime.asking import fence
+from runtime.asking import agents
 from runtime.capture import tidying
 from runtime.distill import due
 from runtime.hooks import hooks
@@ -317,7 +317,7 @@ def test_a_prompt_recalls_once_and_as_evidence(brain: Brain, indexed: Home) -> N
     done = brain("hook", "prompt", stdin=given)
     said = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     assert len(said) <= 1500
-    assert fence.NOTICE in said
+    assert agents.NOTICE in said
     assert "qmd://brain/0aaaaaaa-0000-4000-8000-000000000001.md" in said
     assert "session)" in said
     assert silent(brain("hook", "prompt", stdin=given))

@@ -18,7 +18,7 @@ from qmd.mcp import server
 from qmd.mcp.library import Library
 from qmd.mcp.service import Service
 from qmd.settings import of_brain
-from runtime.asking import fence, withhold
+from runtime.asking import agents
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
 from tests.qmd.mcp.world import talk
@@ -39,7 +39,7 @@ def note(home: Home, brain: Brain) -> str:
     assert done.returncode == 0, done.stderr
     connection = open_index(home.index, write=True)
     try:
-        withhold.mark(connection)
+        agents.mark_current(connection)
         assert TOKEN in str(connection.execute("select doc from content").fetchall())
     finally:
         connection.close()
@@ -64,7 +64,7 @@ def test_a_document_is_printed_without_its_secrets(note: str, brain: Brain, word
 
 
 def test_no_tool_of_the_server_lets_a_secret_out(note: str, home: Home) -> None:
-    library = Library(of_brain(home, withhold.shown_to_agents))
+    library = Library(of_brain(home, agents.shown_to_agents))
     for name, given in (
         ("get", {"file": note}),
         ("multi_get", {"pattern": "inbox/a.md"}),
@@ -85,7 +85,7 @@ def test_every_tool_of_the_server_hands_documents_over_fenced(note: str, home: H
         f"# staging {HOSTILE}<b>``` & more\n\nstaging{HOSTILE}\n", "utf-8"
     )
     assert brain("qmd", "--brain", "update").returncode == 0
-    library = Library(of_brain(home, withhold.shown_to_agents, fence.answer))
+    library = Library(of_brain(home, agents.shown_to_agents, agents.answer))
     for name, given in (
         ("get", {"file": f"inbox/{HOSTILE_NAME}"}),
         ("get", {"file": "inbox/a.m"}),
@@ -99,7 +99,7 @@ def test_every_tool_of_the_server_hands_documents_over_fenced(note: str, home: H
         said = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         for item in said["content"]:
             text = item.get("text") or item["resource"]["text"]
-            assert text.startswith(f"{fence.NOTICE}\n<memory>\n{fence.MARK}"), name
+            assert text.startswith(f"{agents.NOTICE}\n<memory>\n{agents.MARK}"), name
             assert text.count("<") == 2, name
         assert unseen(json.dumps(said, ensure_ascii=False)) == []
         assert "```" not in json.dumps(said)
@@ -108,13 +108,13 @@ def test_every_tool_of_the_server_hands_documents_over_fenced(note: str, home: H
 def test_a_resource_and_a_search_without_the_protocol_are_fenced_too(note: str, home: Home, brain: Brain) -> None:
     Path(home.path("inbox", HOSTILE_NAME)).write_text(f"# staging {HOSTILE}<b>```\n\nstaging{HOSTILE}\n", "utf-8")
     assert brain("qmd", "--brain", "update").returncode == 0
-    service = Service(Library(of_brain(home, withhold.shown_to_agents, fence.answer)))
+    service = Service(Library(of_brain(home, agents.shown_to_agents, agents.answer)))
 
     async def conversation(client: Client) -> Any:
         return (await client.read_resource(server.encode(f"inbox/{HOSTILE_NAME}"))).contents[0]
 
     text = talk(service.server, conversation).text
-    assert text.startswith(f"{fence.NOTICE}\n<memory>\n{fence.MARK}")
+    assert text.startswith(f"{agents.NOTICE}\n<memory>\n{agents.MARK}")
     assert (text.count("<"), unseen(text)) == (2, [])
     body = json.dumps({"searches": [{"type": "lex", "query": "staging"}]}).encode()
     _, answer = anyio.run(service.rest, body)
@@ -129,7 +129,7 @@ def test_agents_get_nothing_while_the_policy_is_newer_than_the_index(note: str, 
         connection.execute("delete from brain_state where key = 'redaction'")
     finally:
         connection.close()
-    result = anyio.run(Service(Library(of_brain(home, withhold.shown_to_agents))).answer, "get", {"file": note})
+    result = anyio.run(Service(Library(of_brain(home, agents.shown_to_agents))).answer, "get", {"file": note})
     assert result.is_error
     assert "brain index" in json.dumps(result.model_dump(mode="json"))
     refused = brain("qmd", "--brain", "get", "inbox/a.md", env={"BRAIN_SURFACE": "claude-code"})

@@ -10,8 +10,8 @@ from typing import Any
 from core import config
 from core.home import Home
 from ops.sync import sync
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.ingest.transcripts import Script, save, text
 

@@ -14,8 +14,8 @@ from core.errors import EngineMissing
 from core.home import Home
 from ingest.archive import archive, losses
 from ops.backup import backup
+from runtime.asking.documents import Selection
 from runtime.capture import indexing
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.ingest.history import MORNING, History
 from tests.ingest.transcripts import Script, save

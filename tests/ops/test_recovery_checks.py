@@ -18,9 +18,9 @@ from ops import forgetting
 from ops.backup import backup, restore
 from ops.checks import index, recovery, sources
 from ops.checks.finding import CheckContext, Finding
+from runtime.asking.documents import Selection
 from runtime.capture import inbox
 from runtime.capture.indexing import index as index_run
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.conftest import Brain
 from tests.ingest.transcripts import OTHER, SESSION, Script, save

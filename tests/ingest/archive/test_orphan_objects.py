@@ -13,8 +13,8 @@ from core.errors import EngineMissing
 from core.home import Home
 from ingest.archive import archive, keeping, orphan_objects, rewriting
 from ingest.policy import forgetting
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.ingest.transcripts import OTHER, SESSION, Script, save
 

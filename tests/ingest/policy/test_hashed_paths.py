@@ -17,8 +17,8 @@ from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.state import State
 from ingest.pipeline.waiting import waiting
 from ingest.policy import hashed_paths
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.explaining.transcript import fate
 from runtime.forgetting import expiry, forget
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, lines, save

@@ -17,7 +17,7 @@ from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.gemini import source as gemini
 from ingest.sources.gemini.user_text import extract_user_text
-from runtime.asking import hits
+from runtime.asking import envelope
 from tests.ingest.transcripts import corpus
 
 Record = dict[str, Any]
@@ -404,7 +404,7 @@ def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(
         ("a2a-server:2026-04-28T09:35:00.120Z", "Why?"),
         ("a2a-server:2026-04-28T09:50:00.120Z", "Where?"),
     ]
-    assert [hits.resume(meta) for meta in made] == [None, None]
+    assert [envelope.resume(meta) for meta in made] == [None, None]
 
 
 def test_a_document_that_two_files_make_is_counted_as_written_once(home: Home, tmp_path: Path) -> None:

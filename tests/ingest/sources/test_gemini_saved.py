@@ -16,7 +16,7 @@ from core.document import split
 from core.home import Home
 from ingest.pipeline.run import run
 from ingest.sources.gemini import source as gemini
-from runtime.asking.hits import resume
+from runtime.asking.envelope import resume
 from tests.ingest.sources.test_gemini import Record, ingest, said, user, whole
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 

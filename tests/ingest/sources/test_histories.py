@@ -25,8 +25,8 @@ from ingest.pipeline.run import run
 from ingest.pipeline.waiting import waiting
 from ingest.raw import rawfiles
 from ingest.sources.histories import reading as history_read
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.ingest.sources import test_codex, test_copilot, test_gemini
 from tests.ingest.transcripts import Script, corpus, save, text

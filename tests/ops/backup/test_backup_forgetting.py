@@ -11,8 +11,8 @@ from core import config
 from core.home import Home
 from core.tombstones import Tombstones
 from ops.backup import backup, packing, restore
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget, verify_erasure
 from tests.ingest.history import MORNING, History
 from tests.ingest.sources.test_chrome import configure

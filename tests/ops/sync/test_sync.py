@@ -20,8 +20,8 @@ from ops.stats import stats
 from ops.sync import git, pull, sync
 from ops.sync.git import Blob, Repository
 from ops.sync.state import State
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget, verify_erasure
 from tests.ops.machines import Machine, all_objects, converge
 

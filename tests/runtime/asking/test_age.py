@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.asking import age
+from runtime.asking import envelope
 from tests.runtime.zones import at, zone
 
 BERLIN = "Europe/Berlin"
@@ -33,26 +33,26 @@ BERLIN = "Europe/Berlin"
 )
 def test_calendar_dates_count_not_hours(then: str, now: str, expected: tuple[int, str]) -> None:
     with zone(BERLIN):
-        assert age.label(at(then, BERLIN), at(now, BERLIN)) == expected
+        assert envelope.age(at(then, BERLIN), at(now, BERLIN)) == expected
 
 
 def test_the_same_instants_are_today_in_one_zone_and_yesterday_in_another() -> None:
     then, now = at("2026-11-20 22:00"), at("2026-11-21 06:00")
     with zone("UTC"):
-        assert age.label(then, now) == (1, "yesterday")
+        assert envelope.age(then, now) == (1, "yesterday")
     with zone("Asia/Tokyo"):
-        assert age.label(then, now) == (0, "today")
+        assert envelope.age(then, now) == (0, "today")
 
 
 def test_an_instant_in_the_future_is_today() -> None:
     with zone("UTC"):
-        assert age.label(at("2026-11-25 00:00"), at("2026-11-21 00:00")) == (0, "today")
+        assert envelope.age(at("2026-11-25 00:00"), at("2026-11-21 00:00")) == (0, "today")
 
 
 @pytest.mark.parametrize(("days", "stale"), [(0, False), (1, False), (2, True), (400, True)])
 def test_the_warning_appears_only_past_one_day(days: int, stale: bool) -> None:
-    assert age.stale(days) is stale
-    assert age.warning(days) == (f"{days} days old: verify before you act on it" if stale else None)
+    assert envelope.is_stale(days) is stale
+    assert envelope.age_warning(days) == (f"{days} days old: verify before you act on it" if stale else None)
 
 
 @given(st.integers(0, 2_000_000_000), st.integers(0, 300_000_000), st.sampled_from([BERLIN, "America/New_York", "UTC"]))
@@ -60,4 +60,4 @@ def test_the_age_is_the_difference_of_the_dates(then: int, later: int, name: str
     with zone(name):
         info = ZoneInfo(name)
         dates = [datetime.fromtimestamp(instant, info).date() for instant in (then, then + later)]
-        assert age.label(then, then + later)[0] == (dates[1] - dates[0]).days
+        assert envelope.age(then, then + later)[0] == (dates[1] - dates[0]).days

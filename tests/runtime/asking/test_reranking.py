@@ -18,8 +18,8 @@ from qmd.reranking import judge
 from qmd.search.answers import Hit
 from qmd.search.hybrid import best_chunk
 from runtime.asking import reranking
-from runtime.asking.answer import answer
 from runtime.asking.ask import Asker, Request, batch
+from runtime.resident.answer import answer
 from tests.conftest import Brain
 from tests.qmd.embedding.endpoint import Endpoint, hangs, says
 from tests.qmd.reranking.onnx_file import folder

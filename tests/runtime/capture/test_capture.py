@@ -12,10 +12,10 @@ from core.errors import BadInput, Refused
 from core.home import Home
 from qmd.index.store import open_index
 from runtime.asking.ask import Asker, Request
-from runtime.asking.hits import NotFound
-from runtime.asking.why import why
+from runtime.asking.documents import NotFound
 from runtime.capture import entries, indexing
 from runtime.capture.capture import capture
+from runtime.explaining.why import why
 from tests.runtime import notes
 
 OLD = "Refresh the access token sixty seconds early, under one lock"

@@ -22,7 +22,7 @@ from core.home import Home
 from ingest.archive import archive, keeping, recording, rewriting
 from ingest.pipeline import state as state_module
 from qmd.index import orphans
-from runtime.asking import withhold
+from runtime.asking import agents
 from runtime.capture import entries, inbox, rescan
 from runtime.capture.indexing import index
 from tests.ingest.transcripts import SESSION, Script, save, text
@@ -43,7 +43,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     kept = (redaction.clean_record, redaction.shown)
     as_before(records, "clean_record", lambda raw, value, counts, carried: value)
     as_before(redaction, "shown", lambda text: text)
-    modules = (recording, rewriting, rescan, withhold, state_module, keeping)
+    modules = (recording, rewriting, rescan, agents, state_module, keeping)
     numbers = [(module, module.REDACTION) for module in modules]
     for module, _ in numbers:
         as_before(module, "REDACTION", 1)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.errors import BadInput, Refused
 from core.home import Home
 from qmd.index.store import open_index
-from runtime.asking import hits
+from runtime.asking import documents
 from runtime.explaining import export
 from tests.runtime.index_fixture import Shelf
 
@@ -37,22 +37,22 @@ class Case:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
 
-    def rows(self, chosen: export.Selection) -> list[hits.Row]:
+    def rows(self, chosen: documents.Selection) -> list[documents.Row]:
         connection = open_index(self.shelf.home.index)
         try:
-            return export.select(connection, self.shelf.config, chosen)
+            return documents.select(connection, self.shelf.config, chosen)
         finally:
             connection.close()
 
     def paths(self, **chosen: object) -> list[str]:
-        return [f"{row.collection}/{row.path}" for row in self.rows(export.Selection(**chosen))]  # type: ignore[arg-type]
+        return [f"{row.collection}/{row.path}" for row in self.rows(documents.Selection(**chosen))]  # type: ignore[arg-type]
 
     def folder(
         self, out: Path, *, force: bool = False, redact: Callable[[str], str] = export.as_stored
     ) -> export.Outcome:
         connection = open_index(self.shelf.home.index)
         try:
-            rows = export.select(connection, self.shelf.config, export.Selection())
+            rows = documents.select(connection, self.shelf.config, documents.Selection())
             return export.to_folder(connection, rows, str(out), force=force, redact=redact)
         finally:
             connection.close()
@@ -60,7 +60,7 @@ class Case:
     def file(self, out: Path, *, force: bool = False, redact: Callable[[str], str] = export.as_stored) -> None:
         connection = open_index(self.shelf.home.index)
         try:
-            rows = export.select(connection, self.shelf.config, export.Selection())
+            rows = documents.select(connection, self.shelf.config, documents.Selection())
             export.to_file(connection, rows, str(out), force=force, redact=redact)
         finally:
             connection.close()
@@ -88,7 +88,7 @@ def test_unknown_names_are_errors(shelf: Shelf) -> None:
         Case(shelf).paths(collections=["brian"])
     with pytest.raises(BadInput, match="no source 'cluade'"):
         Case(shelf).paths(source="cluade")
-    with pytest.raises(hits.NotFound):
+    with pytest.raises(documents.NotFound):
         Case(shelf).paths(references=["s3"])
 
 
@@ -96,7 +96,7 @@ def test_markdown_keeps_collection_path_and_bytes(shelf: Shelf, tmp_path: Path) 
     out = tmp_path / "out"
     outcome = Case(shelf).folder(out)
     assert files(out) == ["brain/s1.md", "brain/s2.md", "inbox/2026/11/n.md"]
-    for row in Case(shelf).rows(export.Selection()):
+    for row in Case(shelf).rows(documents.Selection()):
         assert (out / row.collection / row.path).read_bytes() == Path(str(row.file)).read_bytes()
     assert (outcome.written, outcome.refused) == (3, [])
     assert outcome.bytes == sum((out / name).stat().st_size for name in files(out))
@@ -193,7 +193,7 @@ def test_the_filter_sees_every_text_that_leaves(shelf: Shelf, tmp_path: Path) ->
 @settings(max_examples=60)
 @given(st.text(max_size=20), st.text(alphabet="a./\\\0~", max_size=12))
 def test_a_target_is_inside_or_none(collection: str, path: str) -> None:
-    row = hits.Row.__new__(hits.Row)
+    row = documents.Row.__new__(documents.Row)
     row.collection, row.path = collection, path
     try:
         target = export._target("/nowhere/at/all", row, export.as_stored)

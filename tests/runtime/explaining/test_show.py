@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from qmd.index.store import open_index
-from runtime.asking.hits import NotFound
+from runtime.asking.documents import NotFound
 from runtime.explaining import show
 from tests.runtime.index_fixture import Shelf
 

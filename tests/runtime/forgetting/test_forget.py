@@ -19,10 +19,10 @@ from core.home import Home
 from ingest.archive import archive
 from ingest.policy import forgetting
 from qmd.index.store import open_index
-from runtime.asking import hits
+from runtime.asking import envelope
+from runtime.asking.documents import Selection
 from runtime.capture import inbox
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget, unfinished, verify_erasure
 from tests.ingest.transcripts import OTHER, SESSION, Script, lines, save, text, tool
 
@@ -70,7 +70,7 @@ def documents(home: Home) -> set[str]:
     connection = open_index(home.index)
     try:
         return {
-            hits.uri(collection, path)
+            envelope.uri(collection, path)
             for collection, path in connection.execute("select collection, path from documents where active")
         }
     finally:

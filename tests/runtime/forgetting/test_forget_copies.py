@@ -19,9 +19,9 @@ from core.home import Home
 from core.tombstones import Tombstones, by_content, is_by_content
 from ingest.archive import archive
 from ingest.pipeline import pulse as ingest_pulse
+from runtime.asking.documents import Selection
 from runtime.capture import articles, inbox
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget, verify_erasure
 from runtime.forgetting.own_documents import Meant
 from tests.ingest.sources.test_git import Repository

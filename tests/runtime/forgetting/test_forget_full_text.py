@@ -11,9 +11,9 @@ import pytest
 
 from core import config
 from core.home import Home
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index, index_transcript
 from runtime.capture.tidying import tidy
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget, unfinished
 from tests.full_text import faults, terms
 from tests.ingest.transcripts import Script, save, text

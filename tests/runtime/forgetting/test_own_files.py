@@ -11,9 +11,9 @@ from core import config
 from core.document import render
 from core.home import Home
 from ops.backup import backup
+from runtime.asking.documents import Selection
 from runtime.capture import inbox
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget, own_files, verify_erasure
 
 PHRASE = "vermilion gate"

@@ -8,8 +8,8 @@ import pytest
 
 from core import config
 from core.home import Home
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.ingest.history import MORNING, History
 from tests.ingest.sources.test_chrome import configure

@@ -19,9 +19,9 @@ from core.config import load
 from core.errors import Refused
 from core.home import Home, make_private
 from core.locks import FileLock
-from runtime.asking.answer import answer
 from runtime.asking.request import Request
 from runtime.resident import client, control
+from runtime.resident.answer import answer
 from runtime.resident.encoder import Model
 from runtime.resident.roles import Asking, Role
 from runtime.resident.server import Server, resident

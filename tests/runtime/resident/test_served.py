@@ -15,9 +15,9 @@ from core.errors import EngineMissing
 from core.home import Home, make_private
 from qmd.embedding.provider import quantise
 from qmd.vectors.knn import Look
-from runtime.asking.answer import answer
 from runtime.asking.request import Request
 from runtime.resident import client, served
+from runtime.resident.answer import answer
 from runtime.resident.encoder import Encoded, Encoder, Model
 from tests.conftest import Brain
 from tests.qmd.embedding.endpoint import Endpoint

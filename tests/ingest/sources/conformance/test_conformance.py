@@ -17,9 +17,9 @@ from core.home import Home
 from ingest import registry
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
-from runtime.asking import hits
+from runtime.asking import envelope
+from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.export import Selection
 from runtime.forgetting import forget
 from tests.ingest.sources.conformance.samples import ANIMALS, ROWS, Sample
 from tests.ingest.sources.conformance.toy import install
@@ -94,7 +94,7 @@ def test_a_document_says_how_its_session_is_resumed(home: Home, sample: Sample) 
     made = sample.documents(home)
     for animal, command in zip(ANIMALS, sample.resume, strict=True):
         (data,) = about(made, animal).values()
-        assert hits.resume(split(data.decode())[0]) == command
+        assert envelope.resume(split(data.decode())[0]) == command
 
 
 def test_a_second_run_reads_nothing(home: Home, sample: Sample) -> None:

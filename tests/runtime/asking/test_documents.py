@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.errors import NO_RESULTS, BadInput
 from core.home import Home
 from qmd.index.store import open_index
-from runtime.asking import hits
+from runtime.asking import documents, envelope
 from tests.runtime.index_fixture import Shelf
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,10 +34,10 @@ def shelf(home: Home) -> Shelf:
     return shelf
 
 
-def find(shelf: Shelf, reference: str) -> hits.Row:
+def find(shelf: Shelf, reference: str) -> documents.Row:
     connection = open_index(shelf.home.index)
     try:
-        return hits.resolve(connection, shelf.config, reference)
+        return documents.resolve(connection, shelf.config, reference)
     finally:
         connection.close()
 
@@ -48,7 +48,7 @@ def test_a_document_answers_to_each_of_its_names(shelf: Shelf) -> None:
     assert (row.date, row.ended, row.dated, row.fields["source"]) == (1_770_000_000, 1_770_003_600, True, "claude")
     assert row.file == os.path.join(shelf.config.collections["brain"].path, "5f0c2a.md")
     names = [
-        hits.docid(row.hash),
+        envelope.docid(row.hash),
         row.hash[:6],
         row.hash[:9].upper(),
         row.hash,
@@ -78,7 +78,7 @@ def test_the_end_of_a_path_counts_from_a_folder_on(shelf: Shelf) -> None:
     assert find(shelf, "er/page.md").path == "deep/er/page.md"
     assert find(shelf, "note one").collection == "inbox"
     for part in ("r/page.md", "age.md", "_77.md"):
-        with pytest.raises(hits.NotFound):
+        with pytest.raises(documents.NotFound):
             find(shelf, part)
 
 
@@ -99,7 +99,7 @@ def test_the_beginning_of_a_files_name_is_enough_where_one_file_has_it(shelf: Sh
     with pytest.raises(BadInput, match="names several documents"):
         find(shelf, "1c38")
     for name in ("1c3", "2026", "deep", "%c38", "brain/1c38a", "qmd://brain/1c38adc0"):
-        with pytest.raises(hits.NotFound):
+        with pytest.raises(documents.NotFound):
             find(shelf, name)
 
 
@@ -108,21 +108,21 @@ def test_copies_of_one_content_are_one_answer_to_its_docid(shelf: Shelf) -> None
     shelf.put("kb-raw", "copy/again.md", "five", title="page")
     first = find(shelf, "qmd://kb-raw/copy/again.md")
     assert first.hash == find(shelf, "qmd://kb-raw/copy/page.md").hash
-    assert find(shelf, hits.docid(first.hash)).path == "copy/again.md"
+    assert find(shelf, envelope.docid(first.hash)).path == "copy/again.md"
 
 
 def test_no_document_is_a_valid_answer_that_names_what_comes_close(shelf: Shelf) -> None:
-    with pytest.raises(hits.NotFound) as caught:
+    with pytest.raises(documents.NotFound) as caught:
         find(shelf, "qmd://brain/codex__7")
     assert caught.value.code == NO_RESULTS
     assert caught.value.near == ["qmd://brain/codex__77.md"]
     assert caught.value.fix == "did you mean qmd://brain/codex__77.md?"
     envelope = caught.value.envelope()
     assert (envelope["ok"], envelope["error"], envelope["near"]) == (True, "no_results", caught.value.near)
-    with pytest.raises(hits.NotFound) as caught:
+    with pytest.raises(documents.NotFound) as caught:
         find(shelf, "codxe__77.md")
     assert caught.value.near == ["qmd://brain/codex__77.md"]
-    with pytest.raises(hits.NotFound) as caught:
+    with pytest.raises(documents.NotFound) as caught:
         find(shelf, "#000077")  # beside a command that deletes, a guess is worse than none
     assert caught.value.near == []
 
@@ -130,14 +130,14 @@ def test_no_document_is_a_valid_answer_that_names_what_comes_close(shelf: Shelf)
 def test_a_document_that_is_gone_is_not_found(shelf: Shelf) -> None:
     row = find(shelf, "codex__77")
     shelf.sql("UPDATE documents SET active = 0 WHERE id = ?", row.id)
-    for name in ("codex__77", hits.docid(row.hash), "qmd://brain/codex__77.md", str(row.file)):
-        with pytest.raises(hits.NotFound):
+    for name in ("codex__77", envelope.docid(row.hash), "qmd://brain/codex__77.md", str(row.file)):
+        with pytest.raises(documents.NotFound):
             find(shelf, name)
 
 
 def test_patterns_in_a_name_are_letters(shelf: Shelf) -> None:
     for name in ("%", "_", "pa%e.md", "*", "qmd://brain/%", "#%%%%%%", "' OR 1=1 --", ":", "::3", "#", "/", "", "~"):
-        with pytest.raises(hits.NotFound):
+        with pytest.raises(documents.NotFound):
             find(shelf, name)
 
 
@@ -161,7 +161,7 @@ def test_patterns_in_a_name_are_letters(shelf: Shelf) -> None:
     ],
 )
 def test_a_session_says_how_it_is_resumed(fields: dict[str, object], command: str | None) -> None:
-    assert hits.resume(fields) == command
+    assert envelope.resume(fields) == command
 
 
 @given(st.text(max_size=60))
@@ -174,15 +174,15 @@ def test_any_reference_is_a_row_or_an_error_of_ours(reference: str) -> None:
     from core.config import Config
 
     config = Config("", {"collections": {"brain": {"path": "/nowhere"}}}, Home("/nowhere"))
-    with pytest.raises(hits.NotFound):
-        hits.resolve(connection, config, reference)
+    with pytest.raises(documents.NotFound):
+        documents.resolve(connection, config, reference)
 
 
 def test_the_interactive_path_imports_nothing_heavy() -> None:
     heavy = "{'re', 'json', 'argparse', 'typing', 'dataclasses', 'pathlib', 'enum', 'datetime', 'functools', 'yaml'}"
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import apsw; before = set(sys.modules)\n"
-        "import runtime.asking.hits, runtime.asking.age, runtime.dates.dates\n"
+        "import runtime.asking.documents, runtime.dates.dates\n"
         "assert runtime.dates.dates.find('why did the hook fail', 0) is None\n"
         f"print(sorted((set(sys.modules) - before) & {heavy}), 'runtime.dates.words' in sys.modules)\n"
         "assert runtime.dates.dates.find('what did I do three weeks ago', 1795000000)\n"

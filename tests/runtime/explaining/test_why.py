@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from core.home import Home
-from runtime.asking.why import why
-from runtime.asking.why_evidence import statements
 from runtime.capture.init import setup
 from runtime.distill.distiller import Extractive
 from runtime.distill.run import Asked
 from runtime.distill.run import run as distil
+from runtime.explaining.why import statements, why
 from tests.runtime.distill.session import body
 from tests.runtime.index_fixture import Shelf
 

@@ -1,4 +1,4 @@
-"""What every surface calls a document: its docid, its uri, how to resume it; and finding one by any of its names."""
+"""Documents of the index, found by one of their names or by a selection."""
 
 from __future__ import annotations
 
@@ -9,34 +9,21 @@ from core.errors import NO_RESULTS, BadInput, BrainError
 from core.jsonb import unpack
 from core.version import REDACTION
 from qmd.search.answers import title_of
+from runtime.asking.envelope import SCHEME, uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     import apsw
 
     from core.config import Config
 
-SCHEME = "qmd://"
-_DOCID = 6  # qmd takes any prefix of a hash from six digits on
+_DIGITS = 6  # qmd accepts any prefix of a hash from six digits on
 _PREFIX = 4  # a shorter beginning of a file's name is a word, not a name
 _NEAR = 5
 _HEX = frozenset("0123456789abcdef")
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
-
-# Source → the command that its id completes.
-_CURSOR = "cursor-agent --resume"
-_RESUME = {
-    "claude": "claude --resume",
-    "codex": "codex resume",
-    "gemini": "gemini --resume",
-    "cursor": _CURSOR,
-    "opencode": "opencode --session",
-    "pi": "pi --session",
-    "copilot": "copilot --resume",
-    "amp": "amp threads continue",
-}
 
 
 class NotFound(BrainError):
@@ -88,33 +75,6 @@ COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated
 TABLES = "documents d JOIN brain_facts f ON f.document_id = d.id"
 
 
-def docid(digest: str) -> str:
-    """``#`` and the first six digits of a content hash, as qmd shows it."""
-    return "#" + digest[:_DOCID]
-
-
-def uri(collection: str, path: str) -> str:
-    """``qmd://collection/path``; the path is literal, as qmd stores and prints it."""
-    return f"{SCHEME}{collection}/{path}"
-
-
-def resume(fields: dict[str, Any]) -> str | None:
-    """The command that takes a session up again, None where its source has none.
-
-    A subagent is resumed by its parent, a session without a transcript, or what was saved of one, not at all. An id
-    that a shell would read as anything but one word gives None.
-    """
-    command = _RESUME.get(str(fields.get("source")))
-    if command is None or fields.get("partial") or fields.get("saved_as"):
-        return None
-    if command == _CURSOR and fields.get("surface") != "agent":
-        return None  # the editor's own conversations are taken up in the editor
-    identity = str(fields.get("parent") or fields.get("session_id") or "")
-    if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
-        return None
-    return f"{command} {identity}"
-
-
 def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
     """The one document that ``reference`` names.
 
@@ -145,7 +105,7 @@ def _find(connection: apsw.Connection, config: Config, name: str) -> tuple[Any, 
     if isabs(name) or name.startswith("~"):
         return _by_file(connection, config, os.path.expanduser(name))
     digits = name.removeprefix("#").lower()
-    if len(digits) >= _DOCID and _HEX.issuperset(digits):
+    if len(digits) >= _DIGITS and _HEX.issuperset(digits):
         row = _by_hash(connection, digits, name)
         if row is not None:
             return row
@@ -248,3 +208,90 @@ def _split_line(text: str) -> tuple[str, int]:
     if colon and name and digits.isascii() and digits.isdigit() and len(digits) < 10:
         return name, int(digits)
     return text, 0
+
+
+class Selection:
+    """Which documents: ``references`` name them, else the filters do (all are met; none given is every document).
+
+    ``since`` and ``until`` (exclusive, epoch seconds) test overlap with the document's date to end; ``project`` is an
+    SQLite GLOB on its path; ``within`` covers as a rule of ``exclude: projects`` does.
+    """
+
+    __slots__ = ("collections", "project", "references", "since", "source", "until", "within")
+
+    def __init__(
+        self,
+        *,
+        references: Sequence[str] = (),
+        collections: Sequence[str] = (),
+        source: str = "",
+        project: str = "",
+        within: str = "",
+        since: int | None = None,
+        until: int | None = None,
+    ) -> None:
+        self.references = references
+        self.collections = collections
+        self.source = source
+        self.project = project
+        self.within = within
+        self.since = since
+        self.until = until
+
+
+def select(connection: apsw.Connection, config: Config, chosen: Selection) -> list[Row]:
+    """The selected documents by collection and path, or in the order of the references.
+
+    Raises BadInput on an unknown collection or source, NotFound on an unknown reference.
+    """
+    if chosen.references:
+        rows = [resolve(connection, config, reference) for reference in chosen.references]
+        return list({row.id: row for row in rows}.values())
+    for name in chosen.collections:
+        if name not in config.collections:
+            raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(config.collections)}")
+    wheres = ["d.active = 1"]
+    values: list[str | int] = []
+    if chosen.collections:
+        wheres.append(f"d.collection IN ({', '.join('?' * len(chosen.collections))})")
+        values += chosen.collections
+    for condition, value in (
+        ("f.ended >= ?", chosen.since),
+        ("f.date < ?", chosen.until),
+        ("f.fields ->> '$.source' = ?", chosen.source or None),
+        ("f.fields ->> '$.project' GLOB ?", chosen.project or None),
+    ):
+        if value is not None:
+            wheres.append(condition)
+            values.append(value)
+    where = " AND ".join(wheres)
+    statement = f"SELECT {COLUMNS} FROM {TABLES} WHERE {where} ORDER BY d.collection, d.path"
+    rows = [Row(row, config) for row in connection.execute(statement, values)]
+    if not rows and chosen.source:
+        from runtime.asking import absence
+
+        absence.require_source(connection, chosen.source)
+    return _within(rows, chosen.within) if chosen.within else rows
+
+
+def _within(rows: list[Row], rule: str) -> list[Row]:
+    """The rows of what was begun, run or committed in or below what the rule names; of code, whose file lies there."""
+    from ingest.policy.globs import Globs
+    from ingest.session import project_ids
+    from ingest.sources.code import source as code
+
+    globs = Globs([rule])
+    told = project_ids.Signs(globs)
+    held: list[Row] = []
+    for row in rows:
+        folder, file = row.fields.get("project"), row.fields.get("filePath")
+        if not isinstance(folder, str):
+            slug = row.fields.get("project_slug")
+            if isinstance(slug, str) and told.covering(project_ids.of_slug(slug)):
+                held.append(row)
+            continue
+        if row.fields.get("source") == code.NAME and isinstance(file, str):
+            folder = os.path.dirname(join(folder, file))
+        if globs.covering(os.path.expanduser(folder)):  # a person's own note may say ~
+            held.append(row)
+    return held

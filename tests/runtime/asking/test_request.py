@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BadQuery
-from runtime.asking.query import MAX_CHARACTERS, validate
+from runtime.asking.request import MAX_CHARACTERS, validate
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
 
-from runtime.asking.query import validate
-from runtime.asking.request import DEFAULT_TIMEOUT_S, ask_there, serving
+from runtime.asking.request import DEFAULT_TIMEOUT_S, serving, validate
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from core.config import Config
     from core.home import Home
@@ -57,6 +57,27 @@ def answer(
 
         on_demand(home, environ)
     return found, False
+
+
+def ask_there(
+    home: Home, config: Config, question: str, request: Request, share: str, timeout_s: float
+) -> tuple[dict[str, Any] | None, bool]:
+    """Ask the resident process, if its socket exists: return (the envelope, True if the process did its ``share``).
+
+    (None, False) if that process gives no answer: ``request`` then has the time that is left. Raises as ``Asker.ask``
+    if the rest is done here.
+    """
+    if share == "encode":
+        from runtime.resident import served
+
+        return served.ask(home, config, question, request, timeout_s)
+    from runtime.resident import client
+
+    started = time.monotonic()
+    envelope = client.ask(home, question, request, timeout_s)
+    if envelope is None:
+        request.timeout_s = max(0.001, timeout_s - (time.monotonic() - started))
+    return envelope, envelope is not None
 
 
 class Warm:

@@ -1,0 +1,241 @@
+"""Why nothing was found: an unknown source, documents that no run has read, damage, or days without any document."""
+
+from __future__ import annotations
+
+import os
+from os.path import join
+
+import apsw
+
+from core.counting import counted
+from core.errors import BadInput, EngineMissing
+from qmd.search.answers import Filters
+from runtime.dates import days
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from core.config import Collection, Config
+    from core.home import Home
+
+    # (size, mtime_ns, inode) as of the last reading; None where another program indexed the file.
+    Stat = tuple[int, int, int] | None
+
+# Notes of documents that a command is writing (``runtime.capture.unindexed``), below ``state/``.
+UNINDEXED = "unindexed"
+# A blank file is never indexed. A larger one is not opened to find out.
+_BLANK_BYTES = 4096
+# Values of ``source`` in frontmatter that are no registered source.
+_OTHERS = ("article", "note")
+_FROM = "FROM documents d JOIN brain_facts f ON f.document_id = d.id WHERE"
+
+
+def require_source(connection: apsw.Connection, name: str) -> None:
+    """Raise BadInput where neither this version nor any document of the index knows a source ``name``.
+
+    Meant for selections that found nothing: what a document calls its source is its own affair, and looking through
+    all of them costs what they are many.
+    """
+    from ingest.registry import names
+
+    known = (*names(), *_OTHERS)
+    if name in known:
+        return
+    having = connection.execute(
+        "SELECT 1 FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+        " WHERE d.active = 1 AND CAST(f.fields ->> '$.source' AS TEXT) = ? LIMIT 1",
+        (name,),
+    ).fetchone()
+    if having is not None:
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), known, n=1)
+    listed = f"one of: {', '.join(known)}"
+    raise BadInput(f"there is no source {name!r}", f"did you mean {near[0]}? {listed}" if near else listed)
+
+
+def is_anything_unread(home: Home, config: Config, connection: apsw.Connection) -> bool:
+    """Whether a source has files here, a collection more files than documents, or the index none at all."""
+    known = held(connection)
+    if not known or _has_sources(home):
+        return True
+    return any(
+        files(folder.path, known.get(name, 0)) > known.get(name, 0) for name, folder in config.collections.items()
+    )
+
+
+def _has_sources(home: Home) -> bool:
+    from ingest import registry
+
+    claude = registry.source("claude")
+    if any(name != claude.name for name in registry.present(home)):
+        return True
+    return any(
+        entry.endswith(".jsonl")
+        for root in claude.default_roots(home)
+        for _, _, names in os.walk(root)
+        for entry in names
+    )
+
+
+def require_indexed(home: Home, config: Config, connection: apsw.Connection) -> None:
+    """Raise EngineMissing if documents of the home are not in the index: then nothing found is no answer.
+
+    Commands index what they write, so this is damage: a log was lost, or rows were. The documents are compared one by
+    one only where there are more files than documents.
+    """
+    known = held(connection)
+    inside = os.path.join(home.root, "")
+    if any(
+        folder.path.startswith(inside) and files(folder.path, known.get(name, 0)) > known.get(name, 0)
+        for name, folder in config.collections.items()
+    ) and (count := missing(home, config)):
+        raise EngineMissing(f"nothing is found, and {count} documents on disk are not in the index", "brain index")
+
+
+def held(connection: apsw.Connection) -> dict[str, int]:
+    """Return how many active documents the index has of each collection."""
+    rows = connection.execute("SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1")
+    return {str(name): int(str(count)) for name, count in rows}
+
+
+def files(folder: str, most: int) -> int:
+    """Return how many markdown files are in a folder; counting ends above ``most``."""
+    count = 0
+    for _, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        count += sum(name.endswith(".md") and not name.startswith(".") for name in names)
+        if count > most:
+            break
+    return count
+
+
+def missing(home: Home, config: Config, name: str = "") -> int:
+    """Return how many documents of a collection are on disk and not in the index; without a name, of those in the home.
+
+    Documents that a command is writing are not counted, and none while a run is going on. Raises EngineMissing,
+    LockContention.
+    """
+    from core.locks import is_held
+
+    if is_held(join(home.state, "index.lock")):
+        return 0
+    known = _documents(home)
+    inside = join(home.root, "")
+    lacking = sum(
+        compare(folder, known.get(each, {}))[2]
+        for each, folder in config.collections.items()
+        if (each == name if name else folder.path.startswith(inside))
+    )
+    return max(0, lacking - _unindexed(home))
+
+
+def _documents(home: Home) -> dict[str, dict[str, Stat]]:
+    """Return the paths of the active documents in the index, by collection."""
+    from qmd.index.store import open_index, translate
+
+    found: dict[str, dict[str, Stat]] = {}
+    if not os.path.exists(home.index):
+        return found
+    connection = open_index(home.index)
+    try:
+        for name, path in connection.execute("SELECT collection, path FROM documents WHERE active = 1"):
+            found.setdefault(str(name), {})[str(path)] = None
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    return found
+
+
+def _unindexed(home: Home) -> int:
+    """Return how many documents commands are writing, or were writing when they were killed."""
+    try:
+        return len(os.listdir(join(home.state, UNINDEXED)))
+    except OSError:
+        return 0
+
+
+def compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int, int | None, int]:
+    """(files, bytes, files not in ``rows``, files that differ from ``rows``, unreadable ones) of one walk.
+
+    A missing folder keeps its documents (its disk may be unplugged), so that nothing of it is pending; where a folder
+    inside could not be listed, the files that are missing from the walk are not counted as gone, and the difference
+    is unknown.
+    """
+    if not os.path.isdir(folder.path):
+        return 0, 0, 0, 0, 0
+    from qmd.index.walk import walk
+
+    failures: list[str] = []
+    files = size = lacking = differing = present = 0
+    for entry in walk(folder, lambda path, _: failures.append(path)):
+        status = entry.status
+        files += 1
+        size += status.st_size
+        if entry.relative in rows:
+            present += 1
+            differing += rows[entry.relative] != (status.st_size, status.st_mtime_ns, status.st_ino)
+        else:
+            lacking += not _blank(join(folder.path, entry.relative), status.st_size)
+    differing += lacking
+    return files, size, lacking, None if failures else differing + len(rows) - present, len(failures)
+
+
+def _blank(path: str, size: int) -> bool:
+    if size > _BLANK_BYTES:
+        return False
+    try:
+        with open(path, "rb") as stream:
+            text = stream.read().decode("utf-8", "replace")
+    except OSError:
+        return False
+    return not text.strip()
+
+
+def around_days(connection: apsw.Connection, filters: Filters) -> dict[str, Any]:
+    """Return the days of ``filters`` (``since`` and ``until``, ISO dates, None where open), how many ``documents``
+    are of them, and the nearest days with a document ``before`` and ``after`` them, None where there is none.
+
+    All other restrictions of the filters apply. Raises apsw.Error.
+    """
+    first, last = filters.since, filters.until
+    everywhen, bound = Filters(filters.collections, fields=filters.fields).sql()
+
+    def nearest(column: str, condition: str, limit: int | None, order: str) -> str | None:
+        if limit is None:
+            return None
+        query = f"SELECT {column} {_FROM} {everywhen} AND {condition} ORDER BY {column} {order} LIMIT 1"
+        found: Any = connection.execute(query, (*bound, limit)).fetchall()
+        return days.iso(days.of(found[0][0])) if found else None
+
+    condition, bindings = filters.sql()
+    (count,) = connection.execute(f"SELECT count(*) {_FROM} {condition}", bindings).fetchall()[0]
+    return {
+        "since": None if first is None else days.iso(days.of(first)),
+        "until": None if last is None else days.iso(days.of(last - 1)),
+        "documents": count,
+        "before": nearest("f.ended", "f.ended > 0 AND f.ended < ?", first, "DESC"),
+        "after": nearest("f.date", "f.date >= ?", last, "ASC"),
+    }
+
+
+def days_sentence(found: dict[str, Any], *, within: bool) -> str:
+    """Return what ``around_days`` found in words; ``within``: the question had other restrictions."""
+    there = " there" if within else ""
+    named = _named(found["since"], found["until"])
+    if found["documents"]:
+        return f"Memory has {counted(found['documents'], 'document')} of {named}{there}."
+    near = [f"{found[side]} {side}" for side in ("before", "after") if found[side]]
+    nearest = f"; the nearest days with something: {', '.join(near)}" if near else ""
+    return f"Nothing is remembered of {named}{there}{nearest}."
+
+
+def _named(since: str | None, until: str | None) -> str:
+    if since is None:
+        return f"the time up to {until}"
+    if until is None:
+        return f"the time since {since}"
+    return since if since == until else f"{since} to {until}"

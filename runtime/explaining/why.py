@@ -1,0 +1,276 @@
+"""``brain why``: decisions and rejections on a topic, newest first, their successors, and then the evidence.
+
+A distilled document shows its decisions and rejections first, lists of names last. A rejection is often in words that
+name nothing ("no, don't set it"), because it answers the turns before it. So a decision or a rejection is on the topic,
+too, if the session speaks of the topic in the same turn or shortly before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from os.path import basename
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core import clock
+from core.errors import BadQuery
+from core.redaction import excerpt
+from core.text import one_line
+from qmd.index.store import open_index, translate
+from qmd.search.answers import Filters
+from qmd.search.search import Searcher
+from runtime.asking import absence, freshness
+from runtime.asking.envelope import SCHEME, as_shown, entry
+from runtime.asking.request import project_glob, validate
+from runtime.distill.distillate import SECTIONS, WORDS
+from runtime.distill.transcript import TURN
+from runtime.distill.words import stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from core.config import Config
+    from core.home import Home
+    from qmd.search.answers import Hit
+
+TYPES = ("decision", "rejected")
+_CANDIDATES = 20
+_EVIDENCE = 3
+_FOLLOWED = 200
+# Of what an answer says of a hit.
+_SAID = "docid uri path title date age_days age stale trust project line snippet resume".split()
+# An entry that matches less than half as well as the best one is about something else.
+_ABOUT = 0.5
+# Sections by what they are worth as evidence of a decision, best first; a section that is not named is worth the rest.
+_RANKS = {
+    SECTIONS[key]: rank
+    for rank, keys in enumerate(
+        (("decisions", "rejected"), ("errors",), ("goals", "points", "questions"), ("commands", "ran", "files"), WORDS)
+    )
+    for key in keys
+}
+_LISTS = tuple(SECTIONS[key] for key in WORDS)
+GROUNDS = 0
+# From this rank on the session itself says more: its distillate has but names.
+NAMES = 3
+_HEADING = re.compile(r"^## (.+)$")
+_ITEM = re.compile(r"^- \S")
+_CITED = re.compile(r"\[(\d+)\]")
+_PARTS = re.compile(r"[^\W_]+")
+# How many turns before a statement's own may say what it is about.
+_TURNS_BEFORE = 2
+_STATEMENTS = 3
+_STATEMENT_LENGTH = 240
+
+
+def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int = 10) -> dict[str, Any]:
+    """The envelope of ``brain why``.
+
+    ``decisions`` are the inbox's decisions and rejections on the topic, newest first; ``standing`` is false where
+    another took their place, which is there too, whatever its words. ``evidence`` is what distilled documents and
+    sessions say of it. Raises BadQuery, EngineMissing and what SQLite's failures are translated into.
+    """
+    if not topic.strip():
+        raise BadQuery("the topic is empty", 'brain why "token refresh"')
+    topic = validate(topic)
+    fields: tuple[tuple[str, str, str], ...] = ()
+    if project:
+        fields = (("project", "GLOB", project_glob(project)),)
+    now = clock.now()
+    connection = open_index(home.index)
+    try:
+        searcher = Searcher(connection)
+        noted = [name for name, folder in config.collections.items() if folder.trust == "note"]
+        decided: list[Hit] = []
+        for kind in TYPES:
+            filters = Filters(tuple(noted), fields=(("type", "=", kind), *fields))
+            decided += searcher.search(topic, limit=_CANDIDATES, filters=filters) if noted else []
+        found = _followed(searcher, tuple(noted), _about(decided))
+        there = {identity for hit in found if (identity := hit.field("session_id"))}
+        newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
+        evidence = _evidence(searcher, config, topic, fields)
+        fresh = freshness.Freshness(home, config, connection)
+        if fresh.complete and not newest and not evidence:
+            absence.require_indexed(home, config, connection)
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": topic, "freshness": fresh.envelope()}
+    if not newest and not evidence:
+        envelope["error"] = "no_results"
+    envelope["decisions"] = [_decision(hit, config, now, there) for hit in newest]
+    envelope["evidence"] = [_item(hit, config, now) for hit in evidence]
+    return envelope
+
+
+def _about(found: Iterable[Hit]) -> list[Hit]:
+    ranked = sorted(found, key=lambda hit: -hit.score)
+    return [hit for hit in ranked if hit.score >= _ABOUT * ranked[0].score]
+
+
+def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]) -> list[Hit]:
+    """``found``, and what took the place of any of it: that may say nothing of the topic, and is what holds."""
+    followed = list(found)
+    there = {hit.field("session_id") for hit in found}
+    waiting = [hit.field("superseded_by") for hit in found]
+    while waiting and len(followed) < _FOLLOWED:
+        identity = waiting.pop()
+        if not identity or identity in there:
+            continue
+        there.add(identity)
+        for hit in searcher.newest(limit=1, filters=Filters(collections, fields=(("session_id", "=", identity),))):
+            followed.append(hit)
+            waiting.append(hit.field("superseded_by"))
+    return followed
+
+
+def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tuple[str, str, str], ...]) -> list[Hit]:
+    """The best distilled documents, those that decided or rejected something before others, then the best sessions.
+
+    A session that is there distilled is not repeated; of one whose distillate has but names the session is there.
+    """
+
+    def best(trust: str) -> list[Hit]:
+        names = tuple(name for name, folder in config.collections.items() if folder.trust == trust)
+        filters = Filters(names, fields=fields)
+        return _about(searcher.search(topic, limit=_CANDIDATES, filters=filters)) if names else []
+
+    distilled = [(rank_statements(searcher.connection, hit, topic), hit) for hit in best("distilled")]
+    distilled.sort(key=lambda each: each[0] != GROUNDS)
+    shown: dict[str, Hit] = {}
+    for hits in (
+        [hit for rank, hit in distilled if rank < NAMES],
+        best("session"),
+        [hit for rank, hit in distilled if rank >= NAMES],
+    ):
+        for hit in hits:
+            shown.setdefault(basename(hit.path), hit)
+    return list(shown.values())[:_EVIDENCE]
+
+
+def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
+    known = entry(0, hit, config, now)
+    return {name: known[name] for name in _SAID}
+
+
+def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, Any]:
+    alternatives = hit.fields.get("alternatives")
+    found = {
+        **_item(hit, config, now),
+        "entry_id": hit.field("session_id"),
+        "type": hit.field("type"),
+        # What was removed by hand holds no longer: the one before it stands again.
+        "standing": hit.field("superseded_by") not in there,
+        "why": hit.field("why"),
+        "alternatives": [str(each) for each in alternatives] if isinstance(alternatives, list) else [],
+        "supersedes": hit.field("supersedes"),
+        "superseded_by": hit.field("superseded_by"),
+    }
+    return found if hit.is_clean else as_shown(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One statement: its section, its place in the document (characters, and its line), and how far it is on the topic:
+    so many of its terms, half a term less where only the session has them."""
+
+    section: str
+    start: int
+    end: int
+    line: int
+    turns: tuple[int, ...]
+    terms: float
+
+    @property
+    def rank(self) -> int:
+        """The rank of its section."""
+        return _RANKS.get(self.section, NAMES)
+
+
+def rank_statements(connection: apsw.Connection, hit: Hit, topic: str) -> int:
+    """Let ``hit``, a distilled document, show what it says of the topic; returns the best rank of that.
+
+    A document that says nothing of it in statements stays as it is. Raises apsw.Error.
+    """
+    row = connection.execute("SELECT doc FROM content WHERE hash = ?", (hit.hash,)).fetchone()
+    text = str(row[0]) if row else ""
+    found = statements(text, _session(connection, hit), topic)[:_STATEMENTS]
+    if not found:
+        return NAMES
+    hit.line = found[0].line
+    said = ((each.section, excerpt(text, each.start, each.end, is_clean=hit.is_clean)) for each in found)
+    hit.snippet = "\n".join(f"{section}: {one_line(piece, _STATEMENT_LENGTH)}" for section, piece in said)
+    return found[0].rank
+
+
+def _session(connection: apsw.Connection, hit: Hit) -> str:
+    """The text that a document was distilled from, "" where the index does not have it. Raises apsw.Error."""
+    collection, _, path = (hit.field("source_uri") or "").removeprefix(SCHEME).partition("/")
+    row = connection.execute(
+        "SELECT c.doc FROM documents d JOIN content c ON c.hash = d.hash"
+        " WHERE d.collection = ? AND d.path = ? AND d.active = 1",
+        (collection, path),
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
+def statements(text: str, session: str, topic: str) -> list[Said]:
+    """What a distilled document says of a topic, best first: by section, then by how much of the topic it has.
+
+    ``session`` is the text that it was distilled from, "" where that is not known.
+    """
+    wanted = _stems(topic)
+    turns = _turns(session)
+    spoken: dict[int, set[str]] = {}
+
+    def near(turn: int) -> set[str]:
+        if turn not in spoken:
+            spoken[turn] = wanted & _stems(turns.get(turn, ""))
+        return spoken[turn]
+
+    found = []
+    for each in _statements(text, wanted):
+        terms = each.terms
+        if each.rank == GROUNDS:
+            around = set[str]().union(*(near(turn - back) for turn in each.turns for back in range(_TURNS_BEFORE + 1)))
+            if 2 * len(around) >= len(wanted):
+                terms = max(terms, len(around) - 0.5)
+        if terms > 0:
+            found.append(replace(each, terms=terms))
+    return sorted(found, key=lambda each: (each.rank, -each.terms, each.line))
+
+
+def _turns(session: str) -> dict[int, str]:
+    """The texts of a session's turns by their numbers."""
+    found: dict[int, list[str]] = {}
+    number = 0
+    for line in session.split("\n"):
+        opened = TURN.match(line)
+        if opened:
+            number = int(opened[1])
+        found.setdefault(number, []).append(line)
+    return {number: "\n".join(lines) for number, lines in found.items()}
+
+
+def _statements(text: str, wanted: set[str]) -> Iterator[Said]:
+    section = ""
+    start = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        end = start + len(line)
+        heading = _HEADING.match(line)
+        if heading:
+            section = heading[1]
+        elif section and line and (_ITEM.match(line) or section in _LISTS):
+            turns = tuple(int(turn) for turn in _CITED.findall(line))
+            yield Said(section, start + 2 * line.startswith("- "), end, number, turns, len(wanted & _stems(line)))
+        start = end + 1
+
+
+def _stems(text: str) -> set[str]:
+    """The rough stems of a text's telling words, and of the parts of names such as ``gc.auto``."""
+    found = set(words(text))
+    found.update(part for word in list(found) for part in _PARTS.findall(word))
+    return {stem(word) for word in found}
