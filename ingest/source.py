@@ -1,7 +1,7 @@
 """The contract of a source: a tool, where it keeps its files, and how one file becomes parts of sessions.
 
 A source is a subclass of ``Source`` in a module of its own, and one entry in the entry point group ``brain.sources``
-(``ingest.registry``). ``name``, ``roots`` and ``read`` are enough for a tool that writes one transcript a file; all
+(``ingest.registry``). ``name``, ``roots`` and ``parse`` are enough for a tool that writes one transcript a file; all
 other methods have defaults. A run over a source is ``ingest.pipeline.run``; a source whose documents are not made of
 sessions is a ``Collector`` with a run of its own.
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ingest.pipeline.shadow import Shadow
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
 
     Composed = tuple[dict[str, object], str] | str
     Progress = Callable[[int, int, str], None]
@@ -134,13 +135,12 @@ class Source:
         """Return the unit that a file probably belongs to, cheaply: files of one unit are read together."""
         return path
 
-    def read(self, path: str) -> Reading:
-        """Return one file as parts of sessions by unit, and the account of what was not kept. Raises nothing."""
-        raise NotImplementedError
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
+        """Yield the reading of one file of ``raw``: parts of sessions by unit, and what was left out. Raises nothing.
 
-    def stream(self, path: str) -> Iterable[Reading]:
-        """Yield ``read`` each time that more units of a file are whole, and at the end."""
-        return (self.read(path),)
+        A file of many units may yield its reading each time that more of them are whole; it is yielded at the end.
+        """
+        raise NotImplementedError
 
     def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
         """Return (frontmatter, body) of one unit from all its copies, or the reason why it makes no document.
@@ -158,16 +158,17 @@ class Source:
 
         return links(unit, parts)
 
-    def parse(self, path: str) -> Iterator[Document | Failure]:
+    def documents(self, path: str) -> Iterator[Document | Failure]:
         """Yield the documents of one file taken alone, then its failures. Raises nothing.
 
-        A run uses ``read`` and ``compose`` instead, which put the copies of one session together.
+        A run uses ``parse`` and ``compose`` instead, which put the copies of one session together.
         """
         from core.document import Document, Failure
         from ingest.pipeline.names import stem
+        from ingest.raw.store import DISK
         from ingest.session.document import faults
 
-        reading = self.read(path)
+        *_, reading = self.parse(path, DISK)
         for unit, part in reading.parts.items():
             composed = self.compose(unit, [part], mtime_ns=reading.mtime_ns)
             if isinstance(composed, str):
@@ -188,8 +189,12 @@ class Source:
         """Return True if a file is the tool's history of prompts."""
         return bool(self.history) and basename(path) == self.history
 
-    def companions(self, path: str) -> list[str]:
-        """Return the paths that may describe the session of a transcript and no other; they are forgotten with it."""
+    def companions(self, path: str, raw: RawStore) -> list[str]:
+        """Return the paths that may describe the session of a transcript and no other; they are forgotten with it.
+
+        A transcript that names its companions is read from ``raw``.
+        """
+        del raw
         return [join(dirname(path), name) for name in self.companion_names]
 
     def is_restless(self, path: str) -> bool:
@@ -223,7 +228,7 @@ class Collector(Source):
 
     on_request = True
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         """Collectors read nothing as sessions."""
         raise NotImplementedError(f"{self.name} has no sessions: {path}")
 

@@ -12,6 +12,7 @@ from core.home import Home
 from core.tombstones import Tombstones
 from core.version import REDACTION
 from ingest.policy.exclusions import EXCLUDED, Rules
+from ingest.raw.store import RawStore
 from ingest.session.lineage import parent_of
 from ingest.sources.histories.source import HISTORY
 
@@ -59,13 +60,14 @@ class Policy:
         return f"{REDACTION}\n".encode() if self.redact else f"{REDACTION} raw\n".encode()
 
 
-class Keeping:
+class Keeping(RawStore):
     """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
 
     __slots__ = (
         "_archive",
         "_back",
         "_checks",
+        "_configured",
         "_depth",
         "_entries",
         "_folders",
@@ -76,14 +78,16 @@ class Keeping:
         "_missing",
         "_older",
         "_others",
-        "_places",
         "_policy",
         "_source",
         "from_archive",
+        "keeps_raw",
         "lineage",
         "rules",
         "transcripts",
     )
+
+    records = True
 
     def __init__(
         self, home: Home, source: str, *, from_archive: bool = False, checks: bool = False, hasty: bool = False
@@ -93,6 +97,7 @@ class Keeping:
         self._hasty = hasty
         self._source = source
         self._policy = Policy(home)
+        self.keeps_raw = not self._policy.redact
         self._archive: Archive | None = None
         self._entries: dict[str, Entry] = {}
         self._back: Keeping | None = None
@@ -100,7 +105,7 @@ class Keeping:
         self._folders: dict[str, list[str]] = {}
         self._missing: set[str] | None = None
         self._others: set[str] | None = None
-        self._places: dict[str, tuple[list[str], list[str]]] = {}
+        self._configured: dict[str, list[str]] = {}
         self._forgotten = Tombstones(home)
         self._depth = 0
         self._judged: dict[str, str] = {}
@@ -139,18 +144,20 @@ class Keeping:
             self._others = {entry.path for entry in archive.versions(self._home, other)}
         return path not in self._others
 
-    def places(self, source: str) -> tuple[list[str], list[str]]:
-        """The folders where a source's tool keeps its files, and those that collections.yml adds; looked up once."""
-        if source not in self._places:
-            from ingest import registry
+    def configured(self, source: str) -> list[str]:
+        """Return the folders that collections.yml adds to those of a source's tool; looked up once."""
+        if source not in self._configured:
             from ingest.source import configured
 
             try:
-                added = configured(source, self._home)
+                self._configured[source] = configured(source, self._home)
             except BrainError:
-                added = []  # an invalid configuration is reported by those who need it
-            self._places[source] = registry.source(source).places(), added
-        return self._places[source]
+                self._configured[source] = []  # an invalid configuration is reported by those who need it
+        return self._configured[source]
+
+    def excluded(self, folder: str) -> str:
+        """Return why work in a folder is excluded, "" if it is not."""
+        return self.rules.excluded("", folder)
 
     def files(self) -> list[SourceFile]:
         """The archived files, as ``discover`` would have found them."""
@@ -188,11 +195,6 @@ class Keeping:
         keeping._entries = {**self._back._entries, entry.path: entry}
         keeping._older = {}
         return keeping
-
-    @property
-    def keeps_raw(self) -> bool:
-        """Whether the archive keeps what was found, not redacted."""
-        return not self._policy.redact
 
     def _opened(self) -> Archive | None:
         if self.from_archive or not self._policy.enabled:
@@ -285,27 +287,6 @@ class Keeping:
     def withholds(self, unit: str, reading: Reading) -> bool:
         """Whether the part of a unit was forgotten or is excluded."""
         return bool(self._withheld(unit, reading))
-
-    def dropped(self, path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
-        """What a history has dropped: ``held``, by then, and since then what of ``before`` is not in ``now``.
-
-        ``now``: what is kept of the bytes that were ``read``.
-        """
-        from ingest.archive import sharing
-
-        return sharing.dropped(self._source, path, held, before, now, read)
-
-    def redacted(self, path: str, data: bytes) -> bytes:
-        """A file that is one document or text, without secrets."""
-        from ingest.archive import sharing
-
-        return sharing.redacted(self._source, path, data, {})
-
-    def left(self, reading: Reading, data: bytes) -> bytes:
-        """What of a file's bytes belongs to the parts that a reading still has; nothing where that cannot be told."""
-        from ingest.archive import sharing
-
-        return sharing.without(self._source, reading.path, data, lambda unit: unit not in reading.parts)
 
     def forgot(self, unit: str) -> bool:
         """Whether a unit of this source was forgotten."""

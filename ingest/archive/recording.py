@@ -31,7 +31,7 @@ from ingest.archive.packing import Packing
 from ingest.archive.soundness import fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 # The next segment takes in the last one while that is shorter than this: appending a line costs no file of its own.
 SMALL = 512 * 1024
@@ -266,6 +266,27 @@ class Recorder:
         self._held += len(line)
         if self._held >= LARGE:
             self._cut()
+
+    def dropped(self, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
+        """Return what a history has dropped: ``held``, by then, and since then what of ``before`` is not in ``now``.
+
+        ``now``: what is kept of the bytes that were ``read``.
+        """
+        from ingest.archive import sharing
+
+        return sharing.dropped(self._archive.source, self._path, held, before, now, read)
+
+    def redacted(self, data: bytes) -> bytes:
+        """Return the bytes of a file that is one document or text, without secrets."""
+        from ingest.archive import sharing
+
+        return sharing.redacted(self._archive.source, self._path, data, {})
+
+    def left(self, data: bytes, units: Container[str]) -> bytes:
+        """Return the bytes of a file that belong to some of its units; nothing if the file cannot be taken apart."""
+        from ingest.archive import sharing
+
+        return sharing.without(self._archive.source, self._path, data, lambda unit: unit not in units)
 
     @property
     def before(self) -> Entry | None:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from ingest.archive.keeping import Keeping
     from ingest.archive.recording import Recorder
     from ingest.pipeline.reading import Reading
 
@@ -139,21 +138,18 @@ class Shelf:
 
     What the database does not hold any more stays in the archive, as its documents stay; a session that was longer
     does, too, and is the reading's part again: ``parts`` are those that archived lines hold. Nothing of units that
-    were forgotten or are excluded is kept. Without a run (``keeping``), or where it archives nothing, rows are only
-    opened.
+    were forgotten or are excluded is kept. Without
+    ``parts``, or if the store records nothing, rows are only opened.
     """
 
-    def __init__(
-        self, reading: Reading, keeping: Keeping | None, parts: Callable[[Iterable[bytes]], dict[str, Any]]
-    ) -> None:
+    def __init__(self, reading: Reading, parts: Callable[[Iterable[bytes]], dict[str, Any]] | None) -> None:
         self.tables: Tables = {}
         """What is read of the database, for whoever reads it to say."""
         self.lets_go: Callable[[str], bool] = lambda _: False
         """Whether a unit that is not read any more goes from the archive as well."""
         self._reading = reading
-        self._keeping = keeping
-        self._parts = parts
-        self._raw = keeping is not None and keeping.keeps_raw
+        self._parts = parts if reading.raw.records else None
+        self._raw = reading.raw.keeps_raw
         self._cleaned = _Cleaned()
         self._recorder: Recorder | None = None
         self._before: dict[str, list[tuple[archive.Segment, int]]] = {}
@@ -181,13 +177,14 @@ class Shelf:
 
         Raises OSError and apsw.Error.
         """
-        keeping, part = self._keeping, self._reading.parts.get(unit)
-        if keeping is None or unit in self._stay:
+        part = self._reading.parts.get(unit)
+        if self._parts is None or unit in self._stay:
             return
         if part is None and unit not in self._made:
             self._loose.append((unit, rows))
             return
-        recorder = None if part is not None and keeping.withholds(unit, self._reading) else self._opened(keeping)
+        withheld = part is not None and self._reading.raw.withholds(unit, self._reading)
+        recorder = None if withheld else self._opened()
         if recorder is not None:
             count = self._made[unit] if part is None else len(part.uuids)
             longer = self._longer(recorder, unit, count if whole else count - 1)
@@ -200,32 +197,32 @@ class Shelf:
 
     def keep(self, groups: Groups) -> None:
         """``put`` units that were read otherwise than from ``open`` rows."""
-        if self._keeping is None:
+        if self._parts is None:
             return
-        self._keeping.remove(self._reading)
+        self._reading.raw.remove(self._reading)
         if self._reading.parts or self._reading.taken:
             for unit, rows in groups:
                 self.put(unit, self.open(rows))
 
     def tidy(self) -> None:
         """Have what is let go leave the archive, also where nothing else is put there."""
-        if self._keeping is not None and self._recorder is None:
-            recorder = self._opened(self._keeping)
+        if self._parts is not None and self._recorder is None:
+            recorder = self._opened()
             self._recorder = recorder if recorder is not None and recorder.before is not None else None
 
     def finish(self) -> None:
         """The database was read to its end. Raises OSError and apsw.Error."""
-        keeping, loose = self._keeping, self._loose
-        whole = keeping is not None and not keeping.remove(self._reading)
+        store, loose = self._reading.raw, self._loose
+        whole = not store.remove(self._reading)
         self._loose = []
         for unit, rows in loose:
             self.put(unit, rows)
         recorder = self._recorder
-        if recorder is None or keeping is None:
+        if recorder is None:
             return
         recorder.in_pieces()
         for unit, held in self._before.items():
-            if unit and unit not in self._made and not keeping.forgot(unit) and not self.lets_go(unit):
+            if unit and unit not in self._made and not store.forgot(unit) and not self.lets_go(unit):
                 for segment, _ in held:
                     recorder.piece(self._again(recorder, segment))
         if self._loose and whole:  # whose they are is not certain: they go with whichever unit is forgotten
@@ -238,9 +235,9 @@ class Shelf:
         if self._recorder is not None:
             self._recorder.abandon()
 
-    def _opened(self, keeping: Keeping) -> Recorder | None:
+    def _opened(self) -> Recorder | None:
         if self._recorder is None:
-            self._recorder = recorder = keeping.recorder(self._reading.path)
+            self._recorder = recorder = self._reading.raw.recorder(self._reading.path)
             if recorder is not None and recorder.before is not None:
                 for segment in recorder.before.segments:
                     try:
@@ -260,7 +257,7 @@ class Shelf:
             return None
         lines = [line for segment, _ in held for line in self._again(recorder, segment).splitlines(keepends=True)]
         # So many they were to the parser of then.
-        found = self._parts(lines).get(unit)
+        found = None if self._parts is None else self._parts(lines).get(unit)
         return found if found is not None and len(found.uuids) > count else None
 
     def _again(self, recorder: Recorder, segment: archive.Segment) -> bytes:

@@ -155,7 +155,7 @@ class Normaliser:
         parts: dict[str, list[tuple[Any, int]]] = {}
         for path in paths:
             versions: set[str] = set()
-            for reading in self._source.stream(path):
+            for reading in self._source.parse(path, self._keeping):
                 self._keeping.remove(reading)
                 for unit, part in reading.hand_over().items():
                     self._leave_histories(unit, part)
@@ -229,7 +229,7 @@ class Normaliser:
                 for path in members:
                     reading = held.get(path)
                     if reading is None:
-                        reading = self._source.read(path)
+                        *_, reading = self._source.parse(path, self._keeping)
                         self._keeping.withhold(reading)
                     if len(self._owned.get(path, ())) > 1 and len(held) < _HELD:
                         held[path] = reading

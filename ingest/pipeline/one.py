@@ -18,7 +18,6 @@ from ingest.pipeline.state import State
 from ingest.pipeline.units import split_key
 from ingest.policy import hashed_paths
 from ingest.raw import files
-from ingest.raw.rawfiles import kept_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +67,7 @@ def one(
                     home, source, scope, ledger, keeping, stale=False, progress=None, on_written=on_written, sweep=False
                 )
                 try:
-                    with kept_by(keeping):
-                        job.go([file], {file.path}, verify=False)
+                    job.go([file], {file.path}, verify=False)
                 finally:
                     keeping.close()
             if scope.file is None or not scope.file.path.startswith(hashed_paths.MARK):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.redaction import clean, clean_document
 from core.text import one_line
-from ingest.raw import rawfiles, records
+from ingest.raw import records, store
 from ingest.session.shapes import shape
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from ingest.archive.archive import Entry
-    from ingest.archive.keeping import Keeping
     from ingest.archive.recording import Recorder
+    from ingest.raw.store import RawStore
 
     Unwrap = Callable[[BinaryIO], object]
 
@@ -37,6 +37,7 @@ class Reading:
     """A file as read once: ``parts`` by unit, or ``skipped``/``failed`` with the reason for having none.
 
     A part is an ``ingest.session.session.Part``, with the fields that its source's ``compose`` wants.
+    ``raw`` is the store that the file was read from.
     ``size``, ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe
     the prefix that was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what
     was not understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
@@ -59,6 +60,7 @@ class Reading:
         "mtime_ns",
         "parts",
         "path",
+        "raw",
         "recovered",
         "redacted",
         "size",
@@ -70,8 +72,9 @@ class Reading:
         "withheld",
     )
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, raw: RawStore) -> None:
         self.path = path
+        self.raw = raw
         self.parts: dict[str, Any] = {}
         self.failures: list[Failure] = []
         self.failed_reasons: dict[str, int] = {}
@@ -134,7 +137,11 @@ class Reading:
 
 
 def lines(
-    path: str, take: Callable[[records.Records, Reading], None], foreign: str, unwrap: Unwrap | None = None
+    path: str,
+    raw: RawStore,
+    take: Callable[[records.Records, Reading], None],
+    foreign: str,
+    unwrap: Unwrap | None = None,
 ) -> Reading:
     """Read one file of JSON Lines, which may be compressed: ``take`` fills the reading's parts from its records.
 
@@ -142,60 +149,57 @@ def lines(
     compressed file, gives the lines that its own stand for: these are parsed, redacted and archived. Never raises for
     what is in the file or for its not being readable: see ``Reading.failed``.
     """
-    reading = Reading(path)
+    reading = Reading(path, raw)
     try:
-        with rawfiles.RawFile(path) as raw:
-            reading.stat(raw.status)
-            if not stat.S_ISREG(raw.status.st_mode):
+        with raw.open(path) as file:
+            reading.stat(file.status)
+            if not stat.S_ISREG(file.status.st_mode):
                 reading.skipped = NOT_REGULAR
-            elif not raw.status.st_size:
+            elif not file.status.st_size:
                 reading.skipped = EMPTY
             else:
-                keeping = rawfiles.keeping()
-                recorder = None if keeping is None else keeping.recorder(path)
-                source = records.Records(_lines(raw, unwrap), path, **_sink(recorder))
+                recorder = raw.recorder(path)
+                source = records.Records(_lines(file, unwrap), path, **_sink(recorder))
                 is_cut = False
                 take(source, reading)
                 reading.recovered, reading.redacted = source.recovered, source.redacted
-                if raw.packed:
-                    torn, is_cut = source.tail, raw.is_cut()
-                    reading.consumed, reading.digest = raw.finish()
+                if file.packed:
+                    torn, is_cut = source.tail, file.is_cut()
+                    reading.consumed, reading.digest = file.finish()
                     if torn or is_cut:
                         detail = f"{torn} bytes of a last line" if torn else "within a frame of zstd"
-                        reading.fail(Failure(path, rawfiles.TORN, detail))
+                        reading.fail(Failure(path, store.TORN, detail))
                 else:
                     reading.consumed, reading.digest = source.consumed, source.digest()
-                if raw.entry is not None:
-                    reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
+                if file.entry is not None:
+                    reading.consumed, reading.digest = file.entry.consumed, file.entry.digest
                 judge(reading, source, foreign)
                 if is_cut and not reading.parts and reading.skipped in ("", EMPTY, INCOMPLETE, foreign):
                     # What is left of it is none of these: it may be no more than a preamble.
-                    reading.skipped, reading.failed = "", Failure(path, rawfiles.TORN, "within a frame of zstd")
-                withheld = keeping is not None and keeping.withhold(reading)
-                if keeping is not None and recorder is not None and withheld:
+                    reading.skipped, reading.failed = "", Failure(path, store.TORN, "within a frame of zstd")
+                withheld = raw.withhold(reading)
+                if recorder is not None and withheld:
                     recorder.abandon()
                     if reading.parts:
-                        _record_left(reading, keeping, recorder.restarted(), unwrap)
+                        _record_left(reading, recorder.restarted(), unwrap)
                 elif recorder is not None and reading.parts:
                     _record(reading, recorder, unwrap)
     except OSError as error:
         unreadable(reading, error)
-    _complete(reading, lambda: lines(path, take, foreign, unwrap))
+    _complete(reading, lambda older: lines(path, older, take, foreign, unwrap))
     return reading
 
 
-def _complete(reading: Reading, again: Callable[[], Reading]) -> None:
+def _complete(reading: Reading, again: Callable[[RawStore], Reading]) -> None:
     """Let a file that says less than it did have what it said: of each unit the version with most of it.
 
     Of several the newest counts. Histories that drop what is oldest are put together with what they dropped, and parts
     whose records have names of their own with the ``earlier`` versions that have others, as copies of a session are.
     """
-    keeping = rawfiles.keeping()
-    if keeping is None or not reading.parts:
+    if not reading.parts:
         return
-    for entry in keeping.older(reading.path):
-        with rawfiles.kept_by(keeping.showing(entry)):
-            found = again()
+    for entry in reading.raw.older(reading.path):
+        found = again(reading.raw.showing(entry))
         for unit, part in found.parts.items():
             known = reading.parts.get(unit)
             reading.parts[unit] = part if known is None else known.with_older(part)
@@ -205,8 +209,8 @@ def _sink(recorder: Recorder | None) -> dict[str, Any]:
     return {} if recorder is None else {"sink": recorder.add, "redact": not recorder.keeps_raw}
 
 
-def _lines(raw: rawfiles.RawFile, unwrap: Unwrap | None) -> Any:
-    return raw.lines if unwrap is None or not raw.packed else unwrap(raw.lines)
+def _lines(file: store.RawFile, unwrap: Unwrap | None) -> Any:
+    return file.lines if unwrap is None or not file.packed else unwrap(file.lines)
 
 
 def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None:
@@ -216,24 +220,24 @@ def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None
     if not recorder.again:
         return
     recorder = recorder.restarted()
-    with rawfiles.RawFile(reading.path) as raw:
-        source = records.Records(_lines(raw, unwrap), reading.path, **_sink(recorder))
+    with reading.raw.open(reading.path) as file:
+        source = records.Records(_lines(file, unwrap), reading.path, **_sink(recorder))
         for _ in source:
             pass
-        digest = raw.finish()[1] if raw.packed else source.digest()
+        digest = file.finish()[1] if file.packed else source.digest()
     if digest == reading.digest:  # else it was written to meanwhile, and the next run reads it
         recorder.finish(*at)
 
 
-def _record_left(reading: Reading, keeping: Keeping, recorder: Recorder, unwrap: Unwrap | None) -> None:
+def _record_left(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None:
     """Let the archive have those lines of the file that are its parts', where that can be told."""
     held: list[bytes] = []
-    with rawfiles.RawFile(reading.path) as raw:
-        source = records.Records(_lines(raw, unwrap), reading.path, sink=held.append, redact=not recorder.keeps_raw)
+    with reading.raw.open(reading.path) as file:
+        source = records.Records(_lines(file, unwrap), reading.path, sink=held.append, redact=not recorder.keeps_raw)
         for _ in source:
             pass
-        digest = raw.finish()[1] if raw.packed else source.digest()
-    left = keeping.left(reading, b"".join(held)) if digest == reading.digest else b""
+        digest = file.finish()[1] if file.packed else source.digest()
+    left = recorder.left(b"".join(held), reading.parts) if digest == reading.digest else b""
     if left:
         for line in left.splitlines(keepends=True):
             recorder.add(line)
@@ -241,7 +245,13 @@ def _record_left(reading: Reading, keeping: Keeping, recorder: Recorder, unwrap:
 
 
 def whole(
-    path: str, take: Callable[[Any, Reading], Any], foreign: str, *, as_bytes: bool = False, apart: bool = False
+    path: str,
+    raw: RawStore,
+    take: Callable[[Any, Reading], Any],
+    foreign: str,
+    *,
+    as_bytes: bool = False,
+    apart: bool = False,
 ) -> Reading:
     """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
 
@@ -249,26 +259,24 @@ def whole(
     file's bytes, to be redacted by ``take``, which returns them so, or no bytes where it cannot tell.
     ``apart``: its records lie in files of their own.
     """
-    reading = Reading(path)
+    reading = Reading(path, raw)
     try:
-        with rawfiles.RawFile(path) as raw:
-            reading.stat(raw.status)
-            if not stat.S_ISREG(raw.status.st_mode):
+        with raw.open(path) as file:
+            reading.stat(file.status)
+            if not stat.S_ISREG(file.status.st_mode):
                 reading.skipped = NOT_REGULAR
             elif not reading.size:
                 reading.skipped = EMPTY
             else:
-                data, reading.digest = raw.whole()
+                data, reading.digest = file.whole()
                 reading.consumed = reading.size
                 redacted = _whole(data, reading, take, foreign, as_bytes)
-                keeping = rawfiles.keeping()
-                withheld = keeping is not None and keeping.withhold(reading)
-                keeps = keeping is not None and reading.parts and not reading.stays
-                recorder = keeping.recorder(path) if keeping is not None and keeps else None
-                if keeping is not None and recorder is not None:
+                withheld = raw.withhold(reading)
+                recorder = raw.recorder(path) if reading.parts and not reading.stays else None
+                if recorder is not None:
                     held = data if recorder.keeps_raw else redacted or clean_document(data, {})
                     if withheld:
-                        held = keeping.left(reading, held)
+                        held = recorder.left(held, reading.parts)
                         if not held:
                             return reading
                     # What a history has dropped is kept by itself; what a document says less is told by its records.
@@ -276,35 +284,35 @@ def whole(
                     recorder.whole(held, records)
                     recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
                     if as_bytes:
-                        _keep_dropped(reading.path, keeping, recorder.before, held, data)
+                        _keep_dropped(reading, recorder.before, held, data)
     except OSError as error:
         unreadable(reading, error)
-    _complete(reading, lambda: whole(path, take, foreign, as_bytes=as_bytes, apart=apart))
+    _complete(reading, lambda older: whole(path, older, take, foreign, as_bytes=as_bytes, apart=apart))
     return reading
 
 
-def _keep_dropped(path: str, keeping: Keeping, before: Entry | None, now: bytes, read: bytes) -> None:
+def _keep_dropped(reading: Reading, before: Entry | None, now: bytes, read: bytes) -> None:
     """Let the archive have, as the file's first version, what a history held ``before`` and has dropped by ``now``.
 
     ``now`` is what is kept of the bytes that were ``read``.
     """
-    recorder = None if before is None else keeping.recorder(path, version=1)
+    recorder = None if before is None else reading.raw.recorder(reading.path, version=1)
     if before is None or recorder is None:
         return
     try:
-        was = b"".join(rawfiles.held(recorder.folder, before))
+        was = b"".join(store.held(recorder.folder, before))
     except OSError:
         return  # the archive has lost it
     if now.startswith(was):
         return
     try:
-        held = b"" if recorder.before is None else b"".join(rawfiles.held(recorder.folder, recorder.before))
+        held = b"" if recorder.before is None else b"".join(store.held(recorder.folder, recorder.before))
     except OSError:
         held = b""  # so has what it dropped earlier: what it drops now is kept all the same
-    gone = keeping.dropped(path, held, was, now, read)
+    gone = recorder.dropped(held, was, now, read)
     if gone:
         # It may be from a time when the archive kept what was found.
-        recorder.whole(gone if recorder.keeps_raw else keeping.redacted(path, gone))
+        recorder.whole(gone if recorder.keeps_raw else recorder.redacted(gone))
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 

@@ -16,6 +16,7 @@ from ingest.pipeline.ledger import GIVEN, OWN, Ledger
 from ingest.pipeline.state import FileRow, known, known_units
 from ingest.pipeline.waiting import standing
 from ingest.policy import hashed_paths
+from ingest.raw.store import DISK
 from ingest.session.lineage import Lineage
 from ingest.source import Options
 from ingest.sources.histories.source import Transcripts
@@ -71,7 +72,7 @@ def over(source: Source, home: Home, roots: Sequence[str] | None, options: Optio
     new.sort(key=lambda file: source.is_history(file.path))
     total, done = sum(max(1, file.size) for file in new), 0
     for file in new:
-        reading = source.read(file.path)
+        *_, reading = source.parse(file.path, DISK)
         keeping.withhold(reading)
         ledger.bytes += reading.consumed
         for unit, part in reading.parts.items():

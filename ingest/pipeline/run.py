@@ -18,7 +18,6 @@ from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.pipeline.state import FileRow, State
 from ingest.pipeline.waiting import standing
 from ingest.policy import hashed_paths
-from ingest.raw.rawfiles import kept_by
 from ingest.source import Options
 from ingest.sources.histories.source import Transcripts
 
@@ -111,8 +110,7 @@ def over(source: Source, home: Home, roots: Sequence[str] | None, options: Optio
                     on_written=options.on_written,
                     damaged=damaged,
                 )
-                with kept_by(keeping):
-                    job.go(new, {file.path for file in readable}, verify=not options.trust_stat)
+                job.go(new, {file.path for file in readable}, verify=not options.trust_stat)
             ledger.documents = state.count(source.name)
             ledger.truncated = state.truncated(source.name)
         finally:

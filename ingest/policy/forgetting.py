@@ -82,15 +82,13 @@ def _beside(home: Home, source: str, paths: Iterable[str]) -> dict[str, set[str]
     """Path → what the archive has beside that file and of its units alone."""
     from ingest import registry
     from ingest.archive.keeping import Keeping
-    from ingest.raw.rawfiles import kept_by
 
     tool = registry.find(source)
     if tool is None:  # a plugin that was removed: nothing knows its companion files
         return {path: set() for path in paths}
     keeping = Keeping(home, source, from_archive=True)
     keeping.files()
-    with kept_by(keeping):
-        return {path: {each for each in tool.companions(path) if keeping.shelved(each) is not None} for path in paths}
+    return {path: {each for each in tool.companions(path, keeping) if keeping.is_shelved(each)} for path in paths}
 
 
 def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> bool:

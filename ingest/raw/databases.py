@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
 
     # (reason, detail).
     Damage = tuple[str, str]
@@ -54,17 +55,17 @@ def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
     return files
 
 
-def read(path: str, take: Take) -> Reading:
+def read(path: str, raw: RawStore, take: Take) -> Reading:
     """A database as ``stream`` reads it, with all its parts."""
     from ingest.pipeline.reading import Reading
 
-    reading = Reading(path)
+    reading = Reading(path, raw)
     for _ in _stream(reading, take):
         continue
     return reading
 
 
-def stream(path: str, take: Take) -> Iterator[Reading]:
+def stream(path: str, raw: RawStore, take: Take) -> Iterator[Reading]:
     """Read a database; its reading is given out each time that more of its parts are whole, and at its end.
 
     ``take`` fills the reading's parts from a copy of the database, given its ``tables``, and puts their rows on the
@@ -74,7 +75,7 @@ def stream(path: str, take: Take) -> Iterator[Reading]:
     """
     from ingest.pipeline.reading import Reading
 
-    reading = Reading(path)
+    reading = Reading(path, raw)
     yield from _stream(reading, take)
     yield reading
 
@@ -89,14 +90,13 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     from ingest.archive.rows import Shelf
     from ingest.pipeline.reading import unreadable
     from ingest.raw.damaged_text import bear
-    from ingest.raw.rawfiles import keeping
     from ingest.raw.records import REPLACED
     from ingest.raw.sqlite_copy import Unsettled, copied, is_database
 
-    path, kept = reading.path, keeping()
-    shelf = Shelf(reading, kept, lambda lines: _parts(path, lines, take))
+    path = reading.path
+    shelf = Shelf(reading, lambda lines: _parts(reading, lines, take))
     try:
-        if kept is not None and kept.shelved(path) is not None:
+        if reading.raw.is_shelved(path):
             with shelved(reading) as connection:
                 yield from _whole(connection, take, reading, shelf)
             return
@@ -180,23 +180,22 @@ def _date(reading: Reading) -> None:
 def shelved(reading: Reading) -> Iterator[apsw.Connection]:
     """A database of the rows that the archive has of a file. Raises OSError."""
     from ingest.archive.rows import restored
-    from ingest.raw.rawfiles import RawFile
 
-    with RawFile(reading.path) as raw, restored(raw.lines) as connection:
-        assert raw.entry is not None
-        reading.stat(raw.status)
-        reading.consumed, reading.digest = raw.entry.consumed, raw.entry.digest
+    with reading.raw.open(reading.path) as file, restored(file.lines) as connection:
+        assert file.entry is not None
+        reading.stat(file.status)
+        reading.consumed, reading.digest = file.entry.consumed, file.entry.digest
         yield connection
 
 
-def _parts(path: str, lines: Iterable[bytes], take: Take) -> dict[str, Any]:
-    """Unit → part, of what the archive has of the database at ``path``."""
+def _parts(of: Reading, lines: Iterable[bytes], take: Take) -> dict[str, Any]:
+    """Return unit → part of what the archive has of a database."""
     from ingest.archive.rows import Shelf, restored
     from ingest.pipeline.reading import Reading
 
-    reading = Reading(path)
+    reading = Reading(of.path, of.raw)
     with restored(lines) as connection:
-        for _ in take(connection, tables(connection), reading, Shelf(reading, None, lambda _: {})):
+        for _ in take(connection, tables(connection), reading, Shelf(reading, None)):
             continue
     return reading.parts
 

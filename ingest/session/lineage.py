@@ -6,6 +6,7 @@ import os
 from os.path import basename, dirname, join
 
 from ingest.pipeline.units import split_key
+from ingest.raw.store import DISK
 from ingest.sources.histories.source import called, names
 
 TYPE_CHECKING = False
@@ -64,10 +65,8 @@ class Lineage:
                 yield self._read(path)
 
     def _read(self, path: str) -> Reading:
-        from ingest.raw.rawfiles import kept_by_nobody
-
-        with kept_by_nobody():
-            return self._source.read(path)
+        *_, found = self._source.parse(path, DISK)
+        return found
 
     def _candidates(self, unit: str, child: str) -> Iterator[str]:
         if self._named is None:

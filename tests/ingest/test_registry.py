@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ingest import registry
+from ingest.raw.store import DISK
 
 
 def test_each_profile_of_openclaw_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,5 +80,5 @@ def test_pis_settings_may_name_the_folder_of_its_sessions(
 )
 def test_a_source_names_the_files_that_describe_one_session(tmp_path: Path, source: str, names: list[str]) -> None:
     """A tree of OpenCode's has some: see tests/ingest/sources/test_opencode_archive.py."""
-    found = registry.source(source).companions(str(tmp_path / "one.jsonl"))
+    found = registry.source(source).companions(str(tmp_path / "one.jsonl"), DISK)
     assert found == [str(tmp_path / name) for name in names]

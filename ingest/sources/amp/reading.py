@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
 from ingest.pipeline.units import path_name
+from ingest.raw.store import RawStore
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import TEAMMATE
 from ingest.session.user_text import cut_blocks
@@ -47,9 +48,9 @@ _SENDERS = ("fromExecutorThreadID", "fromAutomation", "fromAggman")
 _FEEDBACK = "ejected by user with feedback:"
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one thread. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
-    return whole(path, _take, FOREIGN)
+    return whole(path, raw, _take, FOREIGN)
 
 
 def _take(value: Any, reading: Reading) -> None:

@@ -9,7 +9,10 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore
 
 
 _IN_EDITORS = tuple(
@@ -30,10 +33,10 @@ class Amp(Source):
         ("", "~/Library/Application Support", _IN_EDITORS),
     )
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.amp.reading import read
 
-        return read(path)
+        yield read(path, raw)
 
 
 SOURCE = Amp()

@@ -63,7 +63,7 @@ class Chrome(Collector):
 
         return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
 
-    def parse(self, path: str) -> Iterator[Document | Failure]:
+    def documents(self, path: str) -> Iterator[Document | Failure]:
         """Yield the days of one database, by the shipped policy and in this machine's time zone, then its failures.
 
         A run goes through the archive instead, which puts all databases and what they have forgotten together.

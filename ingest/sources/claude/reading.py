@@ -11,6 +11,7 @@ from core.text import one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.pipeline.units import path_name, unit_key
 from ingest.raw import records
+from ingest.raw.store import RawStore
 from ingest.sources.claude import vocabulary
 from ingest.sources.claude.events import ClaudeSession, Unknown
 
@@ -26,7 +27,7 @@ _EARLY = 200
 _EARLY_BYTES = 16 * 1024 * 1024
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     agent = agent_of(path)
 
@@ -37,7 +38,7 @@ def read(path: str) -> Reading:
             reading.skipped = SUGGESTION
         _sort(source, reading, agent)
 
-    return lines(path, take, FOREIGN)
+    return lines(path, raw, take, FOREIGN)
 
 
 def peek(path: str) -> str:

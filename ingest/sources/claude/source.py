@@ -13,9 +13,10 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore
     from ingest.source import Environ
 
 
@@ -54,14 +55,15 @@ class Claude(Source):
 
         return peek(path)
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         if self.is_history(path):
             from ingest.sources.histories.reading import read as read_history
 
-            return read_history(self.name, path)
+            yield read_history(self.name, path, raw)
+            return
         from ingest.sources.claude.reading import read
 
-        return read(path)
+        yield read(path, raw)
 
 
 SOURCE = Claude()

@@ -92,7 +92,7 @@ class Code(Collector):
 
         return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
 
-    def parse(self, path: str) -> Iterator[Document | Failure]:
+    def documents(self, path: str) -> Iterator[Document | Failure]:
         """The documents of one file, taken for the only one of a repository called as its folder. Raises nothing."""
         folder = basename(dirname(abspath(path)))
         try:

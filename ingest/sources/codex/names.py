@@ -13,15 +13,17 @@ import os
 from os.path import basename, dirname, isdir, isfile, join
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw import rawfiles, records
+from ingest.raw import records
 from ingest.session.values import moment, string
 from ingest.sources.codex import state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
 
 FILE = "session_index.jsonl"
 INDEX = "index of sessions"
@@ -50,26 +52,27 @@ def above(path: str) -> list[str]:
     return []
 
 
-def of(path: str, unit: str) -> tuple[Name, list[Callable[[], None]]]:
-    """What the session in the transcript at ``path`` was named last, and what has the archive keep that beside it.
+def of(reading: Reading, unit: str) -> tuple[Name, list[Callable[[], None]]]:
+    """What the session of a transcript was named last, and what has the archive keep that beside it.
 
     The index names all sessions: of it the archive has a session's own line, below a name made from its transcript's.
     """
-    if rawfiles.is_shelved(path):
+    path, raw = reading.path, reading.raw
+    if raw.is_shelved(path):
         try:
-            return _entry(json.loads(rawfiles.load(beside(path))))[1], []
+            return _entry(json.loads(raw.load(beside(path))))[1], []
         except (OSError, ValueError, RecursionError):
             return ("", ""), []
     at, name = "", ""
     for place in above(dirname(path)):
         if not state.is_state(place):
-            at, name = _read(place).get(unit, ("", ""))
+            at, name = _read(place, raw).get(unit, ("", ""))
         elif unit in (given := state.names(place)):
             at, name = _ALWAYS, given[unit]
     if not name:
         return ("", ""), []
     line = json.dumps({"id": unit, "thread_name": name, "updated_at": at}).encode()
-    return (at, name), [lambda: rawfiles.keep(beside(path), line)]
+    return (at, name), [lambda: raw.keep(beside(path), line)]
 
 
 def beside(path: str) -> str:
@@ -106,14 +109,14 @@ def _since(path: str, row: FileRow | None) -> set[str]:
         return set()
 
 
-def _read(path: str) -> dict[str, Name]:
+def _read(path: str, raw: RawStore) -> dict[str, Name]:
     try:
         status = os.stat(path)
         stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
         found = _known.get(path)
         if found is None or found[0] != stamp:
-            with rawfiles.RawFile(path) as raw:
-                names = _entries(records.Records(raw.lines, path)) if status.st_size <= _MAX else {}
+            with raw.open(path) as file:
+                names = _entries(records.Records(file.lines, path)) if status.st_size <= _MAX else {}
             found = _known[path] = (stamp, names)
     except OSError:
         return {}

@@ -17,7 +17,8 @@ from core.text import clean, one_line
 from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
-from ingest.raw import rawfiles, records
+from ingest.raw import records
+from ingest.raw.store import RawStore
 from ingest.session.agent_calls import command_text
 from ingest.session.builder import SessionBuilder
 from ingest.session.values import mapping, moment, string
@@ -33,17 +34,17 @@ _BARE_STATE = "record_type"
 _UUID = 36
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if path.endswith(".json"):
-        return whole(path, _document, FOREIGN)
+        return whole(path, raw, _document, FOREIGN)
     if path.endswith(".sqlite"):
-        return state.read(path)
+        return state.read(path, raw)
     if is_history(NAME, path):
         from ingest.sources.histories import reading as history_read
 
-        return history_read.read(NAME, path)
-    return lines(path, _pass_over if basename(path) == names.FILE else _take, FOREIGN)
+        return history_read.read(NAME, path, raw)
+    return lines(path, raw, _pass_over if basename(path) == names.FILE else _take, FOREIGN)
 
 
 def _document(value: Any, reading: Reading) -> None:
@@ -118,10 +119,10 @@ class _Rollout(Said):
         session = self._session
         session.unit = session.unit or _stem(self._reading.path)
         self._reading.parts[session.unit] = session
-        (at, name), later = names.of(self._reading.path, session.unit)
+        (at, name), later = names.of(self._reading, session.unit)
         if name and at >= self._named_at:
             session.title = name
-        rawfiles.keep_with(self._reading, later)
+        self._reading.raw.keep_with(self._reading, later)
 
     # Envelopes
 

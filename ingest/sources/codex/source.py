@@ -11,11 +11,12 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
 
 
 class Codex(Source):
@@ -58,8 +59,9 @@ class Codex(Source):
         there = {file.path for file in new}
         return new + [file for file in renamed(files, known, indexes) if file.path not in there]
 
-    def companions(self, path: str) -> list[str]:
+    def companions(self, path: str, raw: RawStore) -> list[str]:
         """Return the archive's own path for the name that an index gave a transcript."""
+        del raw
         from ingest.sources.codex.names import beside
 
         return [beside(path)]
@@ -72,10 +74,10 @@ class Codex(Source):
         """Return the file's name, which copies of one session share."""
         return basename(path)
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.codex.reading import read
 
-        return read(path)
+        yield read(path, raw)
 
 
 def is_index(path: str) -> bool:

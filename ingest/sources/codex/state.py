@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore
 
 _BEGINS, _ENDS = "state_", ".sqlite"
 _MAX_TITLE = 300
@@ -100,12 +101,12 @@ def renamed(path: str, before: Mapping[str, str]) -> set[str]:
     return {unit for unit in now.keys() | before.keys() if now.get(unit) != before.get(unit)}
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """The database as a file of the source: no sessions, but what they are called."""
     from ingest.pipeline.reading import Reading, unreadable
     from ingest.raw import databases
 
-    reading = Reading(path)
+    reading = Reading(path, raw)
     try:
         reading.size, reading.mtime_ns, reading.inode = databases.look(path)
         reading.digest = databases.NOTHING

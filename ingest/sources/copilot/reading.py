@@ -18,7 +18,7 @@ from core.document import fields as yaml
 from core.text import one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
-from ingest.raw import rawfiles, records
+from ingest.raw import records
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TEXT
 from ingest.session.values import mapping, moment, string
@@ -28,6 +28,8 @@ from ingest.sources.histories.source import is_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ingest.raw.store import RawStore
 
 NAME = "copilot"
 FOREIGN = "not a Copilot CLI session"
@@ -41,15 +43,15 @@ _FEEDBACK, _AFTER_FEEDBACK = "User feedback:", "\n\nPlease update the plan based
 _REVISE, _NOBODY = "Plan not approved. User feedback:", "Permission denied"
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if is_history(NAME, path):
         from ingest.sources.copilot import store
 
-        return store.read(path)
+        return store.read(path, raw)
     if path.endswith(".json"):
-        return whole(path, _document, FOREIGN)
-    return lines(path, _take, FOREIGN)
+        return whole(path, raw, _document, FOREIGN)
+    return lines(path, raw, _take, FOREIGN)
 
 
 def _document(value: Any, reading: Reading) -> None:
@@ -300,24 +302,24 @@ class _Events:
         about: dict[str, Any] = {}
         editors: dict[str, Any] = {}
         if name == "events":
-            if not rawfiles.is_shelved(path):  # as ``copilot.discover`` has it
+            if not self._reading.raw.is_shelved(path):  # as ``copilot.discover`` has it
                 self._reading.mtime_ns = max(self._reading.mtime_ns, newest_beside(path))
-            about = _beside(join(dirname(path), ABOUT), yaml, later)
-            editors = _beside(join(dirname(path), EDITORS), json.loads, later)
+            about = _beside(join(dirname(path), ABOUT), yaml, self._reading.raw, later)
+            editors = _beside(join(dirname(path), EDITORS), json.loads, self._reading.raw, later)
         title = string(about.get("name")) or session.title or string(editors.get("customTitle"))
         session.title = title or string(about.get("summary"))
         session.cwd = session.cwd or string(about.get("cwd"))
         session.branch = session.branch or string(about.get("branch"))
         self._reading.parts[session.unit] = session
-        rawfiles.keep_with(self._reading, later)
+        self._reading.raw.keep_with(self._reading, later)
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)
 
 
-def _beside(path: str, parse: Callable[[str], Any], later: list[Callable[[], None]]) -> dict[str, Any]:
+def _beside(path: str, parse: Callable[[str], Any], raw: RawStore, later: list[Callable[[], None]]) -> dict[str, Any]:
     """What a file in the folder of a session says of it; empty where it says nothing."""
     try:
-        return mapping(parse(rawfiles.load(path, 1 << 20, later=later).decode("utf-8", "replace")))
+        return mapping(parse(raw.load(path, 1 << 20, later=later).decode("utf-8", "replace")))
     except (OSError, ValueError, RecursionError):
         return {}

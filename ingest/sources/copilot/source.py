@@ -13,11 +13,12 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
 
 
 # Beside the events: what the session is called, and where it ran; what VS Code calls those that it shows.
@@ -78,10 +79,10 @@ class Copilot(Source):
                 new.append(file)
         return new
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.copilot.reading import read
 
-        return read(path)
+        yield read(path, raw)
 
 
 def newest_beside(path: str) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.redaction import clean
 from core.text import one_line
 from ingest.pipeline.reading import Reading
-from ingest.raw import databases, rawfiles
+from ingest.raw import databases
 from ingest.session.builder import SessionBuilder
 from ingest.session.values import moment, string
 from ingest.sources.copilot.legacy import typed as without_asides
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.archive.rows import Shelf
+    from ingest.raw.store import RawStore
 
 NAME = "copilot"
 _TABLES = {
@@ -35,9 +36,9 @@ _TABLES = {
 _NEEDED = {"sessions": {"id"}, "turns": {"session_id", "user_message"}}
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read the database. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
-    reading = databases.read(path, _take)
+    reading = databases.read(path, raw, _take)
     if not reading.parts and reading.failed is None:
         reading.skipped = reading.skipped or reading.withheld or histories.HISTORY
     return reading
@@ -47,9 +48,8 @@ def _take(connection: apsw.Connection, there: dict[str, set[str]], reading: Read
     if any(not columns <= there.get(table, set()) for table, columns in _NEEDED.items()):
         reading.skipped = histories.HISTORY
         return
-    kept = rawfiles.keeping()
     named: set[str] = set()
-    if not rawfiles.is_shelved(reading.path):
+    if not reading.raw.is_shelved(reading.path):
         named = histories.names(histories.beside(NAME, reading.path))
     rows: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for about in _select(connection, there, "sessions", "id"):
@@ -66,10 +66,11 @@ def _take(connection: apsw.Connection, there: dict[str, set[str]], reading: Read
             _turn(reading.parts[unit], turn, reading)
     for unit in [unit for unit, part in reading.parts.items() if not part.records]:
         del reading.parts[unit]
-    if kept is not None and kept.transcripts is not None:
-        kept.remove(reading)
+    transcripts = reading.raw.transcripts
+    if transcripts is not None:
+        reading.raw.remove(reading)
         shelf.tables = _TABLES
-        shelf.lets_go = kept.transcripts.tells
+        shelf.lets_go = transcripts.tells
         for unit in list(reading.parts):
             shelf.put(unit, shelf.open(rows[unit]))
         shelf.tidy()

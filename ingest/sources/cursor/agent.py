@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from core.text import one_line
 from ingest.archive.rows import Names
 from ingest.pipeline.reading import BROKEN, Reading
-from ingest.raw import rawfiles
 from ingest.session.builder import SessionBuilder
 from ingest.session.values import mapping, moment, string
 from ingest.sources.cursor.composer import NAME, path_of
@@ -68,16 +67,16 @@ def read(connection: apsw.Connection, reading: Reading) -> None:
         reading.parts[session.unit] = session
 
 
-def rows(path: str, connection: apsw.Connection) -> Iterator[tuple[str, list[Row]]]:
+def rows(before: Reading, connection: apsw.Connection) -> Iterator[tuple[str, list[Row]]]:
     """The unit, and what of its rows the archive keeps: of a protobuf what it names, and of the root the workspace."""
-    about = _about(connection, Reading(path))
+    about = _about(connection, Reading(before.path, before.raw))
     blobs = {str(name): data for name, data in connection.execute(_BLOBS)}
     held: list[Row] = [("meta", (key, _legible(_unhexed(value), ()))) for key, value in connection.execute(_META)]
     folder = _workspace(_raw(blobs.get(string(about.get("latestRootBlobId")))))
     if folder:
         held.append(("meta", ("workspace", json.dumps({"workspacePath": folder}))))
     held += [("blobs", (name, _legible(data, blobs))) for name, data in blobs.items()]
-    yield _unit(about, path), held
+    yield _unit(about, before.path), held
 
 
 def _about(
@@ -85,7 +84,7 @@ def _about(
 ) -> dict[str, Any]:
     about: dict[str, Any] = {}
     with contextlib.suppress(OSError):
-        beside = rawfiles.load(join(dirname(reading.path), "meta.json"), 1 << 20, later=later)
+        beside = reading.raw.load(join(dirname(reading.path), "meta.json"), 1 << 20, later=later)
         about.update(mapping(cell(beside, reading, "meta.json")))
     for _, value in connection.execute(_META):
         about.update(mapping(cell(_unhexed(value), reading, "meta")))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
 from ingest.pipeline.reading import Reading
-from ingest.raw import databases, rawfiles
+from ingest.raw import databases
 from ingest.session.builder import SessionBuilder
 from ingest.session.lineage import generations
 from ingest.session.values import mapping, string
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.archive.rows import Opened, Row, Shelf, Tables
+    from ingest.raw.store import RawStore
 
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
@@ -41,17 +42,17 @@ _OWN = (_CHATS, _COMPOSERS, _PROMPTS)
 _ITEMS = "select key, value from ItemTable where key in (?, ?, ?) order by key"
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one database or transcript. Never raises for what is in it: see ``Reading.failed``."""
-    return databases.read(path, _database) if path.endswith(databases.SUFFIXES) else read_transcript(path)
+    return databases.read(path, raw, _database) if path.endswith(databases.SUFFIXES) else read_transcript(path, raw)
 
 
-def stream(path: str) -> Iterator[Reading]:
+def stream(path: str, raw: RawStore) -> Iterator[Reading]:
     """``read``, given out each time that more conversations of a database are whole, and at the end."""
     if path.endswith(databases.SUFFIXES):
-        yield from databases.stream(path, _database)
+        yield from databases.stream(path, raw, _database)
     else:
-        yield read_transcript(path)
+        yield read_transcript(path, raw)
 
 
 def _database(
@@ -72,7 +73,7 @@ def _database(
         shelf.keep(_items(reading.path, connection))
     if {"blobs", "meta"} <= there.keys():
         read_agent(connection, reading)
-        shelf.keep(agent_rows(reading.path, connection))
+        shelf.keep(agent_rows(reading, connection))
     if not (reading.parts or reading.taken):
         reading.skipped = "no conversation in this database"
 
@@ -247,7 +248,7 @@ class _Items:
 
 def _workspace(connection: apsw.Connection, reading: Reading) -> None:
     found = _Items(connection, lambda value, key: cell(value, reading, key))
-    folder = _workspace_folder(reading.path)
+    folder = _workspace_folder(reading.path, reading.raw)
     for name, composer in found.composers(reading.path):
         Composer(reading, name, composer, folder).finish({})  # bubbles of others are in the global database
     for name, tab in found.tabs(reading.path):
@@ -275,9 +276,9 @@ def _prompts_unit(path: str) -> str:
     return f"prompts-{workspace_name(path)}"
 
 
-def _workspace_folder(path: str) -> str:
+def _workspace_folder(path: str, raw: RawStore) -> str:
     try:
-        found = mapping(json.loads(rawfiles.load(join(dirname(path), "workspace.json"), 1 << 20)))
+        found = mapping(json.loads(raw.load(join(dirname(path), "workspace.json"), 1 << 20)))
     except (OSError, ValueError, RecursionError):
         return ""
     return path_of(string(found.get("folder")) or string(found.get("workspace")))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ingest.pipeline.reading import Reading
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
     from ingest.source import Composed
 
 
@@ -50,15 +51,10 @@ class Cursor(Source):
             with_logs([file for file in files if not file.path.endswith(".txt") or "/agent-transcripts/" in file.path])
         )
 
-    def read(self, path: str) -> Reading:
-        from ingest.sources.cursor.reading import read
-
-        return read(path)
-
-    def stream(self, path: str) -> Iterator[Reading]:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.cursor.reading import stream
 
-        return stream(path)
+        yield from stream(path, raw)
 
     def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
         """Drop what a conversation's transcript repeats of its database."""

@@ -15,6 +15,7 @@ from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import records
+from ingest.raw.store import RawStore
 from ingest.session import places, project_ids
 from ingest.session.builder import SessionBuilder
 from ingest.session.values import mapping, string
@@ -29,9 +30,9 @@ _DROPPED = frozenset(("turn_ended", "turn_started", "metadata"))
 _ROLES = {"user:": "user", "human:": "user", "assistant:": "assistant", "A:": "assistant", "system:": "system"}
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one transcript. Never raises for what is in it: see ``Reading.failed``."""
-    return whole(path, _text, FOREIGN) if path.endswith(".txt") else lines(path, _records, FOREIGN)
+    return whole(path, raw, _text, FOREIGN) if path.endswith(".txt") else lines(path, raw, _records, FOREIGN)
 
 
 def _session(path: str) -> SessionBuilder:

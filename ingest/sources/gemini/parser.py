@@ -29,7 +29,8 @@ from core.redaction import clean as redacted
 from core.text import one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
-from ingest.raw import rawfiles, records
+from ingest.raw import records
+from ingest.raw.store import MAX_WHOLE
 from ingest.session import agent_calls, places
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, SUMMARY, TEXT
@@ -42,6 +43,8 @@ from ingest.sources.histories.source import beside as transcripts_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from ingest.raw.store import RawStore
 
 NAME = SOURCE.name
 FOREIGN = "not a Gemini CLI session"
@@ -88,18 +91,18 @@ _FEEDBACK = "User feedback:"
 _SHELL, _BELOW_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one file: a session, a checkpoint or a history of prompts. Faults are recorded in the result."""
     if path.endswith(".jsonl"):
-        return lines(path, _journal, FOREIGN)
+        return lines(path, raw, _journal, FOREIGN)
     if SOURCE.is_checkpoint(path):
-        return whole(path, _checkpoint, FOREIGN)
+        return whole(path, raw, _checkpoint, FOREIGN)
     if SOURCE.is_history(path):
         folder = dirname(path)
         return prompt_history.read(
-            NAME, path, lambda later: _project_beside(join(folder, "chats", ""), basename(folder), later)
+            NAME, path, raw, lambda later: _project_beside(join(folder, "chats", ""), basename(folder), raw, later)
         )
-    return whole(path, _document, FOREIGN)
+    return whole(path, raw, _document, FOREIGN)
 
 
 def _document(value: Any, reading: Reading) -> None:
@@ -217,7 +220,7 @@ class Conversation:
         session = self.session(later)
         if session is not None:
             self._reading.parts[session.unit] = session
-            rawfiles.keep_with(self._reading, later)
+            self._reading.raw.keep_with(self._reading, later)
 
     def session(self, later: list[Callable[[], None]]) -> SessionBuilder | None:
         """Return the session, None if the records hold none.
@@ -238,7 +241,7 @@ class Conversation:
         session.extend_to(moment(self._began))
         session.title = string(metadata.get("summary"))
         digest = string(metadata.get("projectHash"))
-        session.cwd = _project_beside(path, digest, later)
+        session.cwd = _project_beside(path, digest, self._reading.raw, later)
         session.sign = of_folders(path, digest)
         if metadata.get("kind") == "subagent":
             parent = path_name(basename(dirname(path)))[:500]
@@ -431,13 +434,13 @@ def _checkpoint(value: Any, reading: Reading) -> None:
     if session is None or not messages:
         return
     session.extra["saved_as"] = tag or "checkpoint"
-    if not rawfiles.is_shelved(reading.path) and _is_in_transcript(session, reading):
+    if not reading.raw.is_shelved(reading.path) and _is_in_transcript(session, reading):
         # Transcripts go after a month: the verdict is kept for as long as the file is the same.
         reading.marks = {_MARK: reading.digest}
         reading.skipped = REPEATED
         return
     reading.parts[session.unit] = session
-    rawfiles.keep_with(reading, later)
+    reading.raw.keep_with(reading, later)
 
 
 def _checkpoint_messages(history: list[dict[str, Any]], reading: Reading) -> list[dict[str, Any]]:
@@ -493,8 +496,8 @@ def _beginning(messages: list[dict[str, Any]]) -> str:
 
 def _is_in_transcript(session: SessionBuilder, reading: Reading) -> bool:
     """Return True if one transcript of the project, on disk or in the archive, has all texts of a checkpoint."""
-    kept = rawfiles.keeping()
-    known = {} if kept is None or kept.transcripts is None else kept.transcripts.marks(reading.path)
+    transcripts = reading.raw.transcripts
+    known = {} if transcripts is None else transcripts.marks(reading.path)
     if known.get(_MARK) == reading.digest:
         return True
     said = "\n\n".join(event.text for event in session.events if event.kind in _SAID)
@@ -515,13 +518,11 @@ def _transcripts(reading: Reading) -> Iterator[bytes]:
     """Yield the bytes of the project's transcripts that began before the checkpoint was saved."""
     saved = moment(reading.mtime_ns)[:_MINUTE].replace("-", ":")
     present = set(transcripts_beside(NAME, reading.path))
-    yield from _contents(path for path in sorted(present) if _began(path) <= saved)
-    kept = rawfiles.keeping()
-    if kept is not None and not kept.from_archive:
-        held = kept.as_archived()
-        with rawfiles.kept_by(held):
-            gone = [path for path in held.below(join(dirname(reading.path), "chats")) if path not in present]
-            yield from _contents(path for path in gone if _began(path) <= saved)
+    yield from _contents((path for path in sorted(present) if _began(path) <= saved), reading.raw)
+    if not reading.raw.from_archive:
+        held = reading.raw.as_archived()
+        gone = [path for path in held.below(join(dirname(reading.path), "chats")) if path not in present]
+        yield from _contents((path for path in gone if _began(path) <= saved), held)
 
 
 def _began(path: str) -> str:
@@ -530,13 +531,13 @@ def _began(path: str) -> str:
     return name[len("session-") :][:_MINUTE].replace("-", ":") if name.startswith("session-2") else ""
 
 
-def _contents(paths: Iterable[str]) -> Iterator[bytes]:
+def _contents(paths: Iterable[str], raw: RawStore) -> Iterator[bytes]:
     """Yield the bytes of regular files; one that cannot be read is left out."""
     for path in paths:
         try:
-            with rawfiles.RawFile(path) as raw:
-                if stat.S_ISREG(raw.status.st_mode):
-                    yield raw.lines.read(rawfiles.MAX_WHOLE)
+            with raw.open(path) as file:
+                if stat.S_ISREG(file.status.st_mode):
+                    yield file.lines.read(MAX_WHOLE)
         except OSError:
             continue
 
@@ -544,7 +545,7 @@ def _contents(paths: Iterable[str]) -> Iterator[bytes]:
 # The project's folder: sessions name it by its SHA-256 alone
 
 
-def _project_beside(path: str, digest: str, later: list[Callable[[], None]]) -> str:
+def _project_beside(path: str, digest: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
     """Return the project's folder from the marker beside the sessions, or from the registry of names; or ""."""
     chats = dirname(path)
     while chats and basename(chats) != "chats" and dirname(chats) != chats:
@@ -553,19 +554,19 @@ def _project_beside(path: str, digest: str, later: list[Callable[[], None]]) -> 
     if basename(chats) != "chats":
         return ""
     try:
-        return rawfiles.load(join(folder, ".project_root"), 65536, later=later).decode("utf-8", "replace").strip()
+        return raw.load(join(folder, ".project_root"), 65536, later=later).decode("utf-8", "replace").strip()
     except OSError:
-        known = _registry(join(dirname(dirname(folder)), "projects.json"), later)
+        known = _registry(join(dirname(dirname(folder)), "projects.json"), raw, later)
     for place, slug in known.items():
         if slug == basename(folder) or digest_of(place) == digest:
             return place
     return ""
 
 
-def _registry(path: str, later: list[Callable[[], None]]) -> dict[str, str]:
+def _registry(path: str, raw: RawStore, later: list[Callable[[], None]]) -> dict[str, str]:
     """Return the registry of names: folder → name."""
     try:
-        found = mapping(mapping(json.loads(rawfiles.load(path, 16 * 1024 * 1024, later=later))).get("projects"))
+        found = mapping(mapping(json.loads(raw.load(path, 16 * 1024 * 1024, later=later))).get("projects"))
     except (OSError, ValueError, RecursionError):
         return {}
     return {place: slug for place, slug in sorted(found.items()) if type(slug) is str}

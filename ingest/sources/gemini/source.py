@@ -11,9 +11,10 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore
 
 
 class Gemini(Source):
@@ -48,10 +49,10 @@ class Gemini(Source):
         name = basename(path)
         return name.startswith("checkpoint-") or name == "checkpoint.json"
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.gemini.parser import read
 
-        return read(path)
+        yield read(path, raw)
 
 
 SOURCE = Gemini()

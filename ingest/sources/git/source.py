@@ -90,7 +90,7 @@ class Git(Collector):
         del known, trust_stat  # neither says anything of a repository
         return [file for file in files if not file.skip]
 
-    def parse(self, path: str) -> Iterator[Document | Failure]:
+    def documents(self, path: str) -> Iterator[Document | Failure]:
         """The days of one repository, called as its folder. Raises nothing."""
         try:
             yield from days(commits(path), os.path.basename(abspath(path)), abspath(path), {})

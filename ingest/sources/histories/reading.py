@@ -23,7 +23,7 @@ from core.redaction import clean as redact
 from core.text import one_line
 from ingest.archive.rows import Shelf, restored
 from ingest.pipeline.reading import EMPTY, NOT_REGULAR, Reading, unreadable
-from ingest.raw import databases, rawfiles, records
+from ingest.raw import databases, records, store
 from ingest.session.builder import SessionBuilder
 from ingest.session.project_ids import of_folders
 from ingest.session.values import mapping, moment, string
@@ -32,7 +32,7 @@ from ingest.sources.histories import source as histories
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from ingest.archive.keeping import Keeping
+    from ingest.raw.store import RawStore
 
     # Given what takes what has the archive keep that.
     Project = Callable[[list[Callable[[], None]]], str]
@@ -82,16 +82,15 @@ _KNOWN: dict[str, tuple[Callable[[dict[str, Any]], Prompt], frozenset[str]]] = {
 }
 
 
-def read(source: str, path: str, project: Project | None = None) -> Reading:
+def read(source: str, path: str, raw: RawStore, project: Project | None = None) -> Reading:
     """Read one history; ``project`` finds the folder that all of it is of. Never raises, see ``Reading.failed``."""
-    reading = Reading(path)
-    kept = rawfiles.keeping()
+    reading = Reading(path, raw)
     try:
-        if kept is not None and kept.shelved(path) is not None:
+        if raw.is_shelved(path):
             with databases.shelved(reading) as connection:
                 _take(source, reading, _held(connection))
         else:
-            _read(source, reading, kept, project)
+            _read(source, reading, project)
     except OSError as error:
         unreadable(reading, error)
     if not reading.parts and reading.failed is None:
@@ -99,18 +98,18 @@ def read(source: str, path: str, project: Project | None = None) -> Reading:
     return reading
 
 
-def _read(source: str, reading: Reading, kept: Keeping | None, project: Project | None) -> None:
-    with rawfiles.RawFile(reading.path) as raw:
-        reading.stat(raw.status)
-        if not stat.S_ISREG(raw.status.st_mode) or not raw.status.st_size:
-            reading.skipped = EMPTY if stat.S_ISREG(raw.status.st_mode) else NOT_REGULAR
+def _read(source: str, reading: Reading, project: Project | None) -> None:
+    with reading.raw.open(reading.path) as file:
+        reading.stat(file.status)
+        if not stat.S_ISREG(file.status.st_mode) or not file.status.st_size:
+            reading.skipped = EMPTY if stat.S_ISREG(file.status.st_mode) else NOT_REGULAR
             return
-        entries = _array(raw, reading) if reading.path.endswith(".json") else _lines(raw, reading)
+        entries = _array(file, reading) if reading.path.endswith(".json") else _lines(file, reading)
         prompts = list(_prompts(source, entries, reading))
     there = histories.names(histories.beside(source, reading.path))
     prompts = [prompt for prompt in prompts if not histories.is_named(prompt.session, there)]
     if source == "gemini":
-        prompts = _without_resumed(prompts, reading, kept)
+        prompts = _without_resumed(prompts, reading)
     later: list[Callable[[], None]] = []
     if project is not None and prompts:
         folder = project(later)
@@ -118,13 +117,13 @@ def _read(source: str, reading: Reading, kept: Keeping | None, project: Project 
     _take(source, reading, prompts)
     for part in reading.parts.values():
         part.digest = reading.digest
-    if kept is None or kept.transcripts is None:
-        return  # whose transcripts are known is not: nothing is kept
-    transcripts = kept.transcripts
-    kept.remove(reading)
+    transcripts = reading.raw.transcripts
+    if transcripts is None:
+        return  # which sessions have transcripts is not known: nothing is kept
+    reading.raw.remove(reading)
     for keep in later if reading.parts else ():
         keep()
-    shelf = Shelf(reading, kept, lambda lines: _again(source, reading.path, lines))
+    shelf = Shelf(reading, lambda lines: _again(source, reading, lines))
     shelf.tables = {_TABLE: _COLUMNS}
     shelf.lets_go = transcripts.tells
     rows: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
@@ -136,8 +135,8 @@ def _read(source: str, reading: Reading, kept: Keeping | None, project: Project 
     shelf.finish()
 
 
-def _lines(raw: rawfiles.RawFile, reading: Reading) -> Iterator[Any]:
-    source = records.Records(raw.lines, reading.path)
+def _lines(file: store.RawFile, reading: Reading) -> Iterator[Any]:
+    source = records.Records(file.lines, reading.path)
     for item in source:
         if isinstance(item, Failure):
             reading.fail(item)
@@ -147,8 +146,8 @@ def _lines(raw: rawfiles.RawFile, reading: Reading) -> Iterator[Any]:
     reading.consumed, reading.digest = source.consumed, source.digest()
 
 
-def _array(raw: rawfiles.RawFile, reading: Reading) -> Iterator[Any]:
-    data, reading.digest = raw.whole()
+def _array(file: store.RawFile, reading: Reading) -> Iterator[Any]:
+    data, reading.digest = file.whole()
     reading.consumed = reading.size
     text = records.without_tail(data)
     try:
@@ -218,17 +217,17 @@ def _held(connection: Any) -> Iterator[Prompt]:
         yield Prompt(*map(string, row))
 
 
-def _again(source: str, path: str, lines: Iterable[bytes]) -> dict[str, Any]:
+def _again(source: str, of: Reading, lines: Iterable[bytes]) -> dict[str, Any]:
     """The parts that archived lines hold."""
-    reading = Reading(path)
+    reading = Reading(of.path, of.raw)
     with restored(lines) as connection:
         _take(source, reading, _held(connection))
     return reading.parts
 
 
-def _without_resumed(prompts: list[Prompt], reading: Reading, kept: Keeping | None) -> list[Prompt]:
+def _without_resumed(prompts: list[Prompt], reading: Reading) -> list[Prompt]:
     """Those of sessions of which no transcript of another id, begun before and written to since, has the prompts."""
-    transcripts = None if kept is None else kept.transcripts
+    transcripts = reading.raw.transcripts
     told = {} if transcripts is None else dict(transcripts.marks(reading.path))
     sessions: dict[str, list[Prompt]] = {}
     for prompt in prompts:
@@ -240,7 +239,7 @@ def _without_resumed(prompts: list[Prompt], reading: Reading, kept: Keeping | No
         if unit not in told and said and times:
             probes[unit] = _Probe(_escaped(max(said, key=len)[:_PROBE]), min(times), max(times))
     for path in histories.beside("gemini", reading.path) if probes else ():
-        for unit in _held_in(path, probes):
+        for unit in _held_in(path, reading.raw, probes):
             told[unit] = "resumed"
             del probes[unit]
     reading.marks = told
@@ -259,21 +258,21 @@ def _escaped(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
 
 
-def _held_in(path: str, probes: Mapping[str, _Probe]) -> list[str]:
+def _held_in(path: str, raw: RawStore, probes: Mapping[str, _Probe]) -> list[str]:
     """The sessions whose probe stands in the transcript at ``path``, which is read once for all of them."""
     # session-2026-03-01T10-15-<id>: begun at that minute.
     began = os.path.basename(path)[len("session-") :][: len("2026-03-01T10-15")].replace("-", ":")
     try:
-        with rawfiles.RawFile(path) as raw:
-            written = moment(raw.status.st_mtime_ns)
+        with raw.open(path) as file:
+            written = moment(file.status.st_mtime_ns)
             may = {
                 unit: probe.text
                 for unit, probe in probes.items()
                 if began <= probe.last[: len(began)].replace("-", ":") and written >= probe.first
             }
-            if not may or not stat.S_ISREG(raw.status.st_mode):
+            if not may or not stat.S_ISREG(file.status.st_mode):
                 return []
-            data = raw.lines.read(rawfiles.MAX_WHOLE)
+            data = file.lines.read(store.MAX_WHOLE)
             return [unit for unit, text in may.items() if text in data]
     except OSError:
         return []  # what cannot be read tells nothing

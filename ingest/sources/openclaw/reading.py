@@ -19,7 +19,7 @@ from core.text import one_line
 from ingest.archive.rows import Lines
 from ingest.pipeline.reading import Reading, lines
 from ingest.raw import databases, records
-from ingest.raw.rawfiles import PACKED
+from ingest.raw.store import PACKED
 from ingest.session.values import mapping, string
 from ingest.sources.pi.reading import Tree, fill, take
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.archive.rows import Row, Shelf, Tables
+    from ingest.raw.store import RawStore
     from ingest.session.builder import SessionBuilder
 
 NAME = "openclaw"
@@ -40,12 +41,12 @@ _NODE = ("session_key", "current_session_id", "label", "spawned_by", "fork_sourc
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one file or database. Never raises for what is in it: see ``Reading.failed``."""
     if not path.endswith(databases.SUFFIXES):
         unwrap = Warmed if path.endswith(PACKED) else None
-        return lines(path, lambda source, reading: take(source, reading, NAME), FOREIGN, unwrap)
-    return databases.read(path, _database)
+        return lines(path, raw, lambda source, reading: take(source, reading, NAME), FOREIGN, unwrap)
+    return databases.read(path, raw, _database)
 
 
 class Warmed:

@@ -9,10 +9,11 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ingest.pipeline.reading import Reading
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
 
 
 # Named by a transcript and more, but no copy of it; and ``.bak-``, the snapshots that a repair once made each time,
@@ -53,10 +54,10 @@ class OpenClaw(Source):
                 file.skip = file.skip or "checkpoint of a session"
         return list(with_logs(files))
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.openclaw.reading import read
 
-        return read(path)
+        yield read(path, raw)
 
 
 SOURCE = OpenClaw()

@@ -22,7 +22,7 @@ from core.text import clean, one_line
 from ingest.archive.rows import Json, decoded
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
-from ingest.raw import databases, rawfiles, records
+from ingest.raw import databases, records, store
 from ingest.session.builder import SessionBuilder
 from ingest.session.lineage import generations
 from ingest.session.values import blocks, mapping, moment, plain, string, vocabulary
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.archive.rows import Opened, Row, Shelf, Tables
+    from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
 
@@ -43,25 +44,25 @@ FOREIGN = "not an OpenCode session"
 NAMELESS = "session whose name is damaged"
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one database, session of a tree, or export. Faults are recorded in the result."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _database)
+        return databases.read(path, raw, _database)
     if path.endswith(".json") and tree_of(path):
-        return _tree_session(path)
-    reading = whole(path, _export, FOREIGN)
+        return _tree_session(path, raw)
+    reading = whole(path, raw, _export, FOREIGN)
     if reading.failed is not None and path.endswith(".jsonl"):
         # A file of many records is no export: it belongs to another tool.
-        return lines(path, _pass_over, FOREIGN)
+        return lines(path, raw, _pass_over, FOREIGN)
     return reading
 
 
-def stream(path: str) -> Iterator[Reading]:
+def stream(path: str, raw: RawStore) -> Iterator[Reading]:
     """Yield ``read`` each time that more sessions of a database are whole, and at the end."""
     if path.endswith(databases.SUFFIXES):
-        yield from databases.stream(path, _database)
+        yield from databases.stream(path, raw, _database)
     else:
-        yield read(path)
+        yield read(path, raw)
 
 
 def _pass_over(source: records.Records, reading: Reading) -> None:
@@ -84,14 +85,14 @@ def _export(value: Any, reading: Reading) -> None:
 # A tree of JSON files
 
 
-def _tree_session(path: str) -> Reading:
+def _tree_session(path: str, raw: RawStore) -> Reading:
     root, stem = tree_of(path), basename(path).removesuffix(".json")
 
     def take(info: Any, reading: Reading) -> None:
         if type(info) is not dict or "time" not in info:
             _export(info, reading)
             return
-        if not rawfiles.is_shelved(path):
+        if not raw.is_shelved(path):
             # The next run compares the size of all files of the session; the archive has the size so.
             reading.size, reading.mtime_ns = SOURCE.stat(path)
         reading.consumed, reading.digest = 0, databases.NOTHING
@@ -112,9 +113,9 @@ def _tree_session(path: str) -> Reading:
             reading, conversation.session, [message.path for message, _ in messages], {file.path for file in files}
         )
         if not reading.stays:
-            rawfiles.keep_with(reading, [keep for file in files for keep in file.later], gone)
+            raw.keep_with(reading, [keep for file in files for keep in file.later], gone)
 
-    return whole(path, take, FOREIGN, apart=True)
+    return whole(path, raw, take, FOREIGN, apart=True)
 
 
 def _reverted(reading: Reading, session: SessionBuilder, messages: list[str], present: set[str]) -> set[str]:
@@ -122,15 +123,13 @@ def _reverted(reading: Reading, session: SessionBuilder, messages: list[str], pr
 
     The archive follows the document: if less is left than there was, both stay as they are (``reading.stays``).
     """
-    keeping = rawfiles.keeping()
-    missing = set() if keeping is None else keeping.missing()
-    if keeping is None or not any(_may_belong(path, session.unit, messages) for path in missing):
+    if not any(_may_belong(path, session.unit, messages) for path in reading.raw.missing()):
         return set()
-    with rawfiles.kept_by(keeping.as_archived()):
-        if not rawfiles.is_shelved(reading.path):
-            return set()
-        before = read(reading.path).parts.get(session.unit)
-        gone = set(tree_files(reading.path)) - present
+    archived = reading.raw.as_archived()
+    if not archived.is_shelved(reading.path):
+        return set()
+    before = read(reading.path, archived).parts.get(session.unit)
+    gone = set(tree_files(reading.path, archived)) - present
     if before is None or not gone:
         return set()
     if len(session.uuids) < len(before.uuids):
@@ -147,12 +146,12 @@ def _may_belong(path: str, session: str, messages: list[str]) -> bool:
     return folder == "part" or kind == session or any(basename(message) == f"{folder}.json" for message in messages)
 
 
-def tree_files(path: str) -> list[str]:
+def tree_files(path: str, raw: RawStore) -> list[str]:
     """Return the messages and parts of the session at ``path`` in a tree, as far as they can be read."""
     root, stem = tree_of(path), basename(path).removesuffix(".json")
     if not root:
         return []
-    reading = Reading(path)
+    reading = Reading(path, raw)
     info = mapping(_TreeFile(path, reading).value)
     messages = _tree_messages(root, string(info.get("id")) or stem, stem, reading)
     return [file.path for message, parts in messages for file in (message, *parts)]
@@ -161,12 +160,16 @@ def tree_files(path: str) -> list[str]:
 def _tree_messages(root: str, session: str, stem: str, reading: Reading) -> Iterator[tuple[_TreeFile, list[_TreeFile]]]:
     """Yield the messages of a session in a tree, each with its parts, sorted by path."""
     # Parts that lie in no message's folder name their message.
-    loose = [_TreeFile(part, reading) for part in _listed(join(root, "part"))]
-    for path in _listed(*(join(root, "message", name) for name in (session, stem, stem.removeprefix("ses_")))):
+    loose = [_TreeFile(part, reading) for part in _listed(reading.raw, join(root, "part"))]
+    for path in _listed(
+        reading.raw, *(join(root, "message", name) for name in (session, stem, stem.removeprefix("ses_")))
+    ):
         message = _TreeFile(path, reading)
         name, folder = string(mapping(message.value).get("id")), basename(path).removesuffix(".json")
         places = ((each,) if above is None else (above, each) for each in (name, folder) for above in (None, session))
-        parts = [_TreeFile(part, reading) for part in _listed(*(join(root, "part", *place) for place in places))]
+        parts = [
+            _TreeFile(part, reading) for part in _listed(reading.raw, *(join(root, "part", *place) for place in places))
+        ]
         parts += [part for part in loose if name and mapping(part.value).get("messageID") == name]
         if any(part.is_changed for part in parts):
             for place, value in spanned([part.found() for part in parts], to_end=True).items():
@@ -174,10 +177,10 @@ def _tree_messages(root: str, session: str, stem: str, reading: Reading) -> Iter
         yield message, parts
 
 
-def _listed(*folders: str) -> list[str]:
+def _listed(raw: RawStore, *folders: str) -> list[str]:
     """Return the JSON files in the first of ``folders`` that has some, sorted."""
     for folder in dict.fromkeys(folders):
-        if found := [path for path in rawfiles.listed(folder) if path.endswith(".json")]:
+        if found := [path for path in raw.listed(folder) if path.endswith(".json")]:
             return found
     return []
 
@@ -194,10 +197,10 @@ class _TreeFile:
         self.path = path
         self.value: Any = None
         self.later: list[Callable[[], None]] = []
-        self._loaded: rawfiles.Loaded | None = None
+        self._loaded: store.Loaded | None = None
         data = b""
         try:
-            self._loaded = rawfiles.Loaded(path)
+            self._loaded = store.Loaded(path, reading.raw)
             self.later.append(self._loaded.keep)
             data = self._loaded.data
             self.value = records.value(data, reading.redacted)

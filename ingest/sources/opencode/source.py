@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ingest.pipeline.reading import Reading
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
 
 _INSIDE = ("message", "part")
 _ASIDE = {
@@ -58,21 +59,16 @@ class OpenCode(Source):
         """Return True for an exported session: a person chooses the name of the file."""
         return path.endswith((".json", ".jsonl")) and not tree_of(path)
 
-    def companions(self, path: str) -> list[str]:
+    def companions(self, path: str, raw: RawStore) -> list[str]:
         """Return the messages and parts of a session in a tree of JSON files."""
         from ingest.sources.opencode.parser import tree_files
 
-        return tree_files(path)
+        return tree_files(path, raw)
 
-    def read(self, path: str) -> Reading:
-        from ingest.sources.opencode.parser import read
-
-        return read(path)
-
-    def stream(self, path: str) -> Iterator[Reading]:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.opencode.parser import stream
 
-        return stream(path)
+        yield from stream(path, raw)
 
     def stat(self, path: str) -> tuple[int, int]:
         """Return (size, mtime in ns) of all files of a session in a tree, as ``discover`` saw them last.

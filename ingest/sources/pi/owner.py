@@ -10,11 +10,14 @@ it is the source's that was named first.
 from __future__ import annotations
 
 from os.path import abspath, expanduser, join
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ingest import registry
-from ingest.raw import rawfiles
 from ingest.session.values import string
+
+if TYPE_CHECKING:
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore
 
 PI, OPENCLAW = "pi", "openclaw"
 OTHERS = {
@@ -47,13 +50,9 @@ def of_entry(record: dict[str, Any], message: dict[str, Any]) -> str:
     return ""
 
 
-def owner(path: str, unit: str, written: set[str]) -> str:
+def owner(path: str, raw: RawStore, unit: str, written: set[str]) -> str:
     """``pi``, ``openclaw`` or "", of the file at ``path`` with the session ``unit``; ``written``: what entries say."""
-    keeping = rawfiles.keeping()
-    places = {
-        name: (registry.source(name).places(), []) if keeping is None else keeping.places(name) for name in _OTHER
-    }
-    if named := _whose(path, {name: own for name, (own, _) in places.items()}):
+    if named := _whose(path, {name: registry.source(name).places() for name in _OTHER}):
         return named
     *folders, name = _parts(path)
     if any(len(folder) > 4 and folder.startswith("--") and folder.endswith("--") for folder in folders):
@@ -69,7 +68,7 @@ def owner(path: str, unit: str, written: set[str]) -> str:
         return next(iter(written))
     if written:
         return OPENCLAW
-    if given := _whose(path, {name: added for name, (_, added) in places.items()}):
+    if given := _whose(path, {name: raw.configured(name) for name in _OTHER}):
         return given
     around = folders[:-1] if folders[-1:] == ["cold"] else folders
     if around[-1:] == ["sessions"] and around[-3:-2] == ["agents"]:
@@ -79,13 +78,13 @@ def owner(path: str, unit: str, written: set[str]) -> str:
     return PI if stem.endswith(f"_{unit}") and stem[:4].isdigit() else ""
 
 
-def is_others(name: str, path: str, unit: str, written: set[str]) -> bool:
+def is_others(name: str, reading: Reading, unit: str, written: set[str]) -> bool:
     """Whether a transcript is not for the source ``name`` to read."""
-    keeping = rawfiles.keeping()
-    found = owner(path, unit, written)
-    if found and not (keeping is not None and keeping.alone_has(path, _OTHER[name])):
+    path, raw = reading.path, reading.raw
+    found = owner(path, raw, unit, written)
+    if found and not raw.alone_has(path, _OTHER[name]):
         return found != name
-    return keeping is not None and keeping.is_of(_OTHER[name], path, unit)
+    return raw.is_of(_OTHER[name], path, unit)
 
 
 def _whose(path: str, folders: dict[str, list[str]]) -> str:

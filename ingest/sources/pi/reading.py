@@ -16,6 +16,7 @@ from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.pipeline.units import path_name
 from ingest.raw import records
+from ingest.raw.store import RawStore
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import TEAMMATE
 from ingest.session.values import blocks, mapping, moment, plain, string, vocabulary
@@ -82,9 +83,9 @@ BLOCKS = {
 }
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one file. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
-    return lines(path, lambda source, reading: take(source, reading, NAME), FOREIGN)
+    return lines(path, raw, lambda source, reading: take(source, reading, NAME), FOREIGN)
 
 
 def take(source: records.Records, reading: Reading, name: str) -> None:
@@ -95,7 +96,7 @@ def take(source: records.Records, reading: Reading, name: str) -> None:
     if tree.elses and not tree.is_headed:
         reading.dismiss(tree.elses)
     for unit in list(reading.parts):
-        if owner.is_others(name, reading.path, unit, tree.written_by):
+        if owner.is_others(name, reading, unit, tree.written_by):
             reading.dismiss(owner.OTHERS[name])
 
 

@@ -12,7 +12,10 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore
     from ingest.source import Environ
 
 
@@ -47,10 +50,10 @@ class Pi(Source):
         is_above_home = join(expanduser("~"), "").startswith(join(folder, ""))
         return found if is_above_home else [*found, folder]
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.pi.reading import read
 
-        return read(path)
+        yield read(path, raw)
 
 
 SOURCE = Pi()

@@ -22,8 +22,9 @@ from core.redaction import clean_document
 from core.redaction.screen import OVER_LINES, ahead, suspected, suspects
 from core.text import one_line
 from ingest.pipeline.reading import EMPTY, Reading, whole
-from ingest.raw import databases, rawfiles
+from ingest.raw import databases
 from ingest.raw.records import BINARY, is_binary
+from ingest.raw.store import DISK
 from ingest.session import markdown, tool_calls
 from ingest.session.session import Part
 from ingest.sources.shell import atuin
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.archive.rows import Groups, Row, Shelf
+    from ingest.raw.store import RawStore
     from ingest.sources.shell.formats import Entry
 
     # Time and text, and who had it run.
@@ -110,11 +112,11 @@ class Day(Part):
         ]
 
 
-def read(path: str) -> Reading:
+def read(path: str, raw: RawStore) -> Reading:
     """Read one history. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
-        return databases.read(path, _atuin)
-    return whole(path, _history, FOREIGN, as_bytes=True)
+        return databases.read(path, raw, _atuin)
+    return whole(path, raw, _history, FOREIGN, as_bytes=True)
 
 
 def _history(data: bytes, reading: Reading) -> bytes:
@@ -162,7 +164,7 @@ def _history(data: bytes, reading: Reading) -> bytes:
 
 def without_secrets(path: str, data: bytes, counts: dict[str, int]) -> bytes:
     """A history that is a text, as ``read`` has it kept; what was replaced is added to ``counts``."""
-    reading = Reading(path)
+    reading = Reading(path, DISK)
     kept = _history(data, reading)
     if reading.failed is not None:
         return clean_document(data, counts)
@@ -321,15 +323,12 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
 def _left(rows: list[atuin.Row], reading: Reading) -> tuple[list[atuin.Row], Counter[str]]:
     """The commands that ran in no excluded folder, and day → how many others there are, which are ``dropped``."""
     hidden: Counter[str] = Counter()
-    keeping = rawfiles.keeping()
-    if keeping is None:
-        return rows, hidden
     left: list[atuin.Row] = []
     why: dict[str, str] = {}
     for row in rows:
         folder = row.folder
         if folder not in why:
-            why[folder] = keeping.rules.excluded("", folder)
+            why[folder] = reading.raw.excluded(folder)
         reason = why[folder]
         if reason:
             reading.dropped[reason] = reading.dropped.get(reason, 0) + 1

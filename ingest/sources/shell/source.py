@@ -9,11 +9,12 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from ingest.pipeline.reading import Reading
     from ingest.raw.files import SourceFile
+    from ingest.raw.store import RawStore
     from ingest.source import Composed
 
 
@@ -44,10 +45,10 @@ class Shell(Source):
         del path
         return self.name
 
-    def read(self, path: str) -> Reading:
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.shell.reading import read
 
-        return read(path)
+        yield read(path, raw)
 
     def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
         """Return one day from all the histories that know of it."""

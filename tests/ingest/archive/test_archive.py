@@ -18,7 +18,7 @@ from ingest.pipeline import reading
 from ingest.pipeline.run import run
 from ingest.pipeline.state import State
 from ingest.policy import forgetting
-from ingest.raw import rawfiles
+from ingest.sources.claude import source as claude
 from ingest.sources.claude.events import ClaudeSession
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, ingest, lines, save, text
 
@@ -256,14 +256,10 @@ def test_a_compressed_file_is_kept_as_what_it_holds(home: Home, folder: Path) ->
 
     packed = folder / "a.jsonl.zst"
     packed.write_bytes(zstandard.ZstdCompressor().compress(lines(Script().user("one"))))
-    with rawfiles.kept_by(keeping.Keeping(home, "claude")):
-        from ingest.sources.claude import reading as claude_read
-
-        found = claude_read.read(str(packed))
-        kept = rawfiles.keeping()
-        assert kept is not None
-        kept.commit()
-        kept.close()
+    kept = keeping.Keeping(home, "claude")
+    (found,) = claude.SOURCE.parse(str(packed), kept)
+    kept.commit()
+    kept.close()
     (entry,) = held(home)
     assert content(home, entry) == lines(Script().user("one"))
     assert (entry.consumed, entry.digest) == (found.consumed, found.digest)
@@ -278,18 +274,15 @@ def test_a_whole_document_is_redacted_and_kept(home: Home, tmp_path: Path) -> No
         said.append(value)
         read.parts["unit"] = ClaudeSession("unit")
 
-    with rawfiles.kept_by(keeping.Keeping(home, "gemini")):
-        first = reading.whole(str(path), take, "foreign")
-        kept = rawfiles.keeping()
-        assert kept is not None
-        kept.commit()
-        kept.close()
+    kept = keeping.Keeping(home, "gemini")
+    first = reading.whole(str(path), kept, take, "foreign")
+    kept.commit()
+    kept.close()
     assert (said, first.redacted) == ([{"messages": [{"text": "use [redacted:github]"}]}], {"github": 1})
     back = keeping.Keeping(home, "gemini", from_archive=True)
     (file,) = back.files()
     path.unlink()
-    with rawfiles.kept_by(back):
-        second = reading.whole(file.path, take, "foreign")
+    second = reading.whole(file.path, back, take, "foreign")
     assert said[0] == said[1]
     assert (first.digest, first.mtime_ns) == (second.digest, second.mtime_ns)
 
@@ -376,15 +369,13 @@ def test_a_file_that_was_read_beside_another_is_there_again(home: Home, tmp_path
     path = tmp_path / "projects.json"
     path.write_text('{"projects": {"/home/me/api": "api"}}', encoding="utf-8")
     kept = keeping.Keeping(home, "gemini")
-    with rawfiles.kept_by(kept):
-        first = rawfiles.load(str(path))
-        kept.commit()
+    first = kept.load(str(path))
+    kept.commit()
     kept.close()
     path.unlink()
     back = keeping.Keeping(home, "gemini", from_archive=True)
     assert back.files() == []
-    with rawfiles.kept_by(back):
-        assert rawfiles.load(str(path)) == first
+    assert back.load(str(path)) == first
 
 
 def test_a_forgotten_session_that_is_read_again_leaves_no_object(

@@ -16,6 +16,7 @@ from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.run import run
 from ingest.raw import damaged_text, databases, records
+from ingest.raw.store import DISK
 from ingest.sources.cursor import reading as _cursor
 from ingest.sources.opencode import parser as _opencode
 from tests.ingest.transcripts import corpus
@@ -74,11 +75,11 @@ def ingest(home: Home, source: str, folder: Path) -> Ledger:
 def test_the_parts_of_a_database_are_handed_over_one_by_one(home: Home, tmp_path: Path, make: Any, module: Any) -> None:
     path = make(tmp_path)
     held = []
-    for reading in module.stream(str(path)):
+    for reading in module.stream(str(path), DISK):
         held.append(len(reading.parts))
         reading.hand_over()
     assert held == [1, 1, 1, 1, 1, 0]
-    assert len(reading.taken) == len(module.read(str(path)).parts) == 5
+    assert len(reading.taken) == len(module.read(str(path), DISK).parts) == 5
 
 
 @BOTH

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ingest.raw.store import RawStore
 from ingest.session.lineage import Lineage
 from ingest.source import Source
 
@@ -15,8 +16,8 @@ class _Named(Source):
 
     name = "claude"
 
-    def read(self, path: str) -> Any:
-        return path
+    def parse(self, path: str, raw: RawStore) -> Any:
+        yield path
 
 
 _SOURCE = _Named()

@@ -397,10 +397,10 @@ def test_the_archive_is_private_and_a_broken_one_is_not_replaced(home: Home, his
 def test_parse_gives_documents_and_failures(history: History, tmp_path: Path) -> None:
     history.visit("https://docs.python.org/", "Docs")
     history.visit("https://docs.python.org/2", "Docs", at=0 - EPOCH_US / 1_000_000)
-    found = list(chrome.SOURCE.parse(history.save()))
+    found = list(chrome.SOURCE.documents(history.save()))
     assert [item.name for item in found if isinstance(item, Document)] == ["2026-04-28.md"]
     assert [item.reason for item in found if isinstance(item, Failure)] == ["visit without a time"]
-    assert [type(item) for item in chrome.SOURCE.parse(str(tmp_path / "missing"))] == [Failure]
+    assert [type(item) for item in chrome.SOURCE.documents(str(tmp_path / "missing"))] == [Failure]
 
 
 def test_every_browser_is_looked_for_on_every_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -276,8 +276,8 @@ def test_what_is_too_large_or_no_text_is_skipped(home: Home, repository: Path) -
     (repository / "big.py").write_bytes(b"x = 1\n" * 400_000)
     (repository / "binary.c").write_bytes(b"int x;\0")
     assert ingest(home, repository).skipped == {"too large": 1, "no text": 1}
-    assert [type(item) for item in code.SOURCE.parse(str(repository / "binary.c"))] == [Failure]
-    assert {type(item) for item in code.SOURCE.parse(str(repository / "src/a.py"))} == {Document}
+    assert [type(item) for item in code.SOURCE.documents(str(repository / "binary.c"))] == [Failure]
+    assert {type(item) for item in code.SOURCE.documents(str(repository / "src/a.py"))} == {Document}
 
 
 def test_a_tangle_has_no_symbols_and_is_not_parsed_again_before_it_changes(
@@ -290,7 +290,7 @@ def test_a_tangle_has_no_symbols_and_is_not_parsed_again_before_it_changes(
     hostile.write_text("def f():\n    pass\n\n" + "(" * 60_000)
     changed = ingest(home, repository)
     assert (changed.skipped, changed.failed_files, changed.documents) == ({"too tangled": 1}, 0, before)
-    assert [type(item) for item in code.SOURCE.parse(str(hostile))] == [Failure]
+    assert [type(item) for item in code.SOURCE.documents(str(hostile))] == [Failure]
     monkeypatch.setattr(code_symbols.Reader, "symbols", lambda *_: pytest.fail("it is read again"))
     assert ingest(home, repository).written == 0
 

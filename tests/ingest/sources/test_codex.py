@@ -405,7 +405,7 @@ def test_no_shape_of_a_record_stops_the_file(
         {"timestamp": "2026-01-01T00:00:00Z", "type": kind, "payload": odd},
         *make.asked("Still here"),
     )
-    found = list(codex.SOURCE.parse(str(path)))
+    found = list(codex.SOURCE.documents(str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 

@@ -280,7 +280,7 @@ def test_no_shape_of_a_row_stops_the_database(tmp_path_factory: pytest.TempPathF
         "bubbleId:c1:b2": odd,
     }
     path = database(tmp_path_factory.getbasetemp() / "state.vscdb", "cursorDiskKV", rows)
-    found = list(cursor.SOURCE.parse(str(path)))
+    found = list(cursor.SOURCE.documents(str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 

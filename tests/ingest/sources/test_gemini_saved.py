@@ -163,5 +163,5 @@ def test_a_snapshot_of_files_is_none(home: Home, folder: Path) -> None:
                          "response", "thought"]), inner, max_size=5), max_leaves=12))  # fmt: skip
 def test_no_shape_of_a_content_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Any) -> None:
     path = save(tmp_path_factory.mktemp("saved"), [odd if isinstance(odd, dict) else content("user", odd), *BEGUN])
-    found = list(gemini.SOURCE.parse(str(path)))
+    found = list(gemini.SOURCE.documents(str(path)))
     assert "A lock is missing." in str([getattr(each, "body", "") for each in found])

@@ -23,7 +23,7 @@ from ingest.pipeline.one import one
 from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.run import run
 from ingest.pipeline.waiting import waiting
-from ingest.raw import rawfiles
+from ingest.raw import store
 from ingest.sources.histories import reading as history_read
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
@@ -357,14 +357,14 @@ def test_transcripts_are_looked_through_once_for_all_sessions_that_may_have_been
     test_gemini.whole(path, *asked, sessionId="5" * 36)
     tool.type(*((f"{number:08}" * 4, f"Prompt number {number}.", AT + 7200) for number in range(40)))
     opened: list[str] = []
-    whole = rawfiles.RawFile.__init__
+    whole = store.RawFile.__init__
 
-    def init(raw: rawfiles.RawFile, path: str) -> None:
+    def init(raw: store.RawFile, path: str, *more: Any) -> None:
         opened.append(path)
-        whole(raw, path)
+        whole(raw, path, *more)
 
-    monkeypatch.setattr(rawfiles.RawFile, "__init__", init)
-    history_read.read("gemini", str(tool.folder / "logs.json"))
+    monkeypatch.setattr(store.RawFile, "__init__", init)
+    history_read.read("gemini", str(tool.folder / "logs.json"), store.DISK)
     assert opened.count(str(path)) == 1
     tool.ingest()
     made = corpus(tool.home)

@@ -123,5 +123,5 @@ def test_what_was_kept_in_pieces_of_one_answer_stays(home: Home, tmp_path: Path,
 def test_no_shape_of_a_message_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Record) -> None:
     tree = Tree("s-1").entry("message", message=odd).entry("message", message=odd).user("Still here")
     path = tree.save(tmp_path_factory.mktemp("odd") / "agents/main/sessions/s-1.jsonl")
-    found = [each for each in openclaw.SOURCE.parse(str(path)) if isinstance(each, Document)]
+    found = [each for each in openclaw.SOURCE.documents(str(path)) if isinstance(each, Document)]
     assert ["Still here" in each.body for each in found] == [True]

@@ -365,7 +365,7 @@ def test_a_title_that_nobody_gave_is_none(home: Home, tmp_path: Path) -> None:
 def test_no_shape_of_a_part_stops_the_session(tmp_path_factory: pytest.TempPathFactory, part: Any, kind: str) -> None:
     odd = {**part, "type": kind} if isinstance(part, dict) else part
     path = export(tmp_path_factory.getbasetemp() / "x.json", user=[*SAID, odd], assistant=[odd, *DONE])
-    assert any(isinstance(entry, Document) for entry in opencode.SOURCE.parse(str(path)))
+    assert any(isinstance(entry, Document) for entry in opencode.SOURCE.documents(str(path)))
 
 
 def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:

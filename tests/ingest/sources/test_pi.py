@@ -366,7 +366,7 @@ def test_archived_sessions_are_read_and_work_files_are_not(home: Home, tmp_path:
 def test_no_shape_of_an_entry_stops_the_file(tmp_path_factory: pytest.TempPathFactory, message: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "shapes.jsonl"
     Tree().entry("message", message=message).entry("compaction", summary=message).user("Still here").save(path)
-    found = list(pi.SOURCE.parse(str(path)))
+    found = list(pi.SOURCE.documents(str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 

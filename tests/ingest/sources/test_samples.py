@@ -101,4 +101,4 @@ def test_a_growing_session_ends_as_its_longest_copy_alone(home: Home, shared: Pa
 def test_each_file_alone_parses_into_documents_and_failures(shared: Path) -> None:
     for folder in FOLDERS[2:]:
         for path in (shared / "samples" / folder).rglob("*.jsonl"):
-            assert list(claude.SOURCE.parse(str(path)))
+            assert list(claude.SOURCE.documents(str(path)))

@@ -17,6 +17,7 @@ from ingest.archive import archive
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.reading import Reading
 from ingest.pipeline.run import run
+from ingest.raw.store import RawStore
 from ingest.sources.shell import reading as _shell
 from ingest.sources.shell import source as shell
 from tests.ingest.transcripts import corpus, from_the_archive_alone
@@ -83,9 +84,9 @@ def test_histories_that_tell_of_the_same_days_are_read_once(
     seen: list[str] = []
     read = _shell.read
 
-    def counted(path: str) -> Reading:
+    def counted(path: str, raw: RawStore) -> Reading:
         seen.append(Path(path).name)
-        return read(path)
+        return read(path, raw)
 
     monkeypatch.setattr(_shell, "read", counted)
     assert ingest(home, tmp_path).documents == 3
@@ -170,7 +171,7 @@ def test_secrets_are_replaced_and_zshs_own_bytes_read(home: Home, tmp_path: Path
 def test_no_bytes_stop_it(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(data)
-    assert list(shell.SOURCE.parse(str(path))) or not data.strip()
+    assert list(shell.SOURCE.documents(str(path))) or not data.strip()
 
 
 @pytest.mark.parametrize("place", [0, 63, 64, 199])

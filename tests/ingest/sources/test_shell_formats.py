@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.redaction import clean_document
 from ingest.pipeline.reading import Reading
+from ingest.raw.store import DISK
 from ingest.sources.shell import formats
 from ingest.sources.shell import reading as shell
 from ingest.sources.shell.redaction import Redaction
@@ -78,7 +79,7 @@ def test_a_large_history_is_looked_through_as_a_whole_and_a_part_at_a_time(tmp_p
     path = tmp_path / ".zsh_history"
     path.write_text("".join(f": {1_777_366_440 + number}:0;{command}\n" for number, command in enumerate(said)))
     assert path.stat().st_size > 1 << 20  # so much is looked through on a thread
-    reading = shell.read(str(path))
+    reading = shell.read(str(path), DISK)
     found = [command for day in reading.parts.values() for _, command, _, _ in day.commands]
     if place is not None:
         said[place] = "curl -H x [redacted:github]"
@@ -100,7 +101,7 @@ def test_the_parts_of_a_history_are_archived_as_all_of_it_would_be(tmp_path: Pat
         secrets.get(number, f"make target-{number} of a folder with rather a long name") for number in range(14_000)
     ]
     data = "".join(f": {1_777_366_440 + number}:0;{command}\n" for number, command in enumerate(said)).encode()
-    kept = shell._history(data, Reading(str(tmp_path / ".zsh_history")))
+    kept = shell._history(data, Reading(str(tmp_path / ".zsh_history"), DISK))
     assert kept == clean_document(data, {})
     assert (kept == data) is not bool(secrets)
 

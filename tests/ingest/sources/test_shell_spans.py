@@ -16,6 +16,7 @@ from core.redaction import redact
 from ingest.archive import archive, rewriting
 from ingest.pipeline.reading import Reading
 from ingest.pipeline.run import run
+from ingest.raw.store import DISK
 from ingest.sources.shell import reading as _shell
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
@@ -39,7 +40,7 @@ def written(shell: str, said: list[str]) -> bytes:
 
 def read(shell: str, data: bytes) -> tuple[list[str], bytes, dict[str, int]]:
     """(the commands that documents show, the archive's bytes, what was replaced)."""
-    reading = Reading(f"/x/{FORMS[shell][0]}")
+    reading = Reading(f"/x/{FORMS[shell][0]}", DISK)
     kept = _shell._history(data, reading)
     assert reading.failed is None
     return [entry[1] for day in reading.parts.values() for entry in day.commands], kept, reading.redacted

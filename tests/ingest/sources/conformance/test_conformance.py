@@ -193,7 +193,7 @@ def test_a_damaged_file_is_counted_and_costs_no_other_its_document(home: Home, s
     assert ledger.ingested + ledger.failed_files + sum(ledger.skipped.values()) == ledger.seen == 2
     made = sample.documents(home)
     assert len(about(made, "penguin")) == 1
-    for found in sample.source.parse(str(whole)):
+    for found in sample.source.documents(str(whole)):
         assert isinstance(found, Document | Failure)
     counts = (ledger.failed_files, ledger.failed_records, ledger.skipped, ledger.recovered, ledger.unknown)
     assert any(counts) or sample.is_text or damage in UNCOUNTED

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from ingest.raw.rawfiles import RawFile, load
+from ingest.raw.store import DISK
 
 
 def test_a_packed_file_is_read_as_what_was_packed(tmp_path: Path) -> None:
@@ -17,8 +17,8 @@ def test_a_packed_file_is_read_as_what_was_packed(tmp_path: Path) -> None:
     packed = zstandard.compress(said)
     (tmp_path / "plain.jsonl").write_bytes(said)
     (tmp_path / "packed.jsonl.zst").write_bytes(packed)
-    assert load(str(tmp_path / "plain.jsonl")) == load(str(tmp_path / "packed.jsonl.zst")) == said
-    with RawFile(str(tmp_path / "packed.jsonl.zst")) as raw:
+    assert DISK.load(str(tmp_path / "plain.jsonl")) == DISK.load(str(tmp_path / "packed.jsonl.zst")) == said
+    with DISK.open(str(tmp_path / "packed.jsonl.zst")) as raw:
         assert raw.packed
         assert raw.lines.readline() == b'{"a": 1}\n'
         assert raw.finish() == (len(packed), hashlib.sha256(packed).hexdigest())
@@ -26,22 +26,22 @@ def test_a_packed_file_is_read_as_what_was_packed(tmp_path: Path) -> None:
 
 def test_frames_that_follow_each_other_are_one_file(tmp_path: Path) -> None:
     (tmp_path / "x.zst").write_bytes(zstandard.compress(b"one\n") + zstandard.compress(b"two\n"))
-    assert load(str(tmp_path / "x.zst")) == b"one\ntwo\n"
+    assert DISK.load(str(tmp_path / "x.zst")) == b"one\ntwo\n"
 
 
 def test_what_is_no_zstd_is_an_error_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "x.zst").write_bytes(b"plain text, whatever its name says")
     with pytest.raises(OSError, match="not zstd"):
-        load(str(tmp_path / "x.zst"))
+        DISK.load(str(tmp_path / "x.zst"))
 
 
 def test_a_file_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bomb.zst").write_bytes(zstandard.compress(b"\0" * 10_000_000))
     with pytest.raises(OSError, match="larger than 1 MB"):
-        load(str(tmp_path / "bomb.zst"), limit=1 << 20)
+        DISK.load(str(tmp_path / "bomb.zst"), limit=1 << 20)
 
 
 def test_a_named_pipe_holds_nobody_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
-        load(str(tmp_path / "pipe"))
+        DISK.load(str(tmp_path / "pipe"))
