@@ -11,9 +11,9 @@ from core import document
 from core.files import open_regular
 from core.home import Home
 from evals.arms import Unavailable
+from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.writer import put
-from qmd.search.answers import Filters
 from qmd.search.search import Searcher
 from runtime.distill.distiller import TERMS
 from runtime.distill.extractive import distil

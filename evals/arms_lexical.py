@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from core import frontmatter
 from evals.arms import Unavailable
+from qmd.index import catalogue
+from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
-from qmd.search.answers import Filters
 from qmd.search.search import Searcher
 from runtime.asking.ask import default_filters
 
@@ -30,22 +31,16 @@ def bm25(place: Place) -> Iterator[Answer]:
 
     connection = open_index(place.home.index)
     try:
-        condition, bindings = filters(place).sql()
-        rows = connection.execute(
-            "SELECT d.collection || '/' || d.path, c.doc FROM documents d JOIN content c ON c.hash = d.hash"
-            f" JOIN brain_facts f ON f.document_id = d.id WHERE {condition} ORDER BY d.collection, d.path"
-            f" LIMIT {_MOST_IN_MEMORY + 1}",
-            bindings,
-        ).fetchall()
+        rows = list(catalogue.texts(connection, filters(place), limit=_MOST_IN_MEMORY + 1))
     finally:
         connection.close()
     if len(rows) > _MOST_IN_MEMORY:
         raise Unavailable(f"over {_MOST_IN_MEMORY:,} documents do not fit in its memory")
     if not rows:
         raise Unavailable("there are no documents")
-    names = [str(name) for name, _ in rows]
+    names = [f"{document.collection}/{document.path}" for document, _ in rows]
     # A word of ours: rank-bm25 divides by the number of words, which may be none.
-    ranking = BM25Okapi([_words(str(text)) or ["\x00"] for _, text in rows])
+    ranking = BM25Okapi([_words(text) or ["\x00"] for _, text in rows])
 
     def answer(question: str, limit: int) -> list[str]:
         scores = ranking.get_scores(_words(question))

@@ -6,10 +6,11 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from core import config, frontmatter, jsonb
+from core import config, frontmatter
 from core.redaction import clean
 from evals import recognised, remembered
 from evals.dataset import order
+from qmd.index import catalogue, titles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,27 +79,19 @@ def read(
     """
     pools = {kind: Pool(_MOST_DOCUMENTS[kind]) for kind in KINDS}
     asked = [name for name, folder in config.load(home).collections.items() if folder.include_by_default]
-    marks = ",".join("?" * len(asked))
-    total = connection.execute(
-        f"SELECT count(*) FROM documents WHERE active = 1 AND collection IN ({marks})", asked
-    ).get
-    rows = connection.execute(
-        "SELECT d.collection || '/' || d.path, d.title, f.date, f.ended, f.dated, f.fields, c.doc FROM documents d"
-        " JOIN content c ON c.hash = d.hash JOIN brain_facts f ON f.document_id = d.id"
-        f" WHERE d.active = 1 AND d.collection IN ({marks}) ORDER BY d.id",
-        asked,
-    )
-    for number, (document, title, date, ended, dated, fields, text) in enumerate(rows, 1):
+    of_asked = catalogue.Filters(asked)
+    total = catalogue.count(connection, of_asked)
+    for number, (row, text) in enumerate(catalogue.texts(connection, of_asked, ending="ORDER BY d.id"), 1):
+        document = f"{row.collection}/{row.path}"
         if progress is not None and number % 100 == 0:
-            progress(number, int(str(total)), "reading documents")
-        unpacked: Any = jsonb.unpack(bytes(fields)) if fields else {}
+            progress(number, total, "reading documents")
         # As a whole: a line of a private span shows neither end of it.
-        title, text = clean(str(title), {}), clean(str(text), {})
-        for kind, said in _draw(title, text, unpacked if isinstance(unpacked, dict) else {}):
-            pools[kind].add(said, str(document))
-        if dated:
-            for day in _days(int(date), int(ended)):
-                pools["date"].add(day, str(document))
+        title, text = clean(titles.title(text, row.path), {}), clean(text, {})
+        for kind, said in _draw(title, text, row.fields):
+            pools[kind].add(said, document)
+        if row.dated:
+            for day in _days(row.date, row.ended):
+                pools["date"].add(day, document)
     return pools
 
 

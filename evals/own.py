@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core import config
 from core.errors import BadInput
 from evals.dataset import Corpus, digest
+from qmd.index import catalogue
 from qmd.index.store import open_index
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ def documents_of(home: Home, collection: str = "") -> list[str]:
 def _rows(home: Home, collection: str) -> list[tuple[str, str]]:
     connection = open_index(home.index)
     try:
-        rows = connection.execute("SELECT collection, path, hash FROM documents WHERE active = 1").fetchall()
+        rows = list(catalogue.entries(connection))
     finally:
         connection.close()
-    return sorted((f"{name}/{path}", str(content)) for name, path, content in rows if collection in ("", name))
+    return sorted((f"{name}/{path}", str(content)) for _, name, path, _, content in rows if collection in ("", name))
 
 
 def _nothing(_: Path) -> dict[str, str]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.dataset import order
-from qmd.index.schema import content_of
+from qmd.index import catalogue
 from qmd.search.terms import STOP
 
 if TYPE_CHECKING:
@@ -141,21 +140,14 @@ class Places:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._counted: dict[str, int] = {}
-        documents: Any = connection.execute("SELECT count(*) FROM documents WHERE active = 1").get
+        documents = sum(catalogue.counts(connection).values())
         # What stands in one document of fifty is a name of what it is about, and not what is remembered.
         self.rare = min(_COUNTED - 1, documents // 50)
 
     def holding(self, terms: Sequence[str], most: int) -> set[str]:
         """Documents with a passage that holds all ``terms``, as FTS5 compares them; ``most`` and one at the most."""
         match = " AND ".join(term if term.startswith("(") else '"' + term.replace('"', '""') + '"' for term in terms)
-        rows = self._connection.execute(
-            "SELECT DISTINCT d.collection || '/' || d.path FROM"
-            f" (SELECT DISTINCT {content_of('brain_passages.rowid')} AS id FROM brain_passages"
-            " WHERE brain_passages MATCH ?) found"
-            " JOIN brain_contents c ON c.id = found.id JOIN documents d ON d.hash = c.hash AND d.active = 1 LIMIT ?",
-            (match, most + 1),
-        )
-        return {str(document) for (document,) in rows}
+        return catalogue.holding(self._connection, match, most + 1)
 
     def only_in(self, terms: Sequence[str], documents: Sequence[str]) -> set[str]:
         """``documents`` that hold ``terms``, with their distillates; none where another document holds them as well."""
@@ -177,12 +169,9 @@ class Places:
         found: list[str] = []
         for document in documents:
             collection, _, path = document.partition("/")
-            row: Any = self._connection.execute(
-                "SELECT c.doc, b.starts FROM documents d JOIN content c ON c.hash = d.hash"
-                " JOIN brain_contents b ON b.hash = d.hash WHERE d.active = 1 AND d.collection = ? AND d.path = ?",
-                (collection, path),
-            ).fetchone()
-            if row is not None:
-                starts = array("I", bytes(row[1]))
-                found += [str(row[0])[start:end] for start, end in itertools.pairwise(starts)]
+            row = catalogue.by_path(self._connection, collection, path)
+            held = catalogue.passages(self._connection, catalogue.Document(row).hash) if row else None
+            if held is not None:
+                text, _, bounds = held
+                found += [text[start:end] for start, end in itertools.pairwise(bounds)]
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -11,6 +12,7 @@ import apsw
 from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull
 from ops.checks.finding import CheckContext, Finding
+from qmd.index import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,10 +58,9 @@ def full_text(context: CheckContext) -> Iterator[Finding]:
     """Every active document stands in the full-text index, and nothing else does; a damaged index is not counted."""
     if _is_unsound(context):
         return
-    for name, query, what in _COUNTS:
-        found = _count(context, query)
+    for name, found in catalogue.gaps(context.index).items():
         if found:
-            yield Finding(f"index-{name}", "error", f"{found} {what}", _REBUILD, _rebuild(context))
+            yield Finding(f"index-{name}", "error", f"{found} {_LACKING[name]}", _REBUILD, _rebuild(context))
 
 
 def _is_unsound(context: CheckContext) -> bool:
@@ -70,31 +71,13 @@ def _is_unsound(context: CheckContext) -> bool:
         return True
 
 
-_COUNTS = (
-    (
-        "content",
-        "SELECT count(*) FROM documents d LEFT JOIN content c ON c.hash = d.hash WHERE d.active = 1 AND c.hash IS NULL",
-        "documents have no text in the index",
-    ),
-    (
-        "fts",
-        "SELECT count(*) FROM documents d LEFT JOIN documents_fts_docsize s ON s.id = d.id"
-        " WHERE d.active = 1 AND s.id IS NULL",
-        "documents are missing from the full-text index",
-    ),
-    (
-        "facts",
-        "SELECT count(*) FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
-        " WHERE d.active = 1 AND (f.document_id IS NULL OR f.hash <> d.hash)",
-        "documents have no facts (dates, fields)",
-    ),
-    (
-        "passages",
-        "SELECT count(*) FROM documents d LEFT JOIN brain_contents b ON b.hash = d.hash"
-        " WHERE d.active = 1 AND b.hash IS NULL",
-        "documents are not cut into passages",
-    ),
-)
+# By what ``catalogue.gaps`` counts.
+_LACKING = {
+    "content": "documents have no text in the index",
+    "fts": "documents are missing from the full-text index",
+    "facts": "documents have no facts (dates, fields)",
+    "passages": "documents are not cut into passages",
+}
 
 
 def disk_and_index(context: CheckContext) -> Iterator[Finding]:
@@ -223,28 +206,21 @@ def contamination(context: CheckContext) -> Iterator[Finding]:
         return
     since = int(context.now) - 7 * 86_400
     try:
-        rows: list[Any] = context.index.execute(
-            "SELECT d.collection, count(*) FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-            " WHERE d.active = 1 AND f.ended >= ? AND f.fields ->> '$.synthetic' IS NOT TRUE GROUP BY 1 ORDER BY 2 "
-            "DESC",
-            (since,),
-        ).fetchall()
+        rows = list(catalogue.walk(context.index, ("synthetic",), since))
     except (BrainError, apsw.Error):
-        return  # said by the check of its integrity
-    total = sum(count for _, count in rows)
-    if total >= 20 and len(rows) > 1 and rows[0][1] / total > context.threshold("recent_share", 0.8):
-        share = round(100 * rows[0][1] / total)
+        return  # reported by the check of the index's integrity
+    counts = Counter(collection for _, collection, *_, synthetic in rows if synthetic != 1)
+    total = counts.total()
+    if total < 20 or len(counts) < 2:
+        return
+    ((name, count),) = counts.most_common(1)
+    if count / total > context.threshold("recent_share", 0.8):
         yield Finding(
             "recent-contaminated",
             "notice",
-            f"{share} % of what is recent is of {rows[0][0]}",
-            f"set a quota for {rows[0][0]} in collections.yml",
+            f"{round(100 * count / total)} % of what is recent is of {name}",
+            f"set a quota for {name} in collections.yml",
         )
-
-
-def _count(context: CheckContext, query: str) -> int:
-    row = context.index.execute(query).fetchone()
-    return int(row[0]) if row else 0
 
 
 def _index(context: CheckContext) -> Any:

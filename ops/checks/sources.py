@@ -9,6 +9,7 @@ import apsw
 from core.counting import counted
 from core.errors import BrainError
 from ops.checks.finding import CheckContext, Finding
+from qmd.index import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,15 +46,22 @@ def drift(context: CheckContext) -> Iterator[Finding]:
             )
 
 
+def _by_source(connection: apsw.Connection) -> list[tuple[str, int, int, int]]:
+    """Return (source, documents, last end, first date) of the dated documents of each source; epoch seconds."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for _, _, _, _, date, ended, dated, source in catalogue.walk(connection, ("source",)):
+        if dated:
+            count, last, first = found.get(source, (0, ended, date))
+            found[source] = (count + 1, max(last, ended), min(first, date))
+    return [(source, *row) for source, row in found.items()]
+
+
 def silence(context: CheckContext) -> Iterator[Finding]:
     """A source that used to bring something in still does."""
     if not context.has_index:
         return
     try:
-        rows: list[Any] = context.index.execute(
-            "SELECT f.fields ->> '$.source', count(*), max(f.ended), min(f.date) FROM brain_facts f"
-            " JOIN documents d ON d.id = f.document_id WHERE d.active = 1 AND f.dated GROUP BY 1"
-        ).fetchall()
+        rows = _by_source(context.index)
     except (BrainError, apsw.Error):
         return  # said by the check of the index
     limit = context.threshold("silent_days", _SILENT_DAYS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from glob import escape
 from typing import TYPE_CHECKING
 
 from core import child, clock
@@ -13,6 +12,7 @@ from core.errors import BrainError
 from core.files import read_or_none
 from ops.checks.finding import CheckContext, Finding
 from ops.install import hooks, installed, skills
+from qmd.index import catalogue
 from runtime.explaining.surfaces import claude_folder
 
 if TYPE_CHECKING:
@@ -173,15 +173,13 @@ def _newest_session(context: CheckContext, project: str) -> int:
     if not context.has_index:
         return 0
     try:
-        newest = context.index.execute(
-            "SELECT max(f.ended) FROM brain_facts f JOIN documents d ON d.id = f.document_id"
-            " WHERE d.active = 1 AND f.fields ->> '$.source' = 'claude' AND f.ended <= ?"
-            " AND d.path NOT LIKE 'machines/%' AND coalesce(f.fields ->> '$.project', '') || '/' GLOB ?",
-            (context.now, f"{escape(project)}/*" if project else "*"),
-        ).get
+        for _, _, path, _, _, ended, _, source, folder in catalogue.walk(context.index, ("source", "project")):
+            mine = source == "claude" and ended <= context.now and not path.startswith("machines/")
+            if mine and (not project or f"{folder or ''}/".startswith(f"{project}/")):
+                return int(ended)
     except (BrainError, apsw.Error):
-        return 0  # reported by the check of the index
-    return int(newest or 0)
+        pass  # reported by the check of the index
+    return 0
 
 
 CHECKS = (record, hooks_fire, skills_current, skills_run, schedule, completions, watch)

@@ -9,7 +9,7 @@ from qmd import ecma
 from qmd.app.output import csv_field
 from qmd.index import virtual
 from qmd.index.references import number_lines
-from qmd.search import snippets_qmd
+from qmd.search import snippets
 
 TYPE_CHECKING = False
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from qmd.app.output import Output
     from qmd.app.session import Session
-    from qmd.search.snippets_qmd import Snippet
 
 
 _CSV_HEADER = "docid,score,file,title,context,line,snippet"
@@ -240,9 +239,9 @@ class _View:
         content = result.body if self._full else self._snippet(result, _LONG).text
         return number_lines(content) if self._numbered else content
 
-    def _snippet(self, result: Result, most: int) -> Snippet:
+    def _snippet(self, result: Result, most: int) -> snippets.Excerpt:
         start, length = result.chunk or (None, None)
-        return snippets_qmd.extract(result.body, self._query, most, start, length, self._intent)
+        return snippets.extract(result.body, self._query, most, start, length, self._intent)
 
 
 def full_path(session: Session, collection: str, path: str) -> str | None:

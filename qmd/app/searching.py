@@ -8,7 +8,7 @@ from qmd.search import lex
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from qmd.app.session import Session
-    from qmd.search.answers import Filters
+    from qmd.index.catalogue import Filters
 
 
 def search(session: Session) -> None:
@@ -36,7 +36,7 @@ def search(session: Session) -> None:
             hit.collection,
             hit.path,
             hit.title,
-            texts[hit.document_id],
+            texts[hit.id],
             hit.score,
             contexts.of(hit.collection, hit.path),
             hit.docid,
@@ -67,7 +67,7 @@ def filters_of(session: Session) -> Filters | None:
     if not given:
         return None
     from core import clock
-    from qmd.search.answers import Filters
+    from qmd.index.catalogue import Filters
 
     fields = []
     for text in arguments.filters:

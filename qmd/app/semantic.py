@@ -192,7 +192,7 @@ def vsearch(session: Session) -> None:
     texts = lex.bodies(connection, found)
     results = []
     for each in found:
-        body = texts[each.document_id]
+        body = texts[each.id]
         context = contexts.of(each.collection, each.path)
         results.append(
             Result(each.collection, each.path, each.title, body, each.score, context, each.docid, each.chunk(body))

@@ -80,12 +80,6 @@ SPAN = 1 << 20
 # one content are a range, and FTS5, which stores differences of rowids, stores small ones.
 NEXT_ID = "SELECT id + max(1, length(starts) / 4 - 1) FROM brain_contents ORDER BY id DESC LIMIT 1"
 
-
-def content_of(passage: str) -> str:
-    """The content's id of a passage, both as SQL."""
-    return f"(SELECT max(id) FROM brain_contents WHERE id <= {passage})"
-
-
 _OURS = """
 CREATE TABLE IF NOT EXISTS brain_state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS brain_contents (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, starts BLOB NOT NULL);

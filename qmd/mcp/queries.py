@@ -17,7 +17,7 @@ from qmd.index.contexts import Contexts
 from qmd.index.references import number_lines
 from qmd.mcp.library import NoIndex
 from qmd.mcp.server import encode
-from qmd.search import fusion, hybrid, lex, semantic, snippets_qmd, structured
+from qmd.search import fusion, hybrid, lex, semantic, snippets, structured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -291,13 +291,13 @@ def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> lis
 
     Nothing in an index that has no passages, because another program wrote it.
     """
-    from qmd.search.answers import Filters
+    from qmd.index.catalogue import Filters
     from qmd.search.search import Searcher
 
     if not _has_passages(connection):
         return []
     hits = Searcher(connection).search(words, limit=fusion.LIST_LENGTH, filters=Filters(tuple(scopes)))
-    return [lex.Found(hit.document_id, hit.collection, hit.path, hit.title, hit.hash, 0.0) for hit in hits]
+    return [lex.Found(hit.id, hit.collection, hit.path, hit.title, hit.hash, 0.0) for hit in hits]
 
 
 def _has_passages(connection: apsw.Connection) -> bool:
@@ -308,7 +308,7 @@ def _has_passages(connection: apsw.Connection) -> bool:
 
 
 def _hit(connection: apsw.Connection, query: Query, found: lex.Found, score: float) -> hybrid.Hit:
-    body = lex.bodies(connection, [found])[found.document_id]
+    body = lex.bodies(connection, [found])[found.id]
     chunk = hybrid.best_chunk(body, query.primary, query.intent)
     return hybrid.Hit(found, body, score, (chunk.pos, ecma.length(chunk.text)), {})
 
@@ -318,7 +318,7 @@ def _shown(connection: apsw.Connection, query: Query, hits: list[hybrid.Hit]) ->
     answers: list[dict[str, Any]] = []
     for hit in hits:
         found = hit.found
-        excerpt = snippets_qmd.extract(hit.body, query.primary, _SNIPPET, *hit.chunk, query.intent)
+        excerpt = snippets.extract(hit.body, query.primary, _SNIPPET, *hit.chunk, query.intent)
         answers.append(
             {
                 "docid": f"#{found.docid}",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.project.semantic import Near
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 _LIMIT = 15
 # Below this cosine `query` shows nothing; docs/commonplace.md has the trial behind the figure.
@@ -252,8 +252,8 @@ def _query(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _keyword(arguments: argparse.Namespace) -> dict[str, Any]:
+    from qmd.index.catalogue import Filters
     from qmd.project import store
-    from qmd.search.answers import Filters
     from qmd.search.search import Searcher
 
     question = _question(arguments)

@@ -13,7 +13,7 @@ import apsw
 
 from core.errors import BadInput, EngineMissing
 from qmd.index.schema import SPAN
-from qmd.search import snippet
+from qmd.search import snippets
 from qmd.vectors import vectors
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Near:
     def __init__(self, row: tuple[Any, ...], score: float) -> None:
         self.collection, self.path, self.title, self.hash, text, start = row
         self.score = score
-        self.line, self.snippet = snippet.around(text, start, start, is_clean=False)
+        self.line, self.snippet = snippets.around(text, start, start, is_clean=False)
 
 
 def provider() -> Provider:

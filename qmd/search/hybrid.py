@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.index.catalogue import Filters
     from qmd.reranking.judge import Judge
-    from qmd.search.answers import Filters
     from qmd.search.semantic import Semantic
 
 _INTENT_WEIGHT = 0.5
@@ -192,7 +192,7 @@ class Placed:
     ) -> None:
         self.rank = rank
         self.found = found
-        self.body = lex.bodies(connection, [found])[found.document_id]
+        self.body = lex.bodies(connection, [found])[found.id]
         self.chunk = best_chunk(self.body, query, intent, syntax.language_of(found.path, strategy))
         self.weight = 1.0
         self.judged = 0.0

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from core.config import embedder
 from core.errors import BrainError, Refused
 from qmd import ecma
+from qmd.index.catalogue import Filters
 from qmd.search import lex
-from qmd.search.answers import Filters
 from qmd.vectors import knn, vectors
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from qmd.search.answers import Filters
+    from qmd.index.catalogue import Filters
     from qmd.vectors.vectors import Space
 
 # Chunks that are looked at: enough that a document's best one is among them wherever the document matters. vec0 finds

@@ -9,7 +9,8 @@ import apsw
 
 from core.counting import counted
 from core.errors import BadInput, EngineMissing
-from qmd.search.answers import Filters
+from qmd.index import catalogue
+from qmd.index.catalogue import Filters
 from runtime.dates import days
 
 TYPE_CHECKING = False
@@ -28,7 +29,6 @@ UNINDEXED = "unindexed"
 _BLANK_BYTES = 4096
 # Values of ``source`` in frontmatter that are no registered source.
 _OTHERS = ("article", "note")
-_FROM = "FROM documents d JOIN brain_facts f ON f.document_id = d.id WHERE"
 
 
 def require_source(connection: apsw.Connection, name: str) -> None:
@@ -42,12 +42,7 @@ def require_source(connection: apsw.Connection, name: str) -> None:
     known = (*names(), *_OTHERS)
     if name in known:
         return
-    having = connection.execute(
-        "SELECT 1 FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-        " WHERE d.active = 1 AND CAST(f.fields ->> '$.source' AS TEXT) = ? LIMIT 1",
-        (name,),
-    ).fetchone()
-    if having is not None:
+    if catalogue.count(connection, Filters(fields=(("source", "=", name),))):
         return
     from difflib import get_close_matches
 
@@ -58,7 +53,7 @@ def require_source(connection: apsw.Connection, name: str) -> None:
 
 def is_anything_unread(home: Home, config: Config, connection: apsw.Connection) -> bool:
     """Whether a source has files here, a collection more files than documents, or the index none at all."""
-    known = held(connection)
+    known = catalogue.counts(connection)
     if not known or _has_sources(home):
         return True
     return any(
@@ -86,19 +81,13 @@ def require_indexed(home: Home, config: Config, connection: apsw.Connection) -> 
     Commands index what they write, so this is damage: a log was lost, or rows were. The documents are compared one by
     one only where there are more files than documents.
     """
-    known = held(connection)
+    known = catalogue.counts(connection)
     inside = os.path.join(home.root, "")
     if any(
         folder.path.startswith(inside) and files(folder.path, known.get(name, 0)) > known.get(name, 0)
         for name, folder in config.collections.items()
     ) and (count := missing(home, config)):
         raise EngineMissing(f"nothing is found, and {count} documents on disk are not in the index", "brain index")
-
-
-def held(connection: apsw.Connection) -> dict[str, int]:
-    """Return how many active documents the index has of each collection."""
-    rows = connection.execute("SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1")
-    return {str(name): int(str(count)) for name, count in rows}
 
 
 def files(folder: str, most: int) -> int:
@@ -141,8 +130,8 @@ def _documents(home: Home) -> dict[str, dict[str, Stat]]:
         return found
     connection = open_index(home.index)
     try:
-        for name, path in connection.execute("SELECT collection, path FROM documents WHERE active = 1"):
-            found.setdefault(str(name), {})[str(path)] = None
+        for _, name, path, *_ in catalogue.entries(connection):
+            found.setdefault(name, {})[path] = None
     except apsw.Error as error:
         raise translate(error, home.index) from error
     finally:
@@ -202,23 +191,15 @@ def around_days(connection: apsw.Connection, filters: Filters) -> dict[str, Any]
     All other restrictions of the filters apply. Raises apsw.Error.
     """
     first, last = filters.since, filters.until
-    everywhen, bound = Filters(filters.collections, fields=filters.fields).sql()
-
-    def nearest(column: str, condition: str, limit: int | None, order: str) -> str | None:
-        if limit is None:
-            return None
-        query = f"SELECT {column} {_FROM} {everywhen} AND {condition} ORDER BY {column} {order} LIMIT 1"
-        found: Any = connection.execute(query, (*bound, limit)).fetchall()
-        return days.iso(days.of(found[0][0])) if found else None
-
-    condition, bindings = filters.sql()
-    (count,) = connection.execute(f"SELECT count(*) {_FROM} {condition}", bindings).fetchall()[0]
+    always = Filters(filters.collections, fields=filters.fields)
+    before = None if first is None else catalogue.last_end(connection, always, first)
+    after = None if last is None else catalogue.first_date(connection, always, last)
     return {
         "since": None if first is None else days.iso(days.of(first)),
         "until": None if last is None else days.iso(days.of(last - 1)),
-        "documents": count,
-        "before": nearest("f.ended", "f.ended > 0 AND f.ended < ?", first, "DESC"),
-        "after": nearest("f.date", "f.date >= ?", last, "ASC"),
+        "documents": catalogue.count(connection, filters),
+        "before": None if before is None else days.iso(days.of(before)),
+        "after": None if after is None else days.iso(days.of(after)),
     }
 
 

@@ -12,7 +12,7 @@ import apsw
 from core import clock
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal
 from qmd.index import store
-from qmd.search.answers import Filters
+from qmd.index.catalogue import Filters
 from runtime.asking import freshness
 from runtime.asking.plan import Plan
 from runtime.asking.request import DEFAULT_LIMIT as DEFAULT_LIMIT
@@ -217,7 +217,7 @@ class Asker:
             if found_days is not None:
                 envelope["days"] = found_days
         envelope["hits"] = [
-            entry(rank, hit, self._config, now, twin=twins.get(hit.document_id), explain=request.explain)
+            entry(rank, hit, self._config, now, twin=twins.get(hit.id), explain=request.explain)
             for rank, hit in enumerate(hits, 1)
         ]
         envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)

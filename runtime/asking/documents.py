@@ -6,15 +6,12 @@ import os
 from os.path import isabs, join
 
 from core.errors import NO_RESULTS, BadInput, BrainError
-from core.jsonb import unpack
-from core.version import REDACTION
-from qmd.search.answers import title_of
+from qmd.index import catalogue
 from runtime.asking.envelope import SCHEME, uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     import apsw
 
@@ -41,38 +38,19 @@ class NotFound(BrainError):
         return {**super().envelope(), "ok": True, "near": self.near}
 
 
-class Row:
-    """One active document of the index.
+class Row(catalogue.Document):
+    """One active document, ``file`` its absolute path (None if the collection is not configured).
 
-    ``date`` and ``ended`` are epoch seconds, ``dated`` whether they are its own; ``fields`` its frontmatter; ``file``
-    the absolute path (None where the collection is not configured); ``line`` the 1-based line a reference named, or 0;
-    ``is_clean`` as in ``qmd.search.answers.Hit``.
+    ``line`` is the 1-based line that a reference named, or 0.
     """
 
-    __slots__ = (
-        "collection", "date", "dated", "ended", "fields", "file", "hash", "id", "is_clean", "line", "path", "title",
-    )  # fmt: skip
+    __slots__ = ("file", "line")
 
-    def __init__(self, row: tuple[Any, ...], config: Config, line: int = 0) -> None:
-        self.id: int = row[0]
-        self.collection: str = row[1]
-        self.path: str = row[2]
-        self.hash: str = row[4]
-        self.date: int = row[5]
-        self.ended: int = row[6]
-        self.dated = bool(row[7])
-        fields = unpack(row[8])
-        self.fields: dict[str, Any] = fields if isinstance(fields, dict) else {}
-        self.title: str = title_of(self.fields, row[3])
-        self.is_clean = row[9] == REDACTION
+    def __init__(self, row: catalogue.Row, config: Config, line: int = 0) -> None:
+        super().__init__(row)
         folder = config.collections.get(self.collection)
         self.file = join(folder.path, self.path) if folder else None
         self.line = line
-
-
-# What Row takes; the join leaves out what is not active or not ours yet.
-COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields, f.policy"
-TABLES = "documents d JOIN brain_facts f ON f.document_id = d.id"
 
 
 def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
@@ -99,7 +77,7 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
     raise NotFound(f"no document {reference!r} in the index", fix, near)
 
 
-def _find(connection: apsw.Connection, config: Config, name: str) -> tuple[Any, ...] | None:
+def _find(connection: apsw.Connection, config: Config, name: str) -> catalogue.Row | None:
     if name.startswith(SCHEME):
         return _exact(connection, name[len(SCHEME) :])
     if isabs(name) or name.startswith("~"):
@@ -114,15 +92,12 @@ def _find(connection: apsw.Connection, config: Config, name: str) -> tuple[Any, 
     return _exact(connection, name) or _by_end(connection, name) or _by_beginning(connection, name)
 
 
-def _exact(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
+def _exact(connection: apsw.Connection, name: str) -> catalogue.Row | None:
     collection, _, path = name.partition("/")
-    return connection.execute(
-        f"SELECT {COLUMNS} FROM {TABLES} WHERE d.collection = ? AND d.path = ? AND d.active = 1",
-        (collection, path),
-    ).fetchone()
+    return catalogue.by_path(connection, collection, path)
 
 
-def _by_file(connection: apsw.Connection, config: Config, path: str) -> tuple[Any, ...] | None:
+def _by_file(connection: apsw.Connection, config: Config, path: str) -> catalogue.Row | None:
     for spelling in dict.fromkeys((os.path.normpath(path), os.path.realpath(path))):
         for folder in config.collections.values():
             for root in dict.fromkeys((folder.path, os.path.realpath(folder.path))):
@@ -133,45 +108,31 @@ def _by_file(connection: apsw.Connection, config: Config, path: str) -> tuple[An
     return None
 
 
-def _by_hash(connection: apsw.Connection, digits: str, name: str) -> tuple[Any, ...] | None:
+def _by_hash(connection: apsw.Connection, digits: str, name: str) -> catalogue.Row | None:
     """The document whose content has this hash; copies of one content are the same answer, the first is taken."""
-    rows = connection.execute(
-        f"SELECT {COLUMNS} FROM {TABLES} WHERE d.hash >= ? AND d.hash < ? AND d.active = 1"
-        " ORDER BY d.collection, d.path LIMIT 50",
-        (digits, digits + "g"),
-    ).fetchall()
+    rows = catalogue.by_hash(connection, digits)
     _one([row for index, row in enumerate(rows) if row[4] not in {other[4] for other in rows[:index]}], name)
     return rows[0] if rows else None
 
 
-def _by_end(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
+def _by_end(connection: apsw.Connection, name: str) -> catalogue.Row | None:
     for end in (name, f"{name}.md"):
-        rows = connection.execute(
-            f"SELECT {COLUMNS} FROM {TABLES} WHERE d.active = 1"
-            " AND (d.path = ?1 OR substr(d.path, -length(?1) - 1) = '/' || ?1) ORDER BY d.collection, d.path LIMIT 50",
-            (end,),
-        ).fetchall()
+        rows = catalogue.by_end(connection, end)
         _one(rows, name)
         if rows:
             return rows[0]
     return None
 
 
-def _by_beginning(connection: apsw.Connection, name: str) -> tuple[Any, ...] | None:
+def _by_beginning(connection: apsw.Connection, name: str) -> catalogue.Row | None:
     if len(name) < _PREFIX or "/" in name:
         return None
-    # The path without its file name is what is left of it once every character but "/" is trimmed from its end.
-    rows = connection.execute(
-        f"SELECT {COLUMNS} FROM {TABLES} WHERE d.active = 1"
-        " AND substr(d.path, length(rtrim(d.path, replace(d.path, '/', ''))) + 1, length(?1)) = ?1"
-        " ORDER BY d.collection, d.path LIMIT 50",
-        (name,),
-    ).fetchall()
+    rows = catalogue.by_beginning(connection, name)
     _one(rows, name)
     return rows[0] if rows else None
 
 
-def _one(rows: list[tuple[Any, ...]], name: str) -> None:
+def _one(rows: list[catalogue.Row], name: str) -> None:
     if len(rows) > 1:
         some = ", ".join(uri(row[1], row[2]) for row in rows[:_NEAR])
         more = " and more" if len(rows) > _NEAR else ""
@@ -186,16 +147,12 @@ def _near(connection: apsw.Connection, name: str) -> list[str]:
     stem = name.removeprefix(SCHEME).rpartition("/")[2].removesuffix(".md")
     if not stem:
         return []
-    rows: list[Any] = connection.execute(
-        "SELECT collection, path FROM documents WHERE active = 1 AND instr(lower(path), lower(?)) > 0"
-        " ORDER BY length(path), collection, path LIMIT ?",
-        (stem, _NEAR),
-    ).fetchall()
+    rows = catalogue.containing(connection, stem, _NEAR)
     if not rows:
         import difflib
 
         alike: dict[str, tuple[str, str]] = {}
-        for collection, path in connection.execute("SELECT collection, path FROM documents WHERE active = 1"):
+        for _, collection, path, *_ in catalogue.entries(connection):
             other = path.rpartition("/")[2].removesuffix(".md")
             if abs(len(other) - len(stem)) < 4 and other[:2].lower() == stem[:2].lower():
                 alike.setdefault(other, (collection, path))
@@ -250,23 +207,14 @@ def select(connection: apsw.Connection, config: Config, chosen: Selection) -> li
     for name in chosen.collections:
         if name not in config.collections:
             raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(config.collections)}")
-    wheres = ["d.active = 1"]
-    values: list[str | int] = []
-    if chosen.collections:
-        wheres.append(f"d.collection IN ({', '.join('?' * len(chosen.collections))})")
-        values += chosen.collections
-    for condition, value in (
-        ("f.ended >= ?", chosen.since),
-        ("f.date < ?", chosen.until),
-        ("f.fields ->> '$.source' = ?", chosen.source or None),
-        ("f.fields ->> '$.project' GLOB ?", chosen.project or None),
-    ):
-        if value is not None:
-            wheres.append(condition)
-            values.append(value)
-    where = " AND ".join(wheres)
-    statement = f"SELECT {COLUMNS} FROM {TABLES} WHERE {where} ORDER BY d.collection, d.path"
-    rows = [Row(row, config) for row in connection.execute(statement, values)]
+    fields = (("source", "=", chosen.source), ("project", "GLOB", chosen.project))
+    filters = catalogue.Filters(
+        chosen.collections,
+        since=chosen.since,
+        until=chosen.until,
+        fields=tuple((name, operator, value) for name, operator, value in fields if value),
+    )
+    rows = [Row(row, config) for row in catalogue.rows(connection, filters)]
     if not rows and chosen.source:
         from runtime.asking import absence
 

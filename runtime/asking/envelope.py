@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from core.config import Collection, Config
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 SCHEME = "qmd://"
 FRESH_DAYS = 1

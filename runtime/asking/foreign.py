@@ -14,8 +14,8 @@ from os.path import basename, exists, join
 from core import clock
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
 from core.files import open_regular
-from qmd.index import store
-from qmd.search.answers import COLUMNS, Hit
+from qmd.index import catalogue, store
+from qmd.search.snippets import Hit
 from qmd.search.terms import STOP
 from runtime.asking import freshness
 from runtime.asking.ask import Asker
@@ -200,11 +200,7 @@ class ForeignAsker(Asker):
         return f"see what it says: {self._program} search x --json; or unset BRAIN_QMD"
 
     def _answer(self, rank: int, answer: _Answer, now: int) -> dict[str, Any]:
-        row = self._connection.execute(
-            f"SELECT {COLUMNS} FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-            " WHERE d.collection = ? AND d.path = ? AND d.active = 1",
-            (answer.collection, answer.path),
-        ).fetchone()
+        row = catalogue.by_path(self._connection, answer.collection, answer.path)
         row = row or self._from_disk(answer)
         known = row is not None
         hit = Hit(row or _blank(answer), answer.score, {})
@@ -219,7 +215,7 @@ class ForeignAsker(Asker):
             result.pop("date_source", None)
         return result
 
-    def _from_disk(self, answer: _Answer) -> tuple[Any, ...] | None:
+    def _from_disk(self, answer: _Answer) -> catalogue.Row | None:
         """The row that the index would have, from the file itself: another program's update may be ahead of ours."""
         folder = self._config.collections.get(answer.collection)
         if folder is None or os.pardir in answer.path.split("/"):

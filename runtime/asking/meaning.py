@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from core.config import embedder
 from core.errors import BrainError, EngineMissing
-from qmd.search import blend
+from qmd.search.scoring import meaning_weight
 from qmd.vectors import knn, static_query, vectors
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
-    from qmd.search.answers import Filters
+    from qmd.index.catalogue import Filters
     from qmd.search.parallel_read import Beside
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
@@ -75,7 +75,7 @@ class Semantics:
         if not factor:
             return knn.Meaning(self.space, begun.vector, {}, 1.0, limit, found)
         weights = {name: weight * factor for name, weight in self.weights.items()}
-        default = blend.weight(0.0, self.encoder.kind) * factor
+        default = meaning_weight(0.0, self.encoder.kind) * factor
         return knn.Meaning(self.space, begun.vector, weights, default, limit, found)
 
 
@@ -101,7 +101,7 @@ def open_space(
     shares = connection.execute(
         "SELECT substr(key, ?), value FROM brain_state WHERE key GLOB ?", (len(_CODE) + 1, f"{_CODE}*")
     )
-    weights = {str(name): blend.weight(float(str(share)), encoder.kind) for name, share in shares}
+    weights = {str(name): meaning_weight(float(str(share)), encoder.kind) for name, share in shares}
     try:
         if loading is not None:
             loading()

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from qmd.search.answers import Filters, Hit
+    from qmd.index.catalogue import Filters
     from qmd.search.search import Searcher
+    from qmd.search.snippets import Hit
     from qmd.vectors.knn import Meaning
     from runtime.asking.ask import Request
     from runtime.asking.meaning import Semantics
@@ -98,7 +99,7 @@ class Plan:
             return
         factor, why = 1.0, f"--mode {wanted}"
         if wanted == "auto":
-            from qmd.search import blend
+            from qmd.search.scoring import PROVENANCE
             from runtime.asking import route
 
             kind, said = route.kind(self._question)
@@ -107,7 +108,7 @@ class Plan:
                 return
             why = "conceptual"
             if kind == route.PROVENANCE:
-                factor, why = blend.PROVENANCE, f"provenance ({said}): words, path and date above likeness"
+                factor, why = PROVENANCE, f"provenance ({said}): words, path and date above likeness"
         semantics = self._open_semantics()
         if isinstance(semantics, str):
             self._why = f"{_LEXICAL}; not by meaning: {semantics}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.errors import BadInput
+from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking import absence, documents, envelope, freshness
 from runtime.asking.envelope import as_shown
@@ -28,16 +29,8 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 20
 _DEFAULT_QUOTA = 0.5
 
-# One walk down the index on `ended`. No content is read; the frontmatter is, for three of its fields. A note may have
-# a `parent` of its own, so only what is a session (`session_id`) is taken for a subagent.
-_WALK = """
-SELECT f.document_id, d.collection, f.fields ->> '$.synthetic' IS TRUE,
-       CASE WHEN f.fields ->> '$.session_id' IS NOT NULL THEN CAST(f.fields ->> '$.parent' AS TEXT) END,
-       CAST(f.fields ->> '$.session_id' AS TEXT)
-FROM brain_facts f INDEXED BY brain_facts_ended JOIN documents d ON d.id = f.document_id
-WHERE f.ended >= ? AND d.active = 1
-ORDER BY f.ended DESC, f.document_id
-"""
+
+_FIELDS = ("synthetic", "parent", "session_id")
 
 
 class Walk:
@@ -136,7 +129,7 @@ def _text(value: object) -> str | None:
 
 def _known(connection: apsw.Connection, config: Config, names: Sequence[str]) -> frozenset[str]:
     known = dict.fromkeys(config.collections)
-    known.update(dict.fromkeys(name for (name,) in connection.execute("SELECT DISTINCT collection FROM documents")))
+    known.update(dict.fromkeys(catalogue.collections(connection)))
     for name in names:
         if name not in known:
             raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
@@ -163,10 +156,13 @@ def _walk(
     layers = {name: folder.trust for name, folder in config.collections.items()}
     raw: set[str] = set()
     distilled: dict[int, str] = {}
-    for document, collection, synthetic, parent, session in connection.execute(_WALK, (since,)):
+    for document, collection, *_, synthetic, parent, session in catalogue.walk(connection, _FIELDS, since):
         if wanted and collection not in wanted:
             continue
-        if synthetic and not everything and not machine:
+        # A note may have a `parent` of its own: only what is a session is taken for a subagent.
+        parent = None if session is None or parent is None else str(parent)
+        session = None if session is None else str(session)
+        if synthetic == 1 and not everything and not machine:
             walk.synthetic += 1
             continue
         entries.append((document, collection, None if everything else parent))
@@ -214,9 +210,5 @@ def _places(config: Config, collection: str, limit: int) -> int:
 
 
 def _row(connection: apsw.Connection, config: Config, document: int) -> documents.Row:
-    row = connection.execute(
-        f"SELECT {documents.COLUMNS} FROM {documents.TABLES} WHERE d.id = ?",
-        (document,),
-    ).fetchone()
-    assert row is not None, "the walk and this read see one snapshot"
+    (row,) = catalogue.rows(connection, catalogue.Filters(), (document,))  # in the snapshot of the walk
     return documents.Row(row, config)

@@ -5,6 +5,7 @@ On the interactive path. A distillate has the name of what it was made from (doc
 
 from __future__ import annotations
 
+from qmd.index import catalogue
 from runtime.asking.envelope import docid, uri
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 _PAIR = ("distilled", "session")
 
@@ -26,12 +27,8 @@ def reach(connection: apsw.Connection, config: Config, names: Sequence[str], lim
     if not trusts.issuperset(_PAIR):
         return limit
     for name in names:
-        if config.collections[name].trust == "distilled":
-            found = connection.execute(
-                "SELECT 1 FROM documents WHERE collection = ? AND active = 1 LIMIT 1", (name,)
-            ).get
-            if found:
-                return 2 * limit
+        if config.collections[name].trust == "distilled" and catalogue.has_any(connection, name):
+            return 2 * limit
     return limit
 
 
@@ -58,9 +55,9 @@ def unite(hits: list[Hit], config: Config, limit: int) -> tuple[list[Hit], dict[
         if trust in _PAIR:
             twin = kept.get((_PAIR[trust == _PAIR[0]], hit.path))
             if twin is not None and twin.field("session_id") == hit.field("session_id"):
-                others[twin.document_id] = hit
+                others[twin.id] = hit
                 continue
             kept[(trust, hit.path)] = hit
         shown.append(hit)
     shown = shown[:limit]
-    return shown, {hit.document_id: others[hit.document_id] for hit in shown if hit.document_id in others}
+    return shown, {hit.id: others[hit.id] for hit in shown if hit.id in others}

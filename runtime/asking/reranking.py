@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import redaction
 from core.errors import EngineMissing
+from qmd.index import catalogue
 from qmd.reranking.judge import LONGEST, Judge, opened
 from qmd.search.hybrid import best_chunk
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 # Half of what qmd's query looks at: this is the interactive clock. Twenty passages take a small model three seconds of
 # cpu.
@@ -102,7 +103,7 @@ class Reranking:
 
     def _text(self, question: str, hit: Hit) -> str:
         """What the reranker reads of a hit: its title and the passage that was found, else the best chunk."""
-        body = str(self._connection.execute("SELECT doc FROM content WHERE hash = ?", (hit.hash,)).get or "")
+        body = catalogue.text(self._connection, hit.hash) or ""
         whole = self._judge.sendable(body)
         start, end = hit.piece
         if end:

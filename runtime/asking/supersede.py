@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from os.path import basename
 
+from qmd.index import catalogue
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     import apsw
 
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 # Successors are followed so far; a longer chain is a loop that somebody wrote by hand.
 _CHAIN = 20
@@ -38,15 +40,8 @@ def final(connection: apsw.Connection, fields: dict[str, Any]) -> str:
             break
         last = following
         # An entry's id begins with its month: 20261121T101500Z-… lies in 2026/11.
-        row = connection.execute(
-            "SELECT f.fields FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-            " WHERE d.path = ? AND d.active = 1",
-            (f"{following[:4]}/{following[4:6]}/{following}.md",),
-        ).fetchone()
+        row = catalogue.in_any_collection(connection, f"{following[:4]}/{following[4:6]}/{following}.md")
         if row is None:
             break
-        from core.jsonb import unpack
-
-        found = unpack(row[0])
-        fields = found if isinstance(found, dict) else {}
+        fields = catalogue.Document(row).fields
     return last

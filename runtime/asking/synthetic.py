@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 FACTOR = 0.5
 # An evaluation leaves dozens of sessions that are alike.

@@ -8,6 +8,7 @@ from os.path import abspath, basename, join
 from core.errors import BadInput
 from core.home import shipped
 from core.locks import FileLock
+from qmd.index import catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +98,4 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
 
 
 def _has_others(connection: apsw.Connection, demo: frozenset[str]) -> bool:
-    marks = ", ".join("?" * len(_READ))
-    found = connection.execute(f"SELECT path FROM documents WHERE active = 1 AND collection IN ({marks})", _READ)
-    return any(path not in demo for (path,) in found)
+    return any(path not in demo for _, _, path, *_ in catalogue.entries(connection, _READ))

@@ -13,10 +13,10 @@ from core import clock, wal
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import open_regular, sweep_temporaries
 from core.locks import FileLock
-from core.version import REDACTION
 from ingest import registry
 from ingest.archive.keeping import Policy
 from ingest.pipeline.state import FILE as SOURCES_FILE
+from qmd.index import catalogue
 from qmd.index.store import disk_full, open_index, translate
 from qmd.index.update import register, update
 from runtime.asking import agents, freshness
@@ -303,10 +303,8 @@ def _bring_in(
 
 
 def _hash(connection: apsw.Connection, collection: str, name: str) -> str | None:
-    row = connection.execute(
-        "SELECT hash FROM documents WHERE collection = ? AND path = ? AND active = 1", (collection, name)
-    ).fetchone()
-    return None if row is None else str(row[0])
+    row = catalogue.by_path(connection, collection, name)
+    return None if row is None else catalogue.Document(row).hash
 
 
 def index_file(home: Home, config: Config, collection: str, path: str) -> None:
@@ -361,8 +359,7 @@ def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple
 
 def _judge(connection: apsw.Connection) -> None:
     """Look at the documents that another program, or an older version, has put into the index."""
-    unknown = "SELECT 1 FROM brain_facts WHERE abs(policy) <> ? LIMIT 1"
-    if connection.execute(unknown, (REDACTION,)).get:
+    if catalogue.has_unjudged(connection):
         from qmd.index.writer import judge
 
         judge(connection)
@@ -383,12 +380,8 @@ def _rescan(home: Home, config: Config) -> dict[str, int] | None:
 
 def projects(connection: apsw.Connection) -> list[str]:
     """The folders that sessions worked in."""
-    rows = connection.execute(
-        "SELECT DISTINCT f.fields ->> '$.project' FROM brain_facts f JOIN documents d ON d.id = f.document_id"
-        " WHERE d.collection = ? AND d.active = 1 AND f.fields ->> '$.project' LIKE '/%' ORDER BY 1",
-        (_DISTILLED,),
-    )
-    return [str(project) for (project,) in rows]
+    rows = catalogue.rows(connection, catalogue.Filters((_DISTILLED,), fields=(("project", "GLOB", "/*"),)))
+    return sorted({str(catalogue.Document(row).fields["project"]) for row in rows})
 
 
 def _has_collection(config: Config, source: str) -> None:

@@ -10,6 +10,7 @@ from core import config as configuration
 from core.errors import BadInput, BrainError
 from core.files import write_atomic
 from core.home import PRIVATE_DIR, shipped
+from qmd.index import catalogue
 from runtime.capture import demo as demo_set
 
 if TYPE_CHECKING:
@@ -89,10 +90,8 @@ def _held(home: Home) -> dict[str, int]:
 
     connection = open_index(home.index)
     try:
-        found: list[Any] = connection.execute(
-            "SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1 ORDER BY 2 DESC, 1"
-        ).fetchall()
-        return dict(found)
+        found = catalogue.counts(connection)
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
     finally:
         connection.close()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core import clock
+from qmd.index import catalogue
 from runtime.asking import absence
 from runtime.explaining import semantic
 
@@ -133,10 +134,10 @@ def _read(connection: apsw.Connection) -> Known:
     known = Known(exists=True)
     connection.execute("BEGIN")  # one snapshot for all that follows
     now = clock.now()
-    for name, path, size, mtime_ns, inode, checked_ns in connection.execute(
-        "SELECT d.collection, d.path, f.size, f.mtime_ns, f.inode, f.checked_ns"
-        " FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id WHERE d.active = 1"
-    ):
+    for name, path, active, size, mtime_ns, inode, checked_ns in catalogue.files(connection):
+        if not active:
+            known.inactive += 1
+            continue
         known.documents.setdefault(name, {})[path] = None if size is None else (size, mtime_ns, inode)
         if checked_ns is not None:
             # A writer's own file counts as read a moment after it was written, which may still be to come.
@@ -147,7 +148,6 @@ def _read(connection: apsw.Connection) -> Known:
     run = "SELECT value FROM brain_state WHERE key = ?"
     known.complete = connection.execute(run, ("complete",)).get
     known.as_of = connection.execute(run, ("as_of",)).get
-    known.inactive = connection.execute("SELECT count(*) FROM documents WHERE active = 0").get
     known.spaces = semantic.read(connection)
     known.journal = connection.execute("PRAGMA journal_mode").get
     known.user_version = connection.execute("PRAGMA user_version").get

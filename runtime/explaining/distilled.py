@@ -11,6 +11,7 @@ import apsw
 from core import clock
 from core.counting import counted
 from core.errors import BrainError
+from qmd.index import catalogue
 from runtime.distill import queue as pending_queue
 from runtime.distill.source import DISTILLED, SESSIONS
 
@@ -21,15 +22,6 @@ if TYPE_CHECKING:
 
 # After so many days of waiting a distilled layer is not late but stale: answers from it mislead.
 LATE_DAYS = 2
-
-# Sessions, those distilled, those whose document is another one by now, and the last ends of both.
-_COUNTS = """
-SELECT count(*), count(t.id), total(g.fields ->> '$.source_hash' <> s.hash), max(f.ended), max(g.ended)
-FROM documents s JOIN brain_facts f ON f.document_id = s.id
-LEFT JOIN documents t ON t.collection = ? AND t.path = s.path AND t.active = 1
-LEFT JOIN brain_facts g ON g.document_id = t.id
-WHERE s.collection = ? AND s.active = 1
-"""
 
 
 def distillation(home: Home) -> dict[str, Any]:
@@ -58,23 +50,29 @@ def distillation(home: Home) -> dict[str, Any]:
             counts = _counts(home)
     if counts is not None:
         sessions, made, stale, last, last_made = counts
-        found |= {"sessions": sessions, "distilled": made, "stale": int(stale), "missing": sessions - made}
+        found |= {"sessions": sessions, "distilled": made, "stale": stale, "missing": sessions - made}
         if last is not None and last_made is not None:
             found["behind_days"] = max(0, last - last_made) // clock.DAY
     return found
 
 
-def _counts(home: Home) -> tuple[Any, ...]:
+def _counts(home: Home) -> tuple[int, int, int, int | None, int | None]:
+    """Return how many sessions there are, are distilled, are stale by now, and the last ends of both."""
     from qmd.index.store import open_index, translate
 
     connection = open_index(home.index)
     try:
-        (row,) = connection.execute(_COUNTS, (DISTILLED, SESSIONS)).fetchall()
+        rows = list(catalogue.walk(connection, ("source_hash",)))
     except apsw.Error as error:
         raise translate(error, home.index) from error
     finally:
         connection.close()
-    return tuple(row)
+    # The hash of each session and when it ended; of each distillate the hash of its session's text, and that one's end.
+    sessions = {path: (digest, ended) for _, name, path, digest, _, ended, *_ in rows if name == SESSIONS}
+    made = {path: (of, ended) for _, name, path, _, _, ended, _, of in rows if name == DISTILLED and path in sessions}
+    stale = sum(of is not None and of != sessions[path][0] for path, (of, _) in made.items())
+    last, last_made = (max((ended for _, ended in each.values()), default=None) for each in (sessions, made))
+    return len(sessions), len(made), stale, last, last_made
 
 
 def line(part: dict[str, Any]) -> str:

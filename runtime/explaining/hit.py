@@ -12,8 +12,9 @@ from core import clock
 from core.errors import EngineMissing
 from core.files import open_regular
 from qmd.index import store
+from qmd.index.catalogue import Filters
 from qmd.search import search
-from qmd.search.answers import Explanation, Filters
+from qmd.search.search import Explanation
 from runtime.asking.ask import DEFAULT_LIMIT, Request, default_filters
 from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import SCHEME, docid, uri

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput, Internal, Refused
 from core.files import read_or_none
 from core.redaction import excerpt
+from qmd.index import catalogue
 from runtime.asking import documents, envelope
 from runtime.asking.envelope import as_shown
 from runtime.asking.recent import item
@@ -46,9 +47,9 @@ class Passage:
 
 def text_of(connection: apsw.Connection, row: documents.Row) -> str:
     """A document's text, from the index, else from its file. Raises Internal where neither has it."""
-    found = connection.execute("SELECT doc FROM content WHERE hash = ?", (row.hash,)).fetchone()
-    if found is not None and isinstance(found[0], str):
-        return str(found[0])
+    found = catalogue.text(connection, row.hash)
+    if isinstance(found, str):
+        return found
     try:
         data = read_or_none(row.file) if row.file else None
     except OSError as error:

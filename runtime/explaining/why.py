@@ -18,8 +18,9 @@ from core import clock
 from core.errors import BadQuery
 from core.redaction import excerpt
 from core.text import one_line
+from qmd.index import catalogue
+from qmd.index.catalogue import Filters
 from qmd.index.store import open_index, translate
-from qmd.search.answers import Filters
 from qmd.search.search import Searcher
 from runtime.asking import absence, freshness
 from runtime.asking.envelope import SCHEME, as_shown, entry
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 TYPES = ("decision", "rejected")
 _CANDIDATES = 20
@@ -195,8 +196,7 @@ def rank_statements(connection: apsw.Connection, hit: Hit, topic: str) -> int:
 
     A document that says nothing of it in statements stays as it is. Raises apsw.Error.
     """
-    row = connection.execute("SELECT doc FROM content WHERE hash = ?", (hit.hash,)).fetchone()
-    text = str(row[0]) if row else ""
+    text = catalogue.text(connection, hit.hash) or ""
     found = statements(text, _session(connection, hit), topic)[:_STATEMENTS]
     if not found:
         return NAMES
@@ -209,12 +209,8 @@ def rank_statements(connection: apsw.Connection, hit: Hit, topic: str) -> int:
 def _session(connection: apsw.Connection, hit: Hit) -> str:
     """The text that a document was distilled from, "" where the index does not have it. Raises apsw.Error."""
     collection, _, path = (hit.field("source_uri") or "").removeprefix(SCHEME).partition("/")
-    row = connection.execute(
-        "SELECT c.doc FROM documents d JOIN content c ON c.hash = d.hash"
-        " WHERE d.collection = ? AND d.path = ? AND d.active = 1",
-        (collection, path),
-    ).fetchone()
-    return str(row[0]) if row else ""
+    row = catalogue.by_path(connection, collection, path)
+    return (catalogue.text(connection, catalogue.Document(row).hash) or "") if row else ""
 
 
 def statements(text: str, session: str, topic: str) -> list[Said]:

@@ -23,6 +23,7 @@ from ingest.pipeline.names import stem
 from ingest.policy import forgetting
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git
+from qmd.index import catalogue
 from qmd.index.store import open_index, translate
 from runtime.asking.documents import Row, Selection, select
 from runtime.asking.envelope import uri
@@ -342,7 +343,7 @@ def _matching(home: Home, connection: apsw.Connection, rows: Iterable[Row], matc
     raw = verify_erasure.spellings(match)
     picked: list[Row] = []
     for row in rows:
-        text: Any = connection.execute("select doc from content where hash = ?", (row.hash,)).get
+        text = catalogue.text(connection, row.hash)
         held = wanted in verify_erasure.folded(str(text or "")) or wanted in verify_erasure.folded(
             f"{row.title}\n{row.path}"
         )
@@ -405,14 +406,14 @@ def _telling(connection: apsw.Connection, rows: list[Row], everything: Iterable[
     going = {row.hash for row in rows}
     lines: dict[str, None] = {}
     for row in rows:
-        text: Any = connection.execute("select doc from content where hash = ?", (row.hash,)).get
+        text = catalogue.text(connection, row.hash)
         body = sorted({line.strip() for line in str(text or "").splitlines()}, key=len, reverse=True)
         lines.update(dict.fromkeys(line.lower() for line in body[:3] if 24 <= len(line) <= 2000))
     staying = {row.hash for row in everything} - going
     for digest in staying:
         if not lines:
             break
-        text = str(connection.execute("select doc from content where hash = ?", (digest,)).get or "").lower()
+        text = (catalogue.text(connection, digest) or "").lower()
         lines = {line: None for line in lines if line not in text}
     return [line.encode("utf-8", "replace") for line in lines]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.search.answers import Hit
+    from qmd.search.snippets import Hit
 
 # Characters of additional context at most, and hits that a prompt may bring.
 LIMIT = 1_500
@@ -106,8 +106,8 @@ def _patience(given: str) -> float:
 
 def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What holds in the project that a session begins in: its latest decisions, and where work was left."""
+    from qmd.index.catalogue import Filters
     from qmd.index.store import open_index
-    from qmd.search.answers import Filters
     from qmd.search.search import Searcher
     from runtime.capture.inbox import project_of
 

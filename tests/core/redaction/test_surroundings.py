@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.redaction import clean_record, redact, screen
-from qmd.search.snippet import around
+from qmd.search.snippets import around
 from tests.core.redaction.test_redaction import LABELLED, POSITIVES
 
 

@@ -10,11 +10,10 @@ import apsw
 import pytest
 
 from qmd.index import collections, handles, orphans
-from qmd.index.schema import content_of
+from qmd.index.catalogue import Filters, content_of
 from qmd.index.store import open_index
 from qmd.index.update import update
 from qmd.search import lex
-from qmd.search.answers import Filters
 from qmd.search.search import Searcher
 from qmd.settings import Config, Settings
 from tests.qmd.corpus import Folder, write

@@ -9,9 +9,9 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
+from qmd.index.catalogue import Filters
 from qmd.index.store import Deadline
 from qmd.search import parallel_read as module
-from qmd.search.answers import Filters
 from qmd.search.parallel_read import Beside, Later
 from qmd.search.search import Searcher
 from tests.qmd.corpus import indexed
@@ -166,7 +166,7 @@ def test_a_search_with_another_one_beside_finds_the_same_also_where_that_cannot_
 
     def found(searcher: Searcher) -> list[tuple[int, float, str]]:
         hits = searcher.search("walrus 7", limit=10, filters=Filters())
-        return [(hit.document_id, hit.score, hit.snippet) for hit in hits]
+        return [(hit.id, hit.score, hit.snippet) for hit in hits]
 
     alone = found(Searcher(connection))
     assert len(alone) == 10

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadQuery
+from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.update import register, update
-from qmd.search.answers import Filters, Hit
 from qmd.search.search import Searcher
+from qmd.search.snippets import Hit
 from tests.qmd.corpus import Folder, indexed, run, write
 
 FILLER = "The quick work of the day went on without much of note. " * 12

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.search.strict import match_expression
+from qmd.search.lex import match_expression
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qmd.index import erase
+from qmd.index.catalogue import Filters
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
 from qmd.index.store import Transaction, open_index
 from qmd.index.update import update
-from qmd.search.answers import Filters
 from qmd.vectors import coarse, knn, vectors
 from qmd.vectors.vectors import Space
 from tests.qmd.corpus import Folder, indexed

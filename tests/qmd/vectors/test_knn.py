@@ -15,11 +15,11 @@ from core.errors import Internal
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import quantise
+from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
 from qmd.index.store import Transaction, open_index
 from qmd.index.update import update
 from qmd.project import semantic as project
-from qmd.search.answers import Filters
 from qmd.search.semantic import Semantic
 from qmd.vectors import coarse, knn, syntax, vectors
 from qmd.vectors.vectors import Space

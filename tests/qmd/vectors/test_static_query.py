@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from qmd.embedding.provider import quantise
-from qmd.search import blend, texture
-from qmd.search.answers import Filters
+from qmd.index.catalogue import Filters
+from qmd.search import scoring, texture
 from qmd.search.search import Searcher
 from qmd.vectors import knn, static_fit, static_prior, static_query, vectors
 from qmd.vectors.knn import Meaning
@@ -315,13 +315,13 @@ def test_the_share_of_code_is_that_of_lines_in_fences_or_indented(tmp_path: Path
     texture.measure(connection)
     value = connection.execute("SELECT value FROM brain_state WHERE key = 'code:notes'").get
     assert value == 0.75
-    assert blend.weight(0.75, "model") == blend.CODE > blend.weight(0.1, "model")
+    assert scoring.meaning_weight(0.75, "model") == scoring.CODE > scoring.meaning_weight(0.1, "model")
 
 
 def blended(
     words: dict[int, float], nearest: knn.Nearest, share: float, passages: dict[int, int] | None = None
 ) -> dict[int, float]:
-    parts = blend.blend(words, max(words.values(), default=0.0), nearest, {}, share, passages or {})
+    parts = scoring.blend(words, max(words.values(), default=0.0), nearest, {}, share, passages or {})
     return {document: sum(part) for document, part in parts.items()}
 
 
@@ -347,7 +347,7 @@ def test_words_that_hardly_match_count_less_than_meaning() -> None:
     nearest = knn.Nearest({2: knn.Near(0.5, 0.5, 0)}, 0.1)
     scores = {}
     for top in (1.0, 8.0):
-        parts = blend.blend({1: top}, blend.full(top, 10.0), nearest, {}, 0.4, {})
+        parts = scoring.blend({1: top}, scoring.full(top, 10.0), nearest, {}, 0.4, {})
         scores[top] = {document: sum(part) for document, part in parts.items()}
     assert scores[1.0][1] < scores[1.0][2]
     assert scores[8.0][1] > scores[8.0][2]

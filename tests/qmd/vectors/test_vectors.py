@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from qmd.index import cjk, titles, walk
-from qmd.search import strict
+from qmd.search import lex
 
 _OURS: dict[str, Callable[..., Any]] = {
-    "buildFTS5Query": strict.match_expression,
+    "buildFTS5Query": lex.match_expression,
     "extractTitle": titles.title,
     "normalizeCjkForFTS": cjk.normalize,
     "splitGlobMask": walk.split_mask,

@@ -11,7 +11,7 @@ import pytest
 
 from qmd.app import output, results
 from qmd.index import handles, references, virtual
-from qmd.search import fusion, snippets_qmd, structured
+from qmd.search import fusion, snippets, structured
 from qmd.vectors import chunking, models
 
 Pair = dict[str, Any]
@@ -43,7 +43,7 @@ def _document(text: str) -> dict[str, Any] | None:
 def _snippet(*given: Any) -> dict[str, Any]:
     defaults: list[Any] = [500, None, None, ""]
     body, query, most, start, length, intent = [*given, *defaults[len(given) - 2 :]]
-    found = snippets_qmd.extract(body, query, most or 500, start, length, intent or "")
+    found = snippets.extract(body, query, most or 500, start, length, intent or "")
     return {
         "line": found.line,
         "snippet": found.text,

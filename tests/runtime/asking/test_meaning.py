@@ -13,8 +13,8 @@ from cli.ask.explain_hit import lines
 from core.errors import BadInput
 from core.home import Home
 from qmd.embedding.provider import quantise
+from qmd.index.catalogue import Filters
 from qmd.index.store import Transaction, open_index
-from qmd.search.answers import Filters
 from qmd.search.parallel_read import Beside
 from qmd.vectors import renewal, static_fit, vectors
 from qmd.vectors.knn import Look

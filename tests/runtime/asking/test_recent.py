@@ -13,6 +13,7 @@ from core import clock
 from core.config import Config
 from core.errors import BadInput, EngineMissing
 from core.home import Home
+from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking import recent
 from tests.runtime.index_fixture import Shelf
@@ -192,7 +193,7 @@ def test_nothing_is_a_valid_answer_and_no_index_is_none(shelf: Shelf) -> None:
 
 
 def test_the_walk_uses_the_index_on_ended_and_reads_no_content(shelf: Shelf) -> None:
-    plan = [str(row[3]) for row in shelf.sql("EXPLAIN QUERY PLAN " + recent._WALK, NOW)]
+    plan = [str(row[3]) for row in shelf.sql("EXPLAIN QUERY PLAN " + catalogue.walk_sql(recent._FIELDS), NOW)]
     assert any("brain_facts_ended" in step for step in plan)
     assert not any("content" in step or step[:24] == "TEMP B-TREE FOR ORDER BY" for step in plan)
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from core.errors import EngineMissing
+from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
 from qmd.index.store import Transaction
-from qmd.search.answers import Filters
 from qmd.vectors import coarse, knn, rechunking, vectors
 from qmd.vectors.vectors import Space
 from runtime.resident import matrix

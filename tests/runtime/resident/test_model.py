@@ -15,8 +15,8 @@ from core.config import load
 from core.errors import EngineMissing
 from core.home import Home
 from qmd.embedding.provider import make, quantise
+from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
-from qmd.search.answers import Filters
 from qmd.vectors import knn, vectors
 from runtime.resident import encoder
 from runtime.resident.client import caller
