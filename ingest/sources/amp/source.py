@@ -1,6 +1,6 @@
 """Amp: ``~/.local/share/amp/threads/T-<id>.json``, before it below an editor's ``sourcegraph.amp``.
 
-Format: ``ingest.sources.amp.reading``.
+Format: ``ingest.sources.amp.parser``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Amp(Source):
     )
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.amp.reading import read
+        from ingest.sources.amp.parser import read
 
         yield read(path, raw)
 

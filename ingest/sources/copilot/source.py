@@ -1,6 +1,6 @@
 """Copilot CLI: ``~/.copilot/session-state/<id>/events.jsonl`` or ``<id>.jsonl``; ``history-session-state/*.json``.
 
-Formats: ``ingest.sources.copilot.reading``.
+Formats: ``ingest.sources.copilot.parser``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ingest.raw.store import RawStore
 
 
-# Beside the events: what the session is called, and where it ran; what VS Code calls those that it shows.
+# Beside the events: a session's name and folder; the title that VS Code gives it.
 ABOUT, EDITORS = "workspace.yaml", "vscode.metadata.json"
 
 
 class Copilot(Source):
-    """Sessions of Copilot CLI, and the database that it makes of them, which stays when they are gone.
+    """Sessions of Copilot CLI, and the database that it makes of them, which outlasts them.
 
-    A session is as new as what its folder says of it.
+    A session is as new as the newest file that describes it.
     """
 
     name = "copilot"
@@ -57,7 +57,7 @@ class Copilot(Source):
             if file.skip:
                 continue
             if basename(file.path) == "events.jsonl":
-                file.mtime_ns = max(file.mtime_ns, newest_beside(file.path))
+                file.mtime_ns = max(file.mtime_ns, newest_companion(file.path))
             elif file.path.endswith(".json") and _session(file.path) in taken_over:
                 file.skip = "session that a later version took over"
         return files
@@ -80,13 +80,13 @@ class Copilot(Source):
         return new
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.copilot.reading import read
+        from ingest.sources.copilot.parser import read
 
         yield read(path, raw)
 
 
-def newest_beside(path: str) -> int:
-    """Return when what lies beside a session's events was written last, in ns; 0 if nothing does."""
+def newest_companion(path: str) -> int:
+    """Return the latest mtime of the files beside a session's events, in ns; 0 if there are none."""
     newest = 0
     for name in (ABOUT, EDITORS):
         with contextlib.suppress(OSError):

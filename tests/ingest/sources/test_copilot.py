@@ -22,7 +22,7 @@ from ingest.pipeline.run import run
 from ingest.policy import forgetting
 from ingest.sources.amp import source as amp
 from ingest.sources.copilot import source as copilot
-from ingest.sources.copilot.legacy import typed as of_legacy
+from ingest.sources.copilot.user_text import extract_user_text
 from tests.ingest.sources.test_amp import thread
 from tests.ingest.transcripts import corpus
 
@@ -438,7 +438,7 @@ PASTED = "Why is\n<attachments>\n{thing}\n</attachments>\nempty?"
     (f"{PASTED}\n<attachments>\nx\n</attachments>\n<userRequest>\n{PASTED}\n</userRequest>", PASTED),
 ])  # fmt: skip
 def test_blocks_that_a_person_wrote_are_no_editors(said: str, words: str) -> None:
-    assert of_legacy(said) == words
+    assert extract_user_text(said) == words
 
 
 def test_what_stands_for_more_than_itself_is_no_news(

@@ -1,25 +1,27 @@
 """Amp's threads: one JSON document each, with Anthropic-like blocks; a tool's outcome is in the next message.
 
-What subagents said and were told stands among a thread's messages since 2026, with the call that started them
-(``parentToolUseId``): their calls are shown, their words are not the person's or the assistant's. What was typed while
-the agent was at work waits in ``queuedMessages``. Shapes: the client itself (0.0.17x), as read by others:
-ccusage's adapters/amp, txcript's formats/amp, and flitter's packages/schemas/src/thread.
+Since 2026 a thread also has its subagents' messages, with the call that started them (``parentToolUseId``). Their calls
+are shown; their words are not the person's or the assistant's. A prompt that was typed while the agent worked waits in
+``queuedMessages``. Shapes: the client (0.0.17x), as ccusage's adapters/amp, txcript's formats/amp and flitter's
+packages/schemas/src/thread read it.
 """
 
 from __future__ import annotations
 
 from os.path import basename
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
 from ingest.pipeline.units import path_name
-from ingest.raw.store import RawStore
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import TEAMMATE
 from ingest.session.user_text import cut_blocks
 from ingest.session.values import blocks, mapping, moment, string, vocabulary
+
+if TYPE_CHECKING:
+    from ingest.raw.store import RawStore
 
 NAME = "amp"
 FOREIGN = "not an Amp thread"
@@ -42,18 +44,18 @@ _MESSAGE = vocabulary(
 _ASIDES = ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles")
 _DROPPED = vocabulary("image redacted_thinking manual_bash_invocation_result summary_marker")
 _REFUSED = ("rejected-by-user", "cancelled", "cancelled:user")
-# Who else than the person may have sent a message (``meta``): another thread's agent, a rule, the manager of agents.
+# Other senders of a user's message (``meta``): another thread's agent, a rule, the manager of agents.
 _SENDERS = ("fromExecutorThreadID", "fromAutomation", "fromAggman")
-# A refusal with what the person said to it is recorded as an error (flitter, packages/agent-core).
+# A refusal with a person's words is recorded as an error (flitter, packages/agent-core).
 _FEEDBACK = "ejected by user with feedback:"
 
 
 def read(path: str, raw: RawStore) -> Reading:
-    """Read one thread. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
-    return whole(path, raw, _take, FOREIGN)
+    """Read one thread. Faults are recorded in the result."""
+    return whole(path, raw, _thread, FOREIGN)
 
 
-def _take(value: Any, reading: Reading) -> None:
+def _thread(value: Any, reading: Reading) -> None:
     thread = mapping(value)
     messages = thread.get("messages")
     if type(messages) is not list or not ("created" in thread or string(thread.get("id")).startswith("T-")):
@@ -87,7 +89,7 @@ def _take(value: Any, reading: Reading) -> None:
     for number, entry in enumerate(queued if type(queued) is list else ()):
         try:
             message = mapping(mapping(entry).get("queuedMessage")) or mapping(entry)
-            # Its own name: where it stands in the queue will be another's when it has been taken.
+            # A name of its own: its place in the queue will be another prompt's.
             name = one_line(string(message.get("dtwMessageID")) or string(mapping(entry).get("id")), 200)
             _message(session, reading, {"role": "user", **message}, name or f"q{number}")
         except BROKEN as error:
@@ -96,7 +98,7 @@ def _take(value: Any, reading: Reading) -> None:
 
 
 def _origin(thread: dict[str, Any]) -> str:
-    """The thread that this one was forked or handed over from, or ""."""
+    """Return the thread that this one was forked or handed over from, or ""."""
     for entry in thread.get("relationships") or ():
         relation = mapping(entry)
         if relation.get("type") in ("fork", "handoff") and relation.get("role") in (None, "parent", "child"):
@@ -129,12 +131,12 @@ def _message(session: SessionBuilder, reading: Reading, message: dict[str, Any],
     for block in blocks(message.get("content")):
         kind = string(block.get("type"))
         if kind in ("text", "thinking") and (is_inner or block.get("hidden") is True):
-            continue  # a subagent's, or what it was told; what Amp adds for the model alone
+            continue  # a subagent's words or task; Amp's additions for the model alone
         if kind == "text" and role == "user":
-            said.append(_typed(string(block.get("text"))))
+            said.append(extract_user_text(string(block.get("text"))))
         elif kind == "text" and role != "info":
-            tell = session.commentary if meta.get("openAIResponsePhase") == "commentary" else session.reply
-            tell(string(block.get("text")), at, name)
+            add = session.commentary if meta.get("openAIResponsePhase") == "commentary" else session.reply
+            add(string(block.get("text")), at, name)
         elif kind == "thinking":
             session.thought(string(block.get("thinking")), at, name)
         elif kind in ("tool_use", "server_tool_use"):
@@ -180,5 +182,6 @@ def _outcome(session: SessionBuilder, block: dict[str, Any], at: str, name: str)
         session.tool_note(call, f"→ amp__{one_line(mapping(result)['threadID'], 100)}", at, name)
 
 
-def _typed(text: str) -> str:
+def extract_user_text(text: str) -> str:
+    """Return the words that a person typed of a user's text."""
     return cut_blocks(clean(text), _ASIDES).strip()

@@ -1,0 +1,32 @@
+"""The words that a person typed to Copilot CLI, without the blocks that its harness and VS Code put around them."""
+
+from __future__ import annotations
+
+from core.text import clean
+from ingest.session.user_text import cut_blocks, trimmed
+
+_ASIDES = ("system_reminder", "system-reminder", "skill-context")
+# A person may write such blocks, too: only those at a text's ends are the harness's.
+_AROUND = tuple((f"<{tag}>", f"</{tag}>") for tag in ("current_datetime", "reminder", "attached_files"))
+# VS Code repeats the words below what it attached to them.
+_REPEAT, _REPEAT_END = "\n<userRequest>\n", "\n</userRequest>"
+_ATTACHED, _ATTACHED_END = "\n<attachments>\n<attachment ", "</attachment>\n\n</attachments>"
+
+
+def extract_user_text(text: str) -> str:
+    """Return the words that a person typed of a user's text."""
+    text = clean(text).rstrip()
+    if text.endswith(_REPEAT_END) and _REPEAT in text:
+        # If the words hold such a block themselves, the repetition begins with the block in the middle.
+        pieces = text.removesuffix(_REPEAT_END).split(_REPEAT)
+        half = len(pieces) // 2
+        before, again = _REPEAT.join(pieces[:half]), _REPEAT.join(pieces[half:])
+        if _words(before) == _words(again):
+            text = again
+    elif text.endswith(_ATTACHED_END) and _ATTACHED in f"\n{text}":
+        text = f"\n{text}".rpartition(_ATTACHED)[0]
+    return trimmed(cut_blocks(text, _ASIDES), _AROUND)
+
+
+def _words(text: str) -> list[str]:
+    return trimmed(cut_blocks(text, (*_ASIDES, "attachments")), _AROUND).split()
