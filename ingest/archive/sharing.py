@@ -32,9 +32,9 @@ def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] |
 
         return shell.pieces(path, data)
     if source in _IN_LINES:
-        from ingest.sources.claude import reading as claude_read
+        from ingest.sources.claude import parser as claude
 
-        return claude_read.pieces(path, data)
+        return claude.pieces(path, data)
     return None
 
 

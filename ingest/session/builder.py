@@ -1,22 +1,22 @@
 """The vocabulary in which every parser describes a session.
 
-| method | what the record says |
-|---|---|
-| ``prompt`` | a person's words |
-| ``queued`` | a person's words, typed while the assistant worked; they may come again as a prompt |
-| ``command`` | a slash command that a person typed, or a shell command with ``! `` in front |
-| ``reply`` | the assistant's words |
-| ``commentary`` | the assistant's words between two steps of its work |
-| ``thought`` | the assistant's reasoning |
-| ``tool_call`` | a call of a tool |
-| ``tool_error`` | the call ended with an error |
-| ``tool_note`` | one line about the call: an answer, a refusal, the subagent that it started |
-| ``summary`` | a machine's summary of the conversation so far, which replaced it in the model's context |
-| ``recap`` | a machine's summary for a person who comes back |
-| ``teammate`` | another agent's or a schedule's words, in a person's place |
-| ``interrupt`` | the person stopped the assistant |
-| ``note`` | anything else that happened, in one line |
-| ``user`` | all texts of one user message, as the tool's ``extract_user_text`` returned them |
+=============== =====================================================================================
+``prompt``      a person's words
+``queued``      a person's words, typed while the assistant worked; they may come again as a prompt
+``command``     a slash command that a person typed, or a shell command with ``! `` in front
+``reply``       the assistant's words
+``commentary``  the assistant's words between two steps of its work
+``thought``     the assistant's reasoning
+``tool_call``   a call of a tool
+``tool_error``  the call ended with an error
+``tool_note``   one line about the call: an answer, a refusal, the subagent that it started
+``summary``     a machine's summary of the conversation so far, which replaced it in the model's context
+``recap``       a machine's summary for a person who comes back
+``teammate``    another agent's or a schedule's words, in a person's place
+``interrupt``   the person stopped the assistant
+``note``        anything else that happened, in one line
+``pieces``      one text of a user message, as the tool's ``extract_user_text`` returned it
+=============== =====================================================================================
 
 Text is cleaned of control characters here; empty text adds nothing. Common arguments: ``at``, the record's time as
 ``ingest.session.values.moment`` gives it; ``record``, the record's lasting name ("" if it has none), by which copies
@@ -50,8 +50,6 @@ from ingest.session.events import (
 from ingest.session.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ingest.session.user_text import UserText
 
 
@@ -145,21 +143,15 @@ class SessionBuilder(Session):
         """Add anything else that happened, in one line."""
         self.put(NOTE, one_line(text, 500), at, record)
 
-    def user(self, texts: Iterable[UserText], at: str = "", record: str = "") -> str:
-        """Add all texts of one user message and return the person's words, which become one prompt.
+    def pieces(self, text: UserText, at: str = "", record: str = "") -> str:
+        """Add the pieces of one user text that are no prompt, and return the person's words.
 
-        Pieces that are no prompt are added first, in order.
+        A message may hold several texts: the caller joins their words and adds one prompt.
         """
-        typed: list[str] = []
-        for text in texts:
-            for kind, words in text.pieces:
-                if kind == PROMPT:
-                    typed.append(words)
-                else:
-                    self.put(kind, words, at, record)
-        said = "\n\n".join(typed)
-        self.prompt(said, at, record)
-        return said
+        for kind, words in text.pieces:
+            if kind != PROMPT and (words or kind == INTERRUPT):
+                self.put(kind, words, at, record)
+        return text.typed
 
     def _say(self, kind: str, text: str, at: str, record: str, message: str = "") -> None:
         text = clean(text).strip()

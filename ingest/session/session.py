@@ -1,4 +1,4 @@
-"""The neutral session: what one file holds of one session, in the form that all tools have in common.
+"""The neutral session: one file's copy of a session, in the form that all tools have in common.
 
 A parser fills a ``ingest.session.builder.SessionBuilder``; ``ingest.session.document`` makes a document of all copies.
 """
@@ -20,7 +20,7 @@ COMMANDS_ONLY = "only local commands"
 
 
 class Part:
-    """What one file holds of one unit of recall: of a session, or of a day in a history of commands.
+    """One file's copy of a unit of recall: of a session, or of a day in a history of commands.
 
     ``uuids`` identifies the part's records: two copies of a unit are compared by them. ``repeated`` counts records that
     the file holds twice, ``hidden`` those that are not in ``uuids``. The other attributes are empty for units that have
@@ -54,12 +54,12 @@ class Part:
         return (self,)
 
     def with_older(self, older: Part) -> Part:
-        """Return the part to keep of a file whose ``older`` version, out of the archive, holds the same unit."""
+        """Return the part to keep, given the part that an ``older`` version of the file holds."""
         return older if len(older.uuids) > len(self.uuids) else self
 
 
 class Session(Part):
-    """What one file holds of one session.
+    """One file's copy of a session.
 
     ``removed``: records that were taken back; ``retracted``: records of answers that others replaced, which stay if
     they ran a tool; ``ran``: calls that have a result. ``first`` and ``last`` bound the conversation, in the form of
@@ -105,7 +105,7 @@ class Session(Part):
         "version",
     )
 
-    # True if the tool only appends to its files: then the longest copy decides; else the newest, whose records count.
+    # True if the tool only appends to its files: the longest copy decides what a record says; else the newest copy.
     is_append_only = False
 
     def __init__(self, unit: str, source: str) -> None:
@@ -131,7 +131,7 @@ class Session(Part):
 
     @property
     def events(self) -> list[Event]:
-        """What the session's document may show, in order; a ``Gap`` where it is too long."""
+        """The events that the session's document may show, in order; a ``Gap`` where it is too long."""
         return self._window.events()
 
     def copies(self) -> Sequence[Session]:

@@ -1,7 +1,6 @@
-"""A tool's vocabulary: the names and sentences of its format that a parser knows, in ``vocabulary.json`` beside it.
+"""A tool's vocabulary: ``vocabulary.json`` in the tool's package has the names and sentences that the parser knows.
 
-A parser counts whatever is not in it (``Reading.count``). Values are lists of lines; ``about`` documents what is beside
-it, for readers:
+A parser counts whatever the vocabulary lacks (``Reading.count``). Values are lists of lines; ``about`` is for readers:
 
     {"about": "Names of 1.0 to 2.1.", "records": ["user assistant"], "fields": {"*": ["type id"], "user": ["text"]}}
 """

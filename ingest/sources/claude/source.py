@@ -1,7 +1,6 @@
-"""Claude Code: ``<config>/projects/<project>/<session-id>.jsonl``, subagents beside them or in ``subagents/``.
+"""Claude Code: ``<config>/projects/<project>/<session-id>.jsonl``, subagents in the same folder or ``subagents/``.
 
-The format is not documented by its vendor and changes; what was seen on versions 1.0.24 to 2.1.295 is handled in the
-modules whose names begin with ``_claude``, what was not is counted.
+The vendor changes the format and does not document it. The parser knows 1.0.24 to 2.1.295, and counts the rest.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Claude(Source):
         return found
 
     def peek(self, path: str) -> str:
-        from ingest.sources.claude.reading import peek
+        from ingest.sources.claude.parser import peek
 
         return peek(path)
 
@@ -61,7 +60,7 @@ class Claude(Source):
 
             yield read_history(self.name, path, raw)
             return
-        from ingest.sources.claude.reading import read
+        from ingest.sources.claude.parser import read
 
         yield read(path, raw)
 

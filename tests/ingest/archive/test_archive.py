@@ -19,7 +19,7 @@ from ingest.pipeline.run import run
 from ingest.pipeline.state import State
 from ingest.policy import forgetting
 from ingest.sources.claude import source as claude
-from ingest.sources.claude.events import ClaudeSession
+from ingest.sources.claude.parser import ClaudeSession
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, ingest, lines, save, text
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

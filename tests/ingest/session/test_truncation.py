@@ -26,7 +26,7 @@ def _short_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "MAX_DOCUMENT", 40 * 100)
     monkeypatch.setattr(window, "MAX_HEAD", 10 * 100)
     monkeypatch.setattr(window, "OVERHEAD", 60)
-    monkeypatch.setattr("ingest.sources.claude.events.MAX_DOCUMENT", 40 * 100)
+    monkeypatch.setattr("ingest.sources.claude.parser.MAX_DOCUMENT", 40 * 100)
 
 
 def _talk(count: int, **common: str) -> list[Record]:

@@ -10,7 +10,7 @@ import pytest
 
 from core.home import Home
 from ingest.session.events import COMMAND, INTERRUPT, PROMPT, SUMMARY, TEAMMATE
-from ingest.sources.claude.human import NOTHING, classify
+from ingest.sources.claude.user_text import extract_user_text
 from tests.ingest.transcripts import SESSION, Record, Script, body, document, ingest, save, text, thinking, tool
 
 PEER = "Another Claude session sent a message:\n{}\n\nThis came from another Claude session — not typed by your user."
@@ -19,6 +19,13 @@ REPORT = (
     "The report follows:\n  All green:\n    two runs"
 )
 CROSS = '<cross-session-message from="uds:/tmp/x.sock" from-name="reviewer">Please rebase</cross-session-message>'
+
+NOTHING = ""
+
+
+def classify(text: str) -> tuple[str, str]:
+    """Return (kind, words) of a user text of one piece."""
+    return next(iter(extract_user_text(text).pieces), (NOTHING, ""))
 
 
 def heads(shown: str) -> list[str]:

@@ -1,15 +1,21 @@
-"""From raw Claude Code records to slim events: what a document needs, and nothing of tool results or images.
+"""Transcripts of Claude Code, JSON Lines → sessions. A record belongs to the session, and subagent, that it names.
 
-A file is read once, as a stream. Its events are held by unit of recall (see ``unit_key``): normally one session or
-one subagent a file; a record always belongs to the session that it names.
+Only what a document shows is kept of a record: nothing of tool results or images.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+from os.path import basename
 from typing import TYPE_CHECKING, Any
 
+from core.document import Failure
 from core.text import clean, one_line
-from ingest.pipeline.units import is_agent, split_key
+from ingest.pipeline.reading import BROKEN, Reading, lines
+from ingest.pipeline.units import is_agent, path_name, split_key, unit_key
+from ingest.raw import records
 from ingest.session import tool_calls
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import (
@@ -25,28 +31,230 @@ from ingest.session.events import (
     bounded,
 )
 from ingest.session.turns import ASSISTANT
+from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, instant, mapping, moment, plain, string
-from ingest.sources.claude import human, vocabulary
-from ingest.sources.claude.outcomes import outcome
+from ingest.sources.claude.user_text import (
+    KNOWN,
+    agent_words,
+    channel_words,
+    extract_user_text,
+    mailbox_words,
+    outcome,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ingest.raw.store import RawStore
     from ingest.session.session import Part
     from ingest.session.turns import Turn
 
 WARM_UP = "warm-up agent"
+FOREIGN = "not a Claude Code transcript"
+COMPACTION = "compaction agent"
+SUGGESTION = "prompt suggestion agent"
+
+_MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
+_PEEK = 256 * 1024
+# Titles and snapshots may precede the first record that names the session: at most so many records, so many bytes.
+_EARLY = 200
+_EARLY_BYTES = 16 * 1024 * 1024
+
+_DROPPED = KNOWN.words("dropped_records")
+_TYPES = KNOWN.words("records") | _DROPPED
+_DROPPED_SYSTEM = KNOWN.words("dropped_system")
+_DROPPED_ATTACHMENTS = KNOWN.words("dropped_attachments")
+_DROPPED_USER_BLOCKS = KNOWN.words("dropped_user_blocks")
+_DROPPED_ASSISTANT_BLOCKS = KNOWN.words("dropped_assistant_blocks")
+_MACHINES, _AGENTS, _OTHER_ORIGINS = KNOWN.words("machines"), KNOWN.words("agents"), KNOWN.words("other_origins")
+_RECORD = KNOWN.words("record")
+_FIELDS = {kind: _RECORD | fields for kind, fields in KNOWN.fields("fields").items()}
+_MESSAGE, _BLOCKS = KNOWN.words("message"), KNOWN.fields("blocks")
 _SYNTHETIC = "<synthetic>"
 
-# (what is not known, what stands there) of a record, in order.
+# (unknown name, its value) of a record, in order.
 Unknown = list[tuple[str, Any]]
 
 
-class ClaudeSession(SessionBuilder):
-    """What one transcript of Claude Code holds of one session or subagent.
+def read(path: str, raw: RawStore) -> Reading:
+    """Read one file. Raises nothing: faults are in the result."""
+    agent = agent_of(path)
 
-    Of a transcript longer than a document both ends are kept, each at least as long as any document's. ``earlier``:
-    versions of the file from before it was rewritten, each ``age`` older.
+    def take(source: records.Records, reading: Reading) -> None:
+        if agent.startswith("acompact-"):
+            reading.skipped = COMPACTION
+        elif agent.startswith("aprompt_suggestion-"):
+            reading.skipped = SUGGESTION
+        _sort(source, reading, agent)
+
+    return lines(path, raw, take, FOREIGN)
+
+
+def peek(path: str) -> str:
+    """Return the unit that a file most probably belongs to, from its first bytes."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb", buffering=0) as stream:
+            head = stream.read(_PEEK) or b""
+    except OSError:
+        head = b""
+    start = head.find(b'"sessionId"')
+    session = ""
+    if start >= 0:
+        session = (
+            head[start + 11 : start + 300]
+            .lstrip(b" :")
+            .partition(b'"')[2]
+            .partition(b'"')[0]
+            .decode("utf-8", "replace")
+        )
+    return unit_key(session or path, agent_of(path))
+
+
+def agent_of(path: str) -> str:
+    """Return the agent's id in a file's name, or ""."""
+    name = basename(path)
+    if not name.startswith("agent-") or len(name) < len("agent-x.jsonl"):
+        return ""
+    return path_name(name[6:].rpartition(".")[0])
+
+
+def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
+    """Add each record to its session. A file is normally one unit; a few hold several sessions."""
+    early: list[tuple[int, dict[str, Any]]] = []
+    fresh: Unknown = []
+    part: ClaudeSession | None = None
+    session = agent = None
+    recognised = False
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+            continue
+        line, record = item
+        recognised = recognised or _is_claude(record)
+        named = record.get("sessionId")
+        if type(named) is not str or not named:
+            if part is not None:
+                _add(part, record, line, reading, fresh)
+                continue
+            early.append((line, record))
+            if len(early) > _EARLY or source.consumed > _EARLY_BYTES:
+                if not recognised:
+                    return  # another tool's journal
+                part = _nameless(reading, early, file_agent, fresh)
+            continue
+        who = record.get("agentId") if file_agent or record.get("isSidechain") is True else None
+        if part is None or named != session or who != agent:
+            session, agent = named, who
+            known = one_line(who, 500) if type(who) is str and who else file_agent
+            part = _session(reading, unit_key(_identity(named), known))
+        if early:
+            for earlier in early:
+                _add(part, earlier[1], earlier[0], reading, fresh)
+            early.clear()
+        _add(part, record, line, reading, fresh)
+    if early and recognised:
+        _nameless(reading, early, file_agent, fresh)
+    if not recognised:
+        reading.unknown.clear()
+        reading.parts.clear()
+
+
+def pieces(path: str, data: bytes) -> list[tuple[str, bytes]] | None:
+    """Return (unit, bytes) of a file's whole lines in order, as ``_sort`` assigns them; "" if the unit is uncertain.
+
+    None if no record names its session.
+    """
+    file_agent = agent_of(path)
+    found: list[tuple[str, list[bytes]]] = []
+    early: list[bytes] = []
+    unit = ""
+    for line in data.splitlines(keepends=True):
+        try:
+            record: Any = json.loads(line, strict=False)
+        except (ValueError, RecursionError):
+            record = None
+        if type(record) is not dict:
+            found.append(("", [line]))
+            continue
+        named = record.get("sessionId")
+        if type(named) is str and named:
+            who = record.get("agentId") if file_agent or record.get("isSidechain") is True else None
+            unit = unit_key(_identity(named), one_line(who, 500) if type(who) is str and who else file_agent)
+            if early:
+                found.append((unit, early))
+                early = []
+        elif not unit:
+            early.append(line)
+            if len(early) > _EARLY:
+                return None
+            continue
+        if found and found[-1][0] == unit:
+            found[-1][1].append(line)
+        else:
+            found.append((unit, [line]))
+    if not unit:
+        return None
+    return [(unit, b"".join(lines)) for unit, lines in found]
+
+
+def _nameless(
+    reading: Reading, early: list[tuple[int, dict[str, Any]]], file_agent: str, fresh: Unknown
+) -> ClaudeSession:
+    """Return a session of records that name none (fragments, very old exports), identified by the first of them."""
+    mark = _fingerprint(early[0][1])
+    stem = path_name(basename(reading.path).rpartition(".")[0])
+    found = _session(reading, unit_key(mark, file_agent) if file_agent else unit_key(one_line(f"{stem}-{mark}")))
+    for line, record in early:
+        _add(found, record, line, reading, fresh)
+    early.clear()
+    return found
+
+
+def _fingerprint(record: dict[str, Any]) -> str:
+    try:
+        text = json.dumps(record, sort_keys=True)
+    except RecursionError:
+        text = json.dumps(sorted(record))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _session(reading: Reading, unit: str) -> ClaudeSession:
+    session: ClaudeSession | None = reading.parts.get(unit)
+    if session is None:
+        session = reading.parts[unit] = ClaudeSession(unit)
+    return session
+
+
+def _add(session: ClaudeSession, record: dict[str, Any], line: int, reading: Reading, fresh: Unknown) -> None:
+    try:
+        session.add(record, fresh)
+    except BROKEN as error:
+        reading.broken(error, line)
+    if fresh:
+        for what, value in fresh:
+            reading.count(what, line, value)
+        fresh.clear()
+
+
+def _is_claude(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    if type(kind) is not str or kind not in _TYPES:
+        return False
+    message = record.get("message")
+    if kind in ("user", "assistant"):
+        return type(message) is dict and ("content" in message or "role" in message)
+    return any(mark in record for mark in _MARKS)
+
+
+def _identity(session: str) -> str:
+    # A tab separates session and agent in a unit's key; surrogates cannot be stored.
+    return one_line(session, 4000)
+
+
+class ClaudeSession(SessionBuilder):
+    """A session or subagent, as one transcript of Claude Code holds it.
+
+    ``earlier``: versions of the file from before it was rewritten, each ``age`` older.
     """
 
     __slots__ = ("_again", "_asked", "_chains", "_planless", "_rewritten", "_room", "_shown", "earlier")
@@ -119,9 +327,9 @@ class ClaudeSession(SessionBuilder):
         return super().put(kind, text, at, record, message, call_id)
 
     def add(self, record: dict[str, Any], unknown: Unknown) -> None:
-        """Take one record in; what is not known is added to ``unknown``.
+        """Take the next record, and add unknown parts of it to ``unknown``.
 
-        Raises the usual TypeError, ValueError … where a record's shape is none that was ever seen.
+        Raises one of ``ingest.pipeline.reading.BROKEN`` for a record of an unknown shape.
         """
         self.records += 1
         uuid = record.get("uuid")
@@ -155,7 +363,7 @@ class ClaudeSession(SessionBuilder):
             self._assistant(record, uuid, self._common(record), unknown)
         elif kind == "user":
             self._user(record, uuid, self._common(record), unknown)
-        elif kind in vocabulary.DROPPED:
+        elif kind in _DROPPED:
             return
         elif kind == "system":
             self._system(record, uuid, unknown)
@@ -175,12 +383,10 @@ class ClaudeSession(SessionBuilder):
             origin = string(record.get("parentSessionId"))
             self.forked_from = self.forked_from or ("" if origin == record.get("sessionId") else origin)
         else:
-            own = {name: value for name, value in record.items() if name not in vocabulary.RECORD}
+            own = {name: value for name, value in record.items() if name not in _RECORD}
             unknown.append((one_line(kind, 60) if isinstance(kind, str) and kind else "(no type)", own or None))
             return
-        known = vocabulary.FIELDS.get(kind, vocabulary.RECORD)
-        if not record.keys() <= known:
-            _fields(kind, record, known, unknown)
+        _check(kind, record, _FIELDS.get(kind, _RECORD), unknown)
 
     def _common(self, record: dict[str, Any]) -> str:
         get = record.get
@@ -220,8 +426,8 @@ class ClaudeSession(SessionBuilder):
         message = record.get("message")
         if not isinstance(message, dict):
             message = {"content": message}
-        elif not message.keys() <= vocabulary.MESSAGE:
-            _fields("assistant message", message, vocabulary.MESSAGE, unknown)
+        else:
+            _check("assistant message", message, _MESSAGE, unknown)
         model = message.get("model")
         if record.get("isApiErrorMessage") or model == _SYNTHETIC:
             return
@@ -234,13 +440,12 @@ class ClaudeSession(SessionBuilder):
         if type(usage) is dict:
             tokens = usage.get("output_tokens")
             if type(tokens) is int:
-                # The pieces of one streamed message repeat a growing count: the last one stands.
+                # The records of one streamed message repeat a growing count: the last one counts.
                 self.tokens[identity or uuid] = tokens
         for block in blocks(message.get("content")):
             kind = block.get("type")
-            fields = vocabulary.BLOCKS.get(kind) if type(kind) is str else None
-            if fields is not None and not block.keys() <= fields:
-                _fields(f"block {kind}", block, fields, unknown)
+            if type(kind) is str and kind in _BLOCKS:
+                _check(f"block {kind}", block, _BLOCKS[kind], unknown)
             if kind == "tool_use" or kind == "server_tool_use" or kind == "mcp_tool_use":
                 name, call = string(block.get("name")), string(block.get("id"))
                 if name in ("ExitPlanMode", "exit_plan_mode") and not string(mapping(block.get("input")).get("plan")):
@@ -254,7 +459,7 @@ class ClaudeSession(SessionBuilder):
                     self.reply(text, at, uuid, identity)
             elif kind == "thinking":
                 self.thought(string(block.get("thinking")), at, uuid, identity)
-            elif kind not in vocabulary.DROPPED_ASSISTANT_BLOCKS:
+            elif kind not in _DROPPED_ASSISTANT_BLOCKS:
                 unknown.append((f"assistant block {one_line(str(kind), 60)}", block))
 
     def _ask(self, call: str, given: dict[str, Any]) -> None:
@@ -267,41 +472,34 @@ class ClaudeSession(SessionBuilder):
     def _user(self, record: dict[str, Any], uuid: str, at: str, unknown: Unknown) -> None:
         self.chain = self._chain_of(record, uuid)
         message = record.get("message")
-        content = message.get("content") if isinstance(message, dict) else message
-        if isinstance(message, dict) and not message.keys() <= vocabulary.MESSAGE:
-            _fields("user message", message, vocabulary.MESSAGE, unknown)
+        if not isinstance(message, dict):
+            message = {"content": message}
+        else:
+            _check("user message", message, _MESSAGE, unknown)
         origin = mapping(record.get("origin"))
         by = string(origin.get("kind"))
-        meta = bool(record.get("isMeta") or record.get("turnCompanion")) and by != "channel"
-        machine = meta or by in vocabulary.MACHINES
-        summary = bool(record.get("isCompactSummary"))
+        is_meta = bool(record.get("isMeta") or record.get("turnCompanion")) and by != "channel"
+        is_machines = is_meta or by in _MACHINES
+        is_by_other = not by and _is_by_other(record)
         typed: list[str] = []
-        for block in blocks(content):
+        for block in blocks(message.get("content")):
             kind = block.get("type")
-            fields = vocabulary.BLOCKS.get(kind) if type(kind) is str else None
-            if fields is not None and not block.keys() <= fields:
-                _fields(f"block {kind}", block, fields, unknown)
+            if type(kind) is str and kind in _BLOCKS:
+                _check(f"block {kind}", block, _BLOCKS[kind], unknown)
             if kind == "tool_result":
                 self._result(block, record.get("toolUseResult"), at, uuid)
             elif kind == "text":
                 text = string(block.get("text"))
-                if summary:
-                    found, kept = SUMMARY, clean(text).strip()
-                elif by in vocabulary.AGENTS:
-                    found, kept = TEAMMATE, human.agents_words(text, origin)
-                elif machine:
-                    continue
-                else:
-                    found, kept = human.classify(text)
-                if found == PROMPT and not by and _of_no_person(record):
-                    found = TEAMMATE  # a scheduled task's, or another session's
-                if found == PROMPT:
-                    typed.append(kept)
-                elif found and (kept or found != TEAMMATE):
-                    self.put(found, kept, at, uuid)
-            elif kind not in vocabulary.DROPPED_USER_BLOCKS:
+                if record.get("isCompactSummary"):
+                    self.summary(text, at, uuid)
+                elif by in _AGENTS:
+                    self.teammate(agent_words(text, origin), at, uuid)
+                elif not is_machines:
+                    found = extract_user_text(text)
+                    typed.append(self.pieces(found.by_teammate() if is_by_other else found, at, uuid))
+            elif kind not in _DROPPED_USER_BLOCKS:
                 unknown.append((f"user block {one_line(str(kind), 60)}", block))
-        self.prompt("\n\n".join(typed), at, uuid)
+        self.prompt(paragraphs(*typed), at, uuid)
 
     def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str) -> None:
         call = string(block.get("tool_use_id"))
@@ -318,9 +516,9 @@ class ClaudeSession(SessionBuilder):
     def _system(self, record: dict[str, Any], uuid: str, unknown: Unknown) -> None:
         subtype = record.get("subtype")
         if subtype == "model_refusal_fallback":
-            # What was said before another model took over: the app takes it off the screen.
+            # Another model took over: the app removes the first model's answer from the screen.
             self.retracted |= _names(record.get("retractedMessageUuids"))
-        if subtype is None or subtype in vocabulary.DROPPED_SYSTEM:
+        if subtype is None or subtype in _DROPPED_SYSTEM:
             value = record.get("slug")
             if value and type(value) is str:
                 self.slug = value
@@ -331,9 +529,9 @@ class ClaudeSession(SessionBuilder):
             if text:
                 self.recap(text, self._common(record), uuid)
         elif subtype == "local_command":
-            found, kept = human.classify(content)
-            if found == COMMAND:
-                self.command(kept, self._common(record), uuid)
+            for kind, words in extract_user_text(content).pieces:
+                if kind == COMMAND:
+                    self.command(words, self._common(record), uuid)
         else:
             unknown.append((f"system {one_line(str(subtype), 60)}", content or None))
 
@@ -343,17 +541,17 @@ class ClaudeSession(SessionBuilder):
         if kind == "queued_command":
             origin = mapping(attachment.get("origin"))
             by, said = string(origin.get("kind")), plain(attachment.get("prompt"))
-            if attachment.get("commandMode") == "task-notification" or by in vocabulary.MACHINES:
+            if attachment.get("commandMode") == "task-notification" or by in _MACHINES:
                 return
-            if by in vocabulary.AGENTS:
-                self._mail(human.agents_words(said, origin), record, uuid)
+            if by in _AGENTS:
+                self._mail(agent_words(said, origin), record, uuid)
             elif by == "channel":
-                self._sent(human.channel(said), record, uuid)
+                self._sent(channel_words(said), record, uuid)
             elif not attachment.get("isMeta"):
                 self._sent(said, record, uuid)
         elif kind == "teammate_mailbox":
-            self._mail(human.mailbox(attachment.get("messages")), record, uuid)
-        elif kind not in vocabulary.DROPPED_ATTACHMENTS:
+            self._mail(mailbox_words(attachment.get("messages")), record, uuid)
+        elif kind not in _DROPPED_ATTACHMENTS:
             unknown.append((f"attachment {one_line(str(kind), 60)}", attachment))
 
     def _mail(self, said: str, record: dict[str, Any], uuid: str) -> None:
@@ -363,41 +561,42 @@ class ClaudeSession(SessionBuilder):
 
     def _sent(self, said: str, record: dict[str, Any], uuid: str) -> None:
         self.chain = self._chain_of(record, uuid)
-        self._queued(said, self._common(record), uuid)
+        self._prompt_queued(said, self._common(record), uuid)
 
     def _queue(self, record: dict[str, Any]) -> None:
-        """A prompt typed while the assistant was at work; before 2.1.101 nothing else may record that it was sent."""
+        """Take a prompt typed while the assistant worked; before 2.1.101 no other record may show that it was sent."""
         operation = record.get("operation")
         at = moment(record.get("timestamp"))
         if operation == "enqueue":
-            self._queued(record.get("content"), at, "")
+            self._prompt_queued(record.get("content"), at, "")
         elif operation == "popAll":
-            # Taken back into the input line: what is sent in the end is recorded then.
+            # Back in the input line: the prompt that is sent in the end is a record of its own.
             taken = plain(record.get("content"))
             for event in self._window.recent():
                 if event.kind == QUEUED and not event.record and (not taken or event.text in taken):
                     event.kind = TAKEN_BACK
 
-    def _queued(self, content: Any, at: str, uuid: str) -> None:
-        found, kept = human.classify(plain(content))
-        if found == PROMPT and kept.startswith("/") and " " not in kept:
-            found = COMMAND
-        if found in (PROMPT, SUMMARY):
-            self.queued(kept, at, uuid)
-        elif found == COMMAND or (found == TEAMMATE and uuid):
-            self.put(found, kept, at, uuid)
+    def _prompt_queued(self, content: Any, at: str, uuid: str) -> None:
+        for kind, words in extract_user_text(plain(content)).pieces:
+            if kind == COMMAND or (kind == PROMPT and words.startswith("/") and " " not in words):
+                self.command(words, at, uuid)
+            elif kind in (PROMPT, SUMMARY):
+                self.queued(words, at, uuid)
+            elif kind == TEAMMATE and uuid:
+                self.teammate(words, at, uuid)
 
 
 def _names(value: Any) -> set[str]:
-    """The records that a list names."""
     return {name for each in value if (name := string(each))} if type(value) is list else set()
 
 
-def _of_no_person(record: dict[str, Any]) -> bool:
+def _is_by_other(record: dict[str, Any]) -> bool:
+    """Return True if a scheduled task or another session wrote a prompt."""
     source = record.get("promptSource")
-    return source == "system" or (not source and record.get("turnOrigin") in vocabulary.OTHER_ORIGINS)
+    return source == "system" or (not source and record.get("turnOrigin") in _OTHER_ORIGINS)
 
 
-def _fields(what: str, found: dict[str, Any], known: frozenset[str], unknown: Unknown) -> None:
-    for name in sorted(found.keys() - known):
-        unknown.append((f"{what}: field {one_line(name, 60)}", found[name]))
+def _check(what: str, found: dict[str, Any], known: frozenset[str], unknown: Unknown) -> None:
+    """Add the fields of a record that are not known."""
+    if not found.keys() <= known:
+        unknown += ((f"{what}: field {one_line(name, 60)}", found[name]) for name in sorted(found.keys() - known))
