@@ -8,6 +8,8 @@ import os
 import sys
 import time
 
+from core import errors
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -76,17 +78,14 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.write(f"brain {VERSION}\n")
         return 0
     if words[0].startswith("-"):
-        from core.errors import BadInput
-
-        return _report(BadInput(f"a command comes before {words[0]}", "brain COMMAND --json; brain --help"), words)
+        early = errors.BadInput(f"a command comes before {words[0]}", "brain COMMAND --json; brain --help")
+        return _report(early, words)
     code = _run(words[0], words[1:])
-    # An agent waits for its hooks, and takes an exit code for a wish: theirs is always 0 (docs/exit-codes.md).
+    # An agent waits for its hooks and acts on their exit codes: a hook always ends with 0 (docs/exit-codes.md).
     return 0 if words[0] == "hook" else code
 
 
 def _run(name: str, argv: list[str]) -> int:
-    from core import errors
-
     context = None
     code = errors.INTERNAL
     try:
@@ -114,16 +113,16 @@ def _run(name: str, argv: list[str]) -> int:
     except errors.BrainError as error:
         if error.code == errors.INTERNAL and not isinstance(error, errors.DiskFull):
             _keep_trace(error, context)
-        code = _report(error, _told(name, argv))
+        code = _report(error, _reported(name, argv))
     except KeyboardInterrupt:
         sys.stderr.write("brain: interrupted\n")
         code = 130
     except BrokenPipeError:
-        # The reader has gone (`| head`): not our failure, and nothing is left to say it to.
+        # The reader has gone (`| head`), so there is no failure and nobody to report to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:
-        code = _report(_known(error, context) or _internal(error, context), _told(name, argv))
+        code = _report(_known(error, context) or _internal(error, context), _reported(name, argv))
     finally:
         if context is not None and name in COMMANDS:
             from core import telemetry
@@ -140,23 +139,21 @@ def module(name: str) -> Any:
     return __import__(f"cli.{purpose}.{name}", fromlist=("COMMAND",))
 
 
-def _told(name: str, argv: list[str]) -> list[str]:
-    """The arguments by which a failure is told: what an agent reads on a hook's stdout is taken for the hook's word."""
+def _reported(name: str, argv: list[str]) -> list[str]:
+    """Return the arguments that decide how a failure is reported: an agent would obey what a hook writes to stdout."""
     return [] if name == "hook" else argv
 
 
 def _report(error: BaseException, argv: list[str]) -> int:
-    from core.errors import BrainError, Internal
-
-    failure = error if isinstance(error, BrainError) else Internal(str(error))
+    failure = error if isinstance(error, errors.BrainError) else errors.Internal(str(error))
     before_dashes = argv[: argv.index("--")] if "--" in argv else argv
-    if "--json" in before_dashes and _is_told(failure.envelope()):
+    if "--json" in before_dashes and _is_written(failure.envelope()):
         return failure.code
     message, fix = _shown([failure.message, failure.fix])
     try:
         sys.stderr.write("brain: " + message.replace("\n", " ") + "\n" + (f"fix: {fix}\n" if fix else ""))
     except OSError:
-        return failure.code  # nobody can be told; the exit code still tells
+        return failure.code  # nothing can be written; the exit code still reports the failure
     return failure.code
 
 
@@ -172,8 +169,8 @@ def _shown(value: Any) -> Any:
         return printable_value(value)  # an environment without the libraries that redaction takes has read no document
 
 
-def _is_told(envelope: dict[str, object]) -> bool:
-    """Whether stdout took it; where the disk that it leads to is full, stderr may lead elsewhere."""
+def _is_written(envelope: dict[str, object]) -> bool:
+    """Return True if stdout took the envelope. If its disk is full, stderr may lead elsewhere."""
     from core.jsonio import dumps
 
     line = dumps(_shown(envelope)) + "\n"
@@ -181,16 +178,14 @@ def _is_told(envelope: dict[str, object]) -> bool:
         sys.stdout.write(line.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode())
         sys.stdout.flush()
     except BrokenPipeError:
-        return True  # the reader has gone, and wants to hear nothing
+        return True  # the reader has gone
     except OSError:
         return False
     return True
 
 
 def _known(error: Exception, context: object) -> BaseException | None:
-    """What the machine or SQLite refused or a damaged index made fail, said as the error that it means to the user."""
-    from core import errors
-
+    """Return the user's error for a failure of the machine, of SQLite or of a damaged index; None for any other."""
     if isinstance(error, OSError):
         return errors.from_os(error)
     index = getattr(getattr(context, "home", None), "index", "")
@@ -207,16 +202,13 @@ def _known(error: Exception, context: object) -> BaseException | None:
 
 def _internal(error: Exception, context: object) -> BaseException:
     """Return the unexpected as an error of one line; its trace goes to ``logs/crash.log``."""
-    from core.errors import Internal
-
-    return Internal(f"{type(error).__name__}: {error}", _keep_trace(error, context))
+    return errors.Internal(f"{type(error).__name__}: {error}", _keep_trace(error, context))
 
 
 def _keep_trace(error: Exception, context: object) -> str:
     """Add an error's trace to ``logs/crash.log`` and return where it is, or why there is none."""
     import traceback
 
-    from core.errors import BrainError
     from core.home import make_private
 
     home = getattr(context, "home", None)
@@ -228,19 +220,19 @@ def _keep_trace(error: Exception, context: object) -> str:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(_shown("".join(traceback.format_exception(error))) + "\n")
-    except (OSError, BrainError) as failure:
+    except (OSError, errors.BrainError) as failure:
         return f"the trace could not be kept ({getattr(failure, 'strerror', None) or failure})"
     return f"the trace is in {log}"
 
 
 def _utf8(words: list[str]) -> list[str]:
-    """The arguments as UTF-8, also where the locale made Python read them as something else."""
+    """Return the arguments as UTF-8, also if the locale made Python read them as something else."""
     if all(word.isascii() for word in words):
         return words
     return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in words]
 
 
-# What other tools call it.
+# Names of commands in other tools.
 _ALSO = {"status": "explain", "search": "ask", "query": "ask"}
 
 
@@ -264,31 +256,30 @@ def _overview(words: list[str]) -> int:
 
 
 def _in_its_environment() -> None:
-    """Go on under the checkout's ``.venv`` when another interpreter was called; end with 65 where there is none."""
+    """Start again under the checkout's ``.venv`` if another interpreter runs; end with 65 if there is none."""
     root = os.path.dirname(os.path.realpath(__file__))
     if not os.path.isfile(os.path.join(root, "pyproject.toml")):
-        return  # installed: the interpreter that found it is the one it was installed for
+        return  # an installed wheel runs under the interpreter that it was installed for
     own = os.path.join(root, ".venv")
     again = os.environ.pop(_STARTED, None)
     if os.path.realpath(sys.prefix) == os.path.realpath(own):
         return
-    from core.errors import EngineMissing
-
-    failure = EngineMissing(f"{root} has no environment yet", f"make venv  (in {root})")
+    failure = errors.EngineMissing(f"{root} has no environment yet", f"make venv  (in {root})")
     python = os.path.join(own, "bin", "python")
-    if again:  # its interpreter does not know that it is one, and would start itself for ever
-        failure = EngineMissing(f"{own} is damaged", f"rm -r .venv && make venv  (in {root})")
+    if again:  # the interpreter in .venv does not take .venv as its prefix, and would start itself for ever
+        failure = errors.EngineMissing(f"{own} is damaged", f"rm -r .venv && make venv  (in {root})")
     elif os.access(python, os.X_OK):
         os.environ[_STARTED] = "1"
         try:
             os.execv(python, [python, os.path.join(root, "brain.py"), *sys.argv[1:]])
         except OSError as error:
-            failure = EngineMissing(f"cannot run {python}: {error.strerror}", f"rm -r .venv && make venv  (in {root})")
+            fix = f"rm -r .venv && make venv  (in {root})"
+            failure = errors.EngineMissing(f"cannot run {python}: {error.strerror}", fix)
     sys.exit(_report(failure, sys.argv[1:]))
 
 
 def entry() -> None:
-    """The ``brain`` command: ``main``, without the interpreter's slow farewell."""
+    """Run ``main`` and end the process at once, without the interpreter's slow clean-up."""
     from core.home import private_process
 
     private_process()

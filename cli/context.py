@@ -1,4 +1,4 @@
-"""What every command is handed, and the one way out for its output."""
+"""The context of a command: its home, its surface, and the functions that print its output."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Context:
         """
         from core import jsonio
 
-        write(jsonio.dumps(printable_value(value) if is_clean else shown(value)) + "\n")
+        write_styled(jsonio.dumps(printable_value(value) if is_clean else shown(value)) + "\n")
 
     @property
     def rich(self) -> bool:
-        """Whether stdout is a terminal that wants colour (https://no-color.org)."""
+        """Return True if stdout is a terminal that wants colour (https://no-color.org)."""
         return sys.stdout.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
 
 

@@ -1,7 +1,7 @@
-"""What a command accepts, as data, and the parser that reads it.
+"""Commands and their options as data, and the parser of their arguments.
 
-The parser is ours because ``argparse`` imports ``re`` and ``gettext``, a quarter of the time ``ask`` may take. Help is
-argparse's, built from the same table (``cli.help``).
+``argparse`` imports ``re`` and ``gettext``, a quarter of the time that ``ask`` may take. So this parser reads
+arguments, and argparse only writes help, from the same tables (``cli.help``).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """One option: ``flags`` as typed, ``metavar`` empty for a switch, ``many`` where it may be repeated.
+    """One option: ``flags`` as typed; ``metavar`` is "" for a switch; ``many`` if the option may be repeated.
 
-    ``convert`` turns the text into its value and raises ValueError with what was expected; without one, a value is text
+    ``convert`` turns the text into its value and raises ValueError with what was expected. Without one, a value is text
     in UTF-8 that is not blank.
     """
 
@@ -37,23 +37,25 @@ class Option:
         self.dest = max(flags, key=len).lstrip("-").replace("-", "_")
         self.help = help
         self.metavar = metavar
-        self.default = default
+        self.default = default if metavar else False
         self.many = many
         self.choices = choices
         self.convert = convert or text
 
 
 class Command:
-    """One command: its options, its positional arguments (``words``: name and help, empty for none), its examples.
+    """One command: its options, its positional arguments (``words``: name and help, "" for none), its examples.
 
-    Words name things and are refused if they are blank, except those of a command that takes ``prose``.
-    ``raw`` leaves every argument to the command itself, as words, except a single ``--help``. ``commands`` makes it a
-    group: its first argument names one of them, whose own name is written whole (``queue list`` in ``queue``). A group
-    with ``words`` takes whatever names none of them itself; with ``default``, no first argument means that subcommand.
+    A word names a thing and is refused if it is blank, unless the command takes ``prose``. ``raw`` leaves every
+    argument to the command, as words, except a single ``--help``.
+
+    ``commands`` makes the command a group. The first argument names one of them by its ``verb``; the name of each is
+    written whole (``queue list`` in ``queue``). A group with ``words`` accepts other first arguments, too.
+    ``default`` is the subcommand that runs if the first argument is missing.
     """
 
     __slots__ = (
-        "commands", "default", "description", "examples", "name", "options", "prose", "raw", "summary",
+        "commands", "default", "description", "examples", "name", "options", "prose", "raw", "summary", "verb",
         "words", "words_help",
     )  # fmt: skip
 
@@ -72,46 +74,40 @@ class Command:
         commands: Sequence[Command] = (),
         default: str = "",
     ) -> None:
-        self.name = name
-        self.default = default
-        self.commands = tuple(commands)
-        self.prose = prose
-        self.raw = raw
-        self.summary = summary
-        self.description = description
-        self.words = words
-        self.words_help = words_help
+        self.name, self.verb = name, name.rpartition(" ")[2]
+        self.summary, self.description = summary, description
+        self.words, self.words_help, self.prose, self.raw = words, words_help, prose, raw
+        self.commands, self.default = tuple(commands), default
         self.options = (*options, JSON, HELP)
         self.examples: tuple[str, ...] = tuple(examples) or tuple(
             line for command in commands for line in command.examples
         )
 
-    @property
-    def verb(self) -> str:
-        """What the command is called within its group."""
-        return self.name.rpartition(" ")[2]
-
     def all_options(self) -> tuple[Option, ...]:
-        """Its options and those of its subcommands."""
+        """Return its options and those of its subcommands."""
         return self.options + tuple(option for command in self.commands for option in command.all_options())
 
 
 class Args:
     """Parsed arguments: options as attributes, positional ones in ``words``, in order.
 
-    ``dashes`` is how many of ``words`` stood before a ``--`` (all of them where there was none), ``literal`` whether
-    there was one. ``command`` is what they were parsed for: of a group, the subcommand (its ``verb`` says which).
+    ``dashes`` is how many of ``words`` came before ``--`` (all of them without one), ``literal`` is True if there was
+    one. ``command`` is the command that the arguments are for: of a group, the subcommand.
     """
 
-    command: Command
-    words: list[str]
-    dashes: int
-    literal: bool
-    json: bool
-    help: bool
+    if TYPE_CHECKING:
+        json: bool
+        help: bool
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self.words: list[str] = []
+        self.dashes = 0
+        self.literal = False
+        for option in command.options:
+            setattr(self, option.dest, [] if option.many else option.default)
 
 
 _MOST = 10_000
@@ -152,14 +148,14 @@ def text_path(given: str) -> str:
 
 
 def whole(given: str) -> int:
-    """A positive whole number, of at most nine digits. Raises ValueError otherwise."""
+    """Return a positive whole number of at most nine digits. Raises ValueError otherwise."""
     if not given.isascii() or not given.isdigit() or len(given) > 9 or int(given) < 1:
         raise ValueError("a whole number above 0")
     return int(given)
 
 
 def seconds(given: str) -> float:
-    """A positive number of seconds. Raises ValueError otherwise."""
+    """Return a positive number of seconds. Raises ValueError otherwise."""
     try:
         value = float(given)
     except ValueError:
@@ -174,104 +170,94 @@ HELP = Option("-h", "--help", help="show this help")
 
 
 def parse(command: Command, argv: Sequence[str]) -> Args:
-    """The arguments of ``command``; options and words may stand in any order, ``--`` ends the options.
+    """Return the arguments of ``command``. Options and words may come in any order; ``--`` ends the options.
 
-    Of a group, the first argument chooses the subcommand; the rest is that one's.
-    Raises BadInput on an unknown option, a missing or wrong value, or words where none are taken, and where a group is
-    given no subcommand of its own.
+    The first argument of a group chooses the subcommand, which the rest is for.
+    Raises BadInput on an unknown option, a missing or wrong value, words that the command does not take, and a group
+    without a subcommand.
     """
-    if command.default and (not argv or (argv[0].startswith("-") and argv[0] not in HELP.flags)):
-        argv = [command.default, *argv]
-    if command.commands and not (argv and argv[0] in HELP.flags):
-        below = _chosen(command, argv)
-        if below is not None:
-            return parse(below, argv[1:])
-    args = Args()
-    args.command = command
-    for given in argv:
-        if "\0" in given:
-            raise BadInput("an argument has a NUL byte in it", _usage(command))
-    by_flag: dict[str, Option] = {}
-    for option in command.options:
-        setattr(args, option.dest, [] if option.many else option.default if option.metavar else False)
-        for flag in option.flags:
-            by_flag[flag] = option
-    words: list[str] = []
-    args.words = words
-    args.literal = False
-    args.dashes = -1
-    index = 0
+    if command.commands:
+        command, argv = _subcommand(command, argv)
+    args = Args(command)
+    if any("\0" in given for given in argv):
+        raise BadInput("an argument has a NUL byte in it", _usage(command))
     if command.raw:
+        args.words.extend(argv)
         args.help = list(argv) in (["--help"], ["-h"])
-        words.extend(argv)
         return args
-    while index < len(argv):
-        given = argv[index]
-        index += 1
+    by_flag = {flag: option for option in command.options for flag in option.flags}
+    rest = list(argv)
+    while rest:
+        given = rest.pop(0)
         if given == "--":
-            args.literal = True
-            args.dashes = len(words)
-            words.extend(argv[index:])
+            args.literal, args.dashes = True, len(args.words)
+            args.words += rest
             break
         if given == "-" or not given.startswith("-"):
-            words.append(given)
-            continue
-        if given.startswith("--"):
-            flag, equals, value = given.partition("=")
+            args.words.append(given)
         else:
-            flag, equals, value = given[:2], given[2:], given[2:].removeprefix("=")
-        found = by_flag.get(flag)
-        if found is None:
-            raise BadInput(f"unknown option {flag}", _hint(command, flag, by_flag))
-        if not found.metavar:
-            if equals:
-                raise BadInput(f"{flag} takes no value", _usage(command))
-            setattr(args, found.dest, True)
-            continue
-        if not equals:
-            # A value may begin with a dash, but an option is not the value of another: that one's was forgotten.
-            if index >= len(argv) or argv[index] == "--" or argv[index].partition("=")[0] in by_flag:
-                raise BadInput(f"{flag} needs a value ({found.metavar})", _usage(command))
-            value = argv[index]
-            index += 1
-        _store(args, command, found, flag, value)
-    if args.dashes < 0:
-        args.dashes = len(words)
-    if words and not command.words and not args.help:
-        raise BadInput(f"`brain {command.name}` takes no arguments: {words[0]!r}", _usage(command))
-    if not (command.prose or all(word.strip() for word in words)):
+            _read_option(args, given, rest, by_flag)
+    if not args.literal:
+        args.dashes = len(args.words)
+    if args.words and not command.words and not args.help:
+        raise BadInput(f"`brain {command.name}` takes no arguments: {args.words[0]!r}", _usage(command))
+    if not command.prose and not all(word.strip() for word in args.words):
         raise BadInput(f"`brain {command.name}` was given an empty argument for {command.words}", _usage(command))
     return args
 
 
-def _chosen(group: Command, argv: Sequence[str]) -> Command | None:
-    """The subcommand meant, None where a group that takes words of its own is given those."""
+def _read_option(args: Args, given: str, rest: list[str], by_flag: dict[str, Option]) -> None:
+    """Store the option ``given``; its value may be the first of ``rest``, which is removed then."""
+    command = args.command
+    if given.startswith("--"):
+        flag, equals, value = given.partition("=")
+    else:
+        flag, equals, value = given[:2], given[2:], given[2:].removeprefix("=")
+    option = by_flag.get(flag)
+    if option is None:
+        raise BadInput(f"unknown option {flag}", _hint(command, flag, by_flag))
+    if not option.metavar:
+        if equals:
+            raise BadInput(f"{flag} takes no value", _usage(command))
+        setattr(args, option.dest, True)
+        return
+    if not equals:
+        # A value may begin with a dash. A known option is no value, though: its own value was forgotten.
+        if not rest or rest[0] == "--" or rest[0].partition("=")[0] in by_flag:
+            raise BadInput(f"{flag} needs a value ({option.metavar})", _usage(command))
+        value = rest.pop(0)
+    if option.choices and value not in option.choices:
+        raise BadInput(f"{flag}: {value!r} is not one of {', '.join(option.choices)}", _usage(command))
+    try:
+        converted = option.convert(value)
+    except ValueError as error:
+        raise BadInput(f"{flag}: expected {error}, got {value!r}", _usage(command)) from None
+    if option.many:
+        getattr(args, option.dest).append(converted)
+    else:
+        setattr(args, option.dest, converted)
+
+
+def _subcommand(group: Command, argv: Sequence[str]) -> tuple[Command, Sequence[str]]:
+    """Return the subcommand that the first argument names, with its arguments; the group itself for its own."""
+    first = argv[0] if argv else ""
+    if first in HELP.flags:
+        return group, argv
+    if group.default and (not first or first.startswith("-")):
+        first, argv = group.default, [group.default, *argv]
     for command in group.commands:
-        if argv and argv[0] == command.verb:
-            return command
+        if first == command.verb:
+            return _subcommand(command, argv[1:]) if command.commands else (command, argv[1:])
     if group.words:
-        return None
+        return group, argv
     verbs = [command.verb for command in group.commands]
-    if not argv or argv[0].startswith("-"):
+    if not first or first.startswith("-"):
         raise BadInput(f"`brain {group.name}` needs a subcommand first: {', '.join(verbs)}", _usage(group))
     import difflib
 
-    near = difflib.get_close_matches(argv[0], verbs, n=1)
+    near = difflib.get_close_matches(first, verbs, n=1)
     fix = f"did you mean `brain {group.name} {near[0]}`?" if near else _usage(group)
-    raise BadInput(f"`brain {group.name}` has no subcommand {argv[0]!r}: {', '.join(verbs)}", fix)
-
-
-def _store(args: Args, command: Command, option: Option, flag: str, given: str) -> None:
-    if option.choices and given not in option.choices:
-        raise BadInput(f"{flag}: {given!r} is not one of {', '.join(option.choices)}", _usage(command))
-    try:
-        value = option.convert(given)
-    except ValueError as error:
-        raise BadInput(f"{flag}: expected {error}, got {given!r}", _usage(command)) from None
-    if option.many:
-        getattr(args, option.dest).append(value)
-    else:
-        setattr(args, option.dest, value)
+    raise BadInput(f"`brain {group.name}` has no subcommand {first!r}: {', '.join(verbs)}", fix)
 
 
 def _usage(command: Command) -> str:

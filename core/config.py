@@ -20,7 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The providers of vectors, and the model of each where none is named.
+# Seconds that a question may take if neither the request nor the configuration names a limit.
+TIMEOUT_S = 10.0
+# The providers of vectors, and the default model of each.
 EMBEDDERS = {
     "local": "all-MiniLM-L6-v2",
     "openai": "text-embedding-3-small",
@@ -55,28 +57,41 @@ class Collection:
 
 
 class Config:
-    """The validated configuration. ``path`` is the file it came from; ``own``, in words, the one that a user edits."""
+    """The validated configuration.
 
-    __slots__ = ("collections", "data", "own", "path")
+    ``path`` is the file it was read from; ``own`` names, in words, the file that a user edits. The other attributes are
+    what each question needs: ``timeout_s``; ``serve`` (``on-demand``, ``off`` or ""); ``reranks`` and
+    ``keeps_questions`` (in telemetry); ``space``, the ``provider/model`` of the vectors.
+    """
+
+    __slots__ = (
+        "collections", "data", "keeps_questions", "own", "path", "reranks", "serve", "space", "timeout_s",
+    )  # fmt: skip
 
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
         self.path = path
-        # What was shipped is everybody's, and the next version's.
+        # A user does not edit the shipped file, which the next version replaces.
         own = home.path(FILE)
         self.own = path if path == own else f"{own} (brain init --config --no-index writes it)"
         self.data = data
         self.collections: dict[str, Collection] = {
             name: Collection(name, entry or {}, home) for name, entry in data["collections"].items()
         }
+        ask = self.section("ask")
+        self.timeout_s = float(ask.get("timeout_s") or TIMEOUT_S)
+        self.serve: str = ask.get("serve") or ""
+        self.reranks: bool = ask.get("rerank") is True
+        self.keeps_questions: bool = self.section("telemetry").get("query_text") is True
+        self.space = "/".join(embedder(self.section("embedding")))
 
     def section(self, name: str) -> dict[str, Any]:
-        """A top-level mapping such as ``sources`` or ``ask``; empty where the file has none."""
+        """Return a top-level mapping such as ``sources``; empty if the file has none."""
         section: dict[str, Any] = self.data.get(name) or {}
         return section
 
 
 def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:
-    """(provider, model) that the section ``embedding`` names, or the ones given instead; neither is checked."""
+    """Return (provider, model) of the section ``embedding``, or those that are given instead; neither is checked."""
     configured = str(section.get("provider") or "local")
     name = provider or configured
     if not model and name == configured:
@@ -86,17 +101,17 @@ def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tu
 
 
 def locate(home: Home) -> str:
-    """The path of the configuration file in force."""
+    """Return the path of the configuration file in force."""
     own = home.path(FILE)
     return own if os.path.exists(own) else shipped(FILE)
 
 
-# (key, data) of what was parsed last: a home that is not made yet has no place for the cache.
+# (key, data) of the last file that was parsed: before the home is made there is no place for the cache.
 _parsed: tuple[list[str | int], dict[str, Any]] | None = None
 
 
 def load(home: Home) -> Config:
-    """The configuration in force. Raises BadInput, naming file and line, where it is not valid."""
+    """Return the configuration in force. Raises BadInput, naming file and line, if it is not valid."""
     path = locate(home)
     key = _key(path)
     cache = join(home.state, "config.cache")
@@ -106,7 +121,7 @@ def load(home: Home) -> Config:
         if isinstance(stored, dict) and stored.get("key") == key:
             return Config(path, stored["data"], home)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        stored = None  # no cache, or one of another version: made anew below
+        stored = None  # no cache, or one of another version: the file is parsed below
     global _parsed
     if _parsed is None or _parsed[0] != key:
         from core.config_yaml import parse

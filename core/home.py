@@ -1,7 +1,7 @@
-"""Where the brain lives: one folder, private to its user.
+"""The home of a brain: one folder, private to its user.
 
-Nothing outside it is written except by explicit install commands. The functions take and return plain strings:
-this module is on the interactive path, where importing ``pathlib`` would cost more than a query.
+Nothing outside the home is written except by explicit install commands. The functions take and return plain strings,
+because every question imports this module and importing ``pathlib`` would cost more than a query.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
 _PRIVATE_UMASK = 0o077
 # The top-level names of a home: folders of the shipped collections, folders that hold no document, single files, and
-# folders that are this machine's and never part of a backup. Any other name is a collection's of the user's own.
+# folders that are this machine's and never part of a backup. Any other name is a collection of the user's own.
 CORPUS = ("brain", "distilled", "kb-wiki", "kb-raw", "chrome-history", "inbox", "code", "git")
 RECORDS = ("logs", "raw", "state")
 FILES = ("collections.yml", "index.sqlite", "index.sqlite-shm", "index.sqlite-wal")
@@ -46,7 +46,7 @@ def users_umask() -> int:
 class Home:
     """The paths of one brain, derived from its root folder (``BRAIN_HOME``, default ``~/.brain``)."""
 
-    __slots__ = ("inbox", "index", "logs", "root", "state", "usage")
+    __slots__ = ("inbox", "index", "logs", "root", "socket", "state", "usage")
 
     def __init__(self, root: str, inbox: str = "") -> None:
         self.root = root
@@ -55,35 +55,37 @@ class Home:
         self.logs = join(root, "logs")
         self.usage = join(self.logs, "usage.jsonl")
         self.inbox = inbox or join(root, "inbox")
+        # Where the resident process listens.
+        self.socket = _socket(root, join(self.state, "serve.sock"))
 
     def path(self, *parts: str) -> str:
-        """A path below the root."""
+        """Return a path below the root."""
         return join(self.root, *parts)
 
-    def socket(self) -> str:
-        """Where the resident process listens: in ``state/``, or in a short private folder where that path is too long.
-
-        An address of a socket holds about a hundred bytes, the system's terminator included (unix(7), unix(4)).
-        """
-        path = join(self.state, "serve.sock")
-        if len(os.fsencode(path)) <= _LONGEST_SOCKET:
-            return path
-        import hashlib
-
-        # Not $TMPDIR, which two programs of one user need not agree on; whose the folder is, both sides check.
-        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
-        return f"/tmp/brain-{os.getuid()}-{digest}/serve.sock"  # noqa: S108
-
     def make(self) -> None:
-        """Create the root, ``state/`` and ``logs/`` where they are missing, mode 0700."""
+        """Create the root, ``state/`` and ``logs/`` if they are missing, mode 0700."""
         for folder in (self.root, self.state, self.logs):
             make_private(folder)
 
 
-def resolve(environ: os._Environ[str] | dict[str, str] | None = None) -> Home:
-    """The home that the environment names.
+def _socket(root: str, path: str) -> str:
+    """Return ``path``, or a path in a short private folder if ``path`` is too long for the address of a socket.
 
-    Raises BadInput where ``BRAIN_HOME`` is relative to nothing, names no user's folder, or is a file.
+    Such an address holds about a hundred bytes, the system's terminator included (unix(7), unix(4)).
+    """
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET:
+        return path
+    import hashlib
+
+    # Two programs of one user need not agree on $TMPDIR. Both sides check who owns the folder.
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    return f"/tmp/brain-{os.getuid()}-{digest}/serve.sock"  # noqa: S108
+
+
+def resolve(environ: os._Environ[str] | dict[str, str] | None = None) -> Home:
+    """Return the home that the environment names.
+
+    Raises BadInput if ``BRAIN_HOME`` is relative to nothing, names no user's folder, or is a file.
     """
     env = os.environ if environ is None else environ
     root = _absolute("BRAIN_HOME", env.get("BRAIN_HOME") or "~/.brain")
@@ -115,7 +117,7 @@ def is_collection_folder(name: str) -> bool:
 def make_private(folder: str) -> None:
     """Create ``folder`` and its parents; what is created has mode 0700, what exists is left as it is.
 
-    Raises BadInput where the folder cannot be made.
+    Raises BadInput if the folder cannot be made.
     """
     if os.path.isdir(folder):
         return
@@ -137,9 +139,9 @@ def make_private(folder: str) -> None:
 
 
 def shipped(name: str) -> str:
-    """The path of a file that ships with the product: in the checkout, or in the installed wheel.
+    """Return the path of a file that ships with the product, in the checkout or in the installed wheel.
 
-    Raises BadInput where the installation lacks it.
+    Raises BadInput if the installation lacks the file.
     """
     for candidate in (join(_ROOT, name), join(_ROOT, "core", "shipped", name)):
         if os.path.exists(candidate):
@@ -148,5 +150,5 @@ def shipped(name: str) -> str:
 
 
 def checkout() -> str | None:
-    """The checkout this code runs from, or None where it is an installed wheel."""
+    """Return the checkout that this code runs from, None for an installed wheel."""
     return _ROOT if isfile(join(_ROOT, "pyproject.toml")) and isfile(join(_ROOT, "brain.py")) else None

@@ -10,12 +10,13 @@ from cli.context import Context, shown, warn
 from cli.spec import Args, Command, Option, file_path, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.asking.request import DEFAULT_TIMEOUT_S, Request, serving, validate
+from runtime.asking.request import Request, resident_share, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from core.config import Config
     from runtime.asking.ask import Asker
 
 # How long --refresh waits for another index run, where --timeout does not say.
@@ -87,13 +88,13 @@ def run(args: Args, context: Context) -> int:
     """Ask once, or once a line with ``--batch``."""
     settings = config.load(context.home)
     request = _request(args)
+    question = " ".join(args.words)
     engine = context.environ.get("BRAIN_QMD") or _BUILTIN
     if engine != _BUILTIN:
         from runtime.asking import foreign
 
         foreign.refuse(request)
         engine = foreign.locate(engine)
-    question = " ".join(args.words)
     if args.batch is None:
         question = validate(question, literal=request.literal)
         context.fields["query_len"] = len(question)
@@ -101,12 +102,12 @@ def run(args: Args, context: Context) -> int:
         _refresh(args, context, settings)
     if args.batch is not None:
         return _batch(args, context, settings, request, engine)
-    share = serving(request, settings.section("ask")) if engine == _BUILTIN else ""
+    share = resident_share(request, settings) if engine == _BUILTIN else ""
     envelope = None
-    if share and os.path.exists(context.home.socket()):
+    if share and os.path.exists(context.home.socket):
         from runtime.resident.answer import ask_there
 
-        timeout = request.timeout_s or float(settings.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
+        timeout = request.timeout_s or settings.timeout_s
         envelope, context.fields["warm"] = ask_there(context.home, settings, question, request, share, timeout)
     if envelope is None:
         with _asker(args, context, settings, engine) as asker:
@@ -119,7 +120,7 @@ def run(args: Args, context: Context) -> int:
         from core.text import printable_value
 
         render(printable_value(envelope), context, _within(args))
-    if share and settings.section("ask").get("serve") == "on-demand" and not context.fields.get("warm"):
+    if share and settings.serve == "on-demand" and not context.fields.get("warm"):
         from runtime.resident.control import on_demand
 
         context.fields["started"] = on_demand(context.home, context.environ)
@@ -127,15 +128,15 @@ def run(args: Args, context: Context) -> int:
 
 
 def _within(args: Args) -> list[str]:
-    """The restrictions of a question as they were typed."""
+    """Return the restrictions of a question as they were typed."""
     given = [("-c", name) for name in args.collection]
     names = ("source", "project", "since", "since-days", "until")
     given += [(f"--{name}", value) for name in names if (value := getattr(args, name.replace("-", "_")))]
     return [f"{flag} {value}" for flag, value in given]
 
 
-def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
-    """What answers: the engine of this program, or the qmd that ``BRAIN_QMD`` names."""
+def _asker(args: Args, context: Context, settings: Config, engine: str) -> Asker:
+    """Return the engine of this program, or the qmd that ``BRAIN_QMD`` names."""
     from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
 
     if engine == _BUILTIN:
@@ -147,8 +148,8 @@ def _asker(args: Args, context: Context, settings: Any, engine: str) -> Asker:
     return ForeignAsker(context.home, settings, engine, context.environ, args.timeout)
 
 
-def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, object]:
-    """What telemetry keeps of an answer; the question itself only where the configuration asks for it."""
+def _row(envelope: dict[str, Any], settings: Config, question: str) -> dict[str, object]:
+    """Return what telemetry keeps of an answer; the question itself only if the configuration says so."""
     hits = envelope.get("hits") or []
     row: dict[str, object] = {
         "query_len": len(question),
@@ -159,12 +160,12 @@ def _row(envelope: dict[str, Any], settings: Any, question: str) -> dict[str, ob
         row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
     if "rerank" in envelope:
         row["reranked"] = envelope["rerank"]["applied"]
-    if settings.section("telemetry").get("query_text") is True:
+    if settings.keeps_questions:
         row["query"] = shown(question)
     return row
 
 
-def _refresh(args: Args, context: Context, settings: Any) -> None:
+def _refresh(args: Args, context: Context, settings: Config) -> None:
     """Index what is new; where another run holds the lock past the deadline, the answer is from what there is."""
     from cli.progress import Bar
     from runtime.capture.indexing import index
@@ -215,7 +216,7 @@ def _request(args: Args) -> Request:
     )
 
 
-def _batch(args: Args, context: Context, settings: Any, request: Request, engine: str) -> int:
+def _batch(args: Args, context: Context, settings: Config, request: Request, engine: str) -> int:
     import gc
 
     from core import telemetry
@@ -255,8 +256,8 @@ def _questions(file: str) -> list[str]:
         except OSError as error:
             message = f"cannot read {file}: {error.strerror}"
             raise BadInput(message, "brain ask --batch FILE, or - for stdin") from None
-    # Split at newlines only: str.splitlines would also split at marks that may stand inside a question. A line that is
-    # no UTF-8 is one bad question, and is told so in its place.
+    # Split at newlines only: str.splitlines would also split at marks inside a question. A line that is no UTF-8 is one
+    # bad question; its own envelope reports that.
     lines = [line.removesuffix(b"\r") for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
     if lines[-1] == b"":
         lines.pop()

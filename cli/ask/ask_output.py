@@ -117,7 +117,7 @@ def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
 
 
 def behind(found: dict[str, Any], fix: str) -> list[str]:
-    """What an envelope's ``freshness`` says of transcripts that no run has read, as a line for people, with ``fix``."""
+    """Return a line for people about transcripts that no run has read; ``found`` is an envelope's ``freshness``."""
     lexical = found["lexical"]
     if lexical["as_of"] is None:
         return ["No index run has ended yet, so there may be more: brain index"]

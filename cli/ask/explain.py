@@ -120,7 +120,7 @@ def _pairs(*rows: tuple[str, str]) -> Iterable[str]:
 
 
 def _known(part: dict[str, Any], show: Any) -> str:
-    """A part as ``show`` has it, or the failure that stands in its place."""
+    """Return a part as ``show`` formats it, or its failure."""
     return f"error: {part['error']}" if "error" in part else str(show(part))
 
 

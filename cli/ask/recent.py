@@ -95,7 +95,7 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
 
 
 def left_out(envelope: dict[str, Any]) -> str:
-    """What matched and is not listed, in one line; empty where all is."""
+    """Return what matched and is not listed, in one line; "" if everything is listed."""
     parts: list[str] = []
     listed = len(envelope["items"])
     if envelope["total"] > listed:

@@ -16,9 +16,9 @@ from qmd.index.catalogue import Filters
 from runtime.asking import freshness
 from runtime.asking.plan import Plan
 from runtime.asking.request import DEFAULT_LIMIT as DEFAULT_LIMIT
-from runtime.asking.request import DEFAULT_TIMEOUT_S, reranks, validate
 from runtime.asking.request import Request as Request
 from runtime.asking.request import project_glob as project_glob
+from runtime.asking.request import reranks, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Asker:
         self._deadline: store.Deadline | None = None
         self._encoder = encoder
         self._semantics: Semantics | str | None = None
-        self._timeout_s = timeout_s or float(config.section("ask").get("timeout_s") or DEFAULT_TIMEOUT_S)
+        self._timeout_s = timeout_s or config.timeout_s
         self._home = home
         self._config = config
         self._freshness: freshness.Freshness | None = None
@@ -125,7 +125,7 @@ class Asker:
         plan = Plan(question, request, filters, now, self._open_semantics, read)
         reranking = None
         reranked: dict[str, Any] | None = None
-        if reranks(request, self._config.section("ask")):
+        if reranks(request, self._config):
             reranking, reranked = self._open_reranking(plan, request)
         timeout = request.timeout_s or self._timeout_s
         # Waiting for a lock counts against the deadline too.

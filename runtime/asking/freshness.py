@@ -7,7 +7,6 @@ until then, finding nothing says nothing.
 from __future__ import annotations
 
 from core import clock
-from core.config import embedder
 from ingest.pipeline import pulse
 
 TYPE_CHECKING = False
@@ -30,7 +29,7 @@ class Freshness:
     __slots__ = ("as_of", "complete", "current", "documents", "embedded", "embedded_at", "pending", "space")
 
     def __init__(self, home: Home, config: Config, connection: apsw.Connection) -> None:
-        space = "/".join(embedder(config.section("embedding")))
+        space = config.space
         embedded, embedded_at = f"embedded:{space}", f"embedded_at:{space}"
         known: dict[Any, Any] = dict(
             connection.execute(  # type: ignore[arg-type]

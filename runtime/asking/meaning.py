@@ -6,7 +6,6 @@ its own.
 
 from __future__ import annotations
 
-from core.config import embedder
 from core.errors import BrainError, EngineMissing
 from qmd.search.scoring import meaning_weight
 from qmd.vectors import knn, static_query, vectors
@@ -86,7 +85,7 @@ def open_space(
 
     Where the fitted table encodes and there is something ``beside``, that one searches by the vectors.
     """
-    provider, model = embedder(config.section("embedding"))
+    provider, _, model = config.space.partition("/")
     space = vectors.find(connection, provider, model)
     if space is None:
         return f"nothing is embedded by {provider}/{model} yet"

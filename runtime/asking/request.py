@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from core.config import Config
+
 
 DEFAULT_LIMIT = 5
-DEFAULT_TIMEOUT_S = 10.0
 MAX_CHARACTERS = 2000
 # The essay's list: what a careless wrapper would hand to a shell.
 _SHELL = (";", "`", "$(")
@@ -45,19 +46,19 @@ class Request:
         self.timeout_s: float | None = given.get("timeout_s")
 
 
-def reranks(request: Request, section: dict[str, Any]) -> bool:
-    """Whether the answer is to be reranked: as asked for, else as the configuration's section ``ask`` has it."""
-    return section.get("rerank") is True if request.rerank is None else request.rerank
+def reranks(request: Request, config: Config) -> bool:
+    """Return True if the answer is to be reranked: as requested, else as configured."""
+    return config.reranks if request.rerank is None else request.rerank
 
 
-def serving(request: Request, section: dict[str, Any]) -> str:
-    """What is asked of a resident process: ``answer``, or only to ``encode`` (``runtime.resident.served`` says why).
+def resident_share(request: Request, config: Config) -> str:
+    """Return what a resident process is asked to do: ``answer``, or only ``encode`` (see ``runtime.resident.served``).
 
-    "" where the section ``ask`` says that it is not to be asked at all.
+    "" if the configuration turns the resident process off.
     """
-    if section.get("serve") == "off":
+    if config.serve == "off":
         return ""
-    return "encode" if reranks(request, section) else "answer"
+    return "encode" if reranks(request, config) else "answer"
 
 
 def project_glob(pattern: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from runtime.asking.request import DEFAULT_TIMEOUT_S, serving, validate
+from runtime.asking.request import resident_share, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,17 +33,16 @@ def answer(
     With ``builtin`` this program's engine answers, whatever ``BRAIN_QMD`` says.
     """
     question = validate(question, literal=request.literal)
-    section = config.section("ask")
-    timeout = request.timeout_s or float(section.get("timeout_s") or DEFAULT_TIMEOUT_S)
+    timeout = request.timeout_s or config.timeout_s
     engine = BUILTIN if builtin else environ.get("BRAIN_QMD") or BUILTIN
     if engine != BUILTIN:
         from runtime.asking.foreign import ForeignAsker
 
         with ForeignAsker(home, config, engine, environ, timeout) as foreign:
             return foreign.ask(question, request), False
-    share = serving(request, section)
+    share = resident_share(request, config)
     found = None
-    if share and os.path.exists(home.socket()):
+    if share and os.path.exists(home.socket):
         found, warm = ask_there(home, config, question, request, share, timeout)
         if found is not None and warm:
             return found, True
@@ -52,7 +51,7 @@ def answer(
 
         with Asker(home, config, request.timeout_s or timeout) as asker:
             found = asker.ask(question, request)
-    if section.get("serve") == "on-demand":
+    if config.serve == "on-demand":
         from runtime.resident.control import on_demand
 
         on_demand(home, environ)
@@ -96,13 +95,12 @@ class Warm:
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """The envelope of one question. Raises as ``Asker.ask``."""
-        section = self._config.section("ask")
-        share = serving(request, section)
-        if self._hung or not share or not os.path.exists(self._home.socket()):
+        share = resident_share(request, self._config)
+        if self._hung or not share or not os.path.exists(self._home.socket):
             return self._asker.ask(question, request)
         question = validate(question, literal=request.literal)
         given, started = request.timeout_s, time.monotonic()
-        timeout = given or float(section.get("timeout_s") or DEFAULT_TIMEOUT_S)
+        timeout = given or self._config.timeout_s
         try:
             envelope, _ = ask_there(self._home, self._config, question, request, share, timeout)
             # One that does not answer is not waited for with each question.

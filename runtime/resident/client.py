@@ -49,7 +49,7 @@ def ask(home: Home, question: str, request: Request, timeout_s: float) -> dict[s
 def call(home: Home, message: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
     """The answer to one message, None where there is none within ``patience_s`` seconds."""
     deadline = time.monotonic() + patience_s
-    path = home.socket()
+    path = home.socket
     if not is_ours(path):
         return None
     try:

@@ -41,7 +41,7 @@ def status(home: Home, patience_s: float = 2.0) -> dict[str, Any]:
     if found is not None and found.get("running") is True:
         return found
     pid = holder(home)
-    return {"schema": 1, "ok": True, "running": False, "pid": pid, "socket": home.socket()}
+    return {"schema": 1, "ok": True, "running": False, "pid": pid, "socket": home.socket}
 
 
 def holder(home: Home) -> int | None:

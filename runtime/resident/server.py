@@ -60,7 +60,7 @@ class Server:
         self._idle_s = idle_s
         self._memory = memory_bytes
         self._operations = {name: call for role in roles for name, call in role.operations.items()}
-        self._path = home.socket()
+        self._path = home.socket
         self._why = ""
         self._began = time.monotonic()
         self._used = self._began

@@ -305,8 +305,8 @@ def test_no_resident_process_answers_where_a_model_reranks(
     def never(*_: object) -> None:
         raise AssertionError("the resident process was asked")
 
-    Path(shelf.home.socket()).parent.mkdir(parents=True, exist_ok=True)
-    Path(shelf.home.socket()).touch()
+    Path(shelf.home.socket).parent.mkdir(parents=True, exist_ok=True)
+    Path(shelf.home.socket).touch()
     monkeypatch.setattr(client, "ask", never)
     configure(shelf, rerank={"base_url": endpoint.url})
     envelope, warm = answer(shelf.home, shelf.config, QUESTION, Request(rerank=True), {})

@@ -32,7 +32,7 @@ from tests.runtime.index_fixture import Shelf
 @pytest.fixture
 def shelf(home: Home) -> Shelf:
     shelf = Shelf(home)
-    make_private(os.path.dirname(home.socket()))  # not the home's own folder where that has a long path
+    make_private(os.path.dirname(home.socket))  # not the home's own folder where that has a long path
     shelf.put("brain", "a.md", "The walrus swam to the harbour.", session_id="s1", source="claude")
     shelf.put("brain", "b.md", "A lamp by the river.", session_id="s2", source="claude")
     return shelf
@@ -170,7 +170,7 @@ def test_another_version_or_environment_is_not_answered_for(shelf: Shelf, servin
 def _say(home: Home, data: bytes) -> dict[str, Any]:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
-        connection.connect(home.socket())
+        connection.connect(home.socket)
         connection.sendall(data)
         received = b""
         while part := connection.recv(1 << 16):
@@ -204,16 +204,16 @@ def test_nonsense_is_answered_or_dropped_and_the_next_question_is_not_the_worse(
 
 
 def test_the_socket_and_its_folder_are_the_users_alone(shelf: Shelf, serving: Running) -> None:
-    path = shelf.home.socket()
+    path = shelf.home.socket
     assert os.lstat(path).st_mode & 0o777 == 0o600
     assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
 
 
 def test_a_home_with_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
     home = Home(str(tmp_path / ("long" * 30)))
-    path = home.socket()
+    path = home.socket
     assert len(os.fsencode(path)) <= 100
-    assert path != Home(str(tmp_path / ("lang" * 30))).socket()
+    assert path != Home(str(tmp_path / ("lang" * 30))).socket
     home.make()
     shelf = Shelf(home)
     shelf.put("brain", "a.md", "The walrus swam.", session_id="s1", source="claude")
@@ -231,7 +231,7 @@ def test_a_home_with_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_open_to_others_is_refused(shelf: Shelf) -> None:
-    folder = os.path.dirname(shelf.home.socket())
+    folder = os.path.dirname(shelf.home.socket)
     os.chmod(folder, 0o755)  # that it is refused is what is tested
     with pytest.raises(Refused):
         Server(shelf.home, [], idle_s=0.0).run()
@@ -241,7 +241,7 @@ def test_a_folder_that_is_open_to_others_is_refused(shelf: Shelf) -> None:
 def _listener(home: Home, talk: Callable[[socket.socket], None]) -> tuple[socket.socket, threading.Thread]:
     """Somebody else on the brain's socket, who answers one caller."""
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(home.socket())
+    listener.bind(home.socket)
     listener.listen(1)
 
     def run() -> None:
@@ -309,18 +309,18 @@ def test_a_socket_that_nobody_listens_on_is_passed_over_and_taken_over(
     shelf: Shelf, brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(shelf.home.socket())
+        listener.bind(shelf.home.socket)
     assert ask(brain, "walrus")["hits"]
     assert last_row(shelf.home)["warm"] is False
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     running = Running(shelf.home)
     assert answer(shelf.home, shelf.config, "walrus", Request(literal=True), {})[1]
     running.end()
-    assert not os.path.lexists(shelf.home.socket())
+    assert not os.path.lexists(shelf.home.socket)
 
 
 def test_a_file_in_the_sockets_place_is_not_talked_to(shelf: Shelf) -> None:
-    Path(shelf.home.socket()).write_text("no socket")
+    Path(shelf.home.socket).write_text("no socket")
     assert client.call(shelf.home, {"op": "status"}, 1.0) is None
     assert not control.status(shelf.home)["running"]
 
@@ -356,14 +356,14 @@ def test_it_ends_by_itself(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, given:
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     server = Server(shelf.home, [Asking(shelf.home, NoModel({}, 0, 1.0))], **given)
     assert server.run() == why
-    assert not os.path.lexists(shelf.home.socket())
+    assert not os.path.lexists(shelf.home.socket)
     assert control.holder(shelf.home) is None
 
 
 def test_it_ends_where_its_socket_was_taken_away(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     running = Running(shelf.home)
-    os.unlink(shelf.home.socket())
+    os.unlink(shelf.home.socket)
     running.thread.join(20)
     assert running.why == "its socket is gone"
 
@@ -404,7 +404,7 @@ def test_no_signal_leaves_a_process_of_its_behind(shelf: Shelf, brain: Brain, nu
     _gone, alive = psutil.wait_procs(family, timeout=30)
     assert not alive
     assert ask(brain, "walrus")["hits"]
-    assert os.path.lexists(shelf.home.socket()) is (number == signal.SIGKILL)
+    assert os.path.lexists(shelf.home.socket) is (number == signal.SIGKILL)
 
 
 def test_it_is_started_by_a_question_where_that_is_configured(shelf: Shelf, brain: Brain) -> None:

@@ -55,7 +55,7 @@ class Ready(Model):
 def shelf(home: Home, endpoint: Endpoint) -> Shelf:
     """Sixty documents with vectors, of which one is the reranker's favourite, and nothing that is sure of itself."""
     shelf = Shelf(home)
-    make_private(os.path.dirname(home.socket()))
+    make_private(os.path.dirname(home.socket))
     for number in range(60):
         words = [_WORDS[(number * 5 + step * step + step * number) % len(_WORDS)] for step in range(6)]
         shelf.put("brain", f"{number:03}.md", " ".join(words), title=f"n{number}")

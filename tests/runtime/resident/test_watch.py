@@ -56,7 +56,7 @@ def ended(home: Home, family: list[psutil.Process]) -> None:
     assert control.holder(home) is None
     _gone, alive = psutil.wait_procs(family, timeout=30)
     assert not alive
-    assert not os.path.lexists(home.socket())
+    assert not os.path.lexists(home.socket)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_nothing_is_said_of_a_process_that_does_not_answer(home: Home, brain: Br
 def test_a_process_that_ends_when_it_was_just_asked_is_asked_again(
     home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gone = {"schema": 1, "ok": True, "running": False, "pid": None, "socket": home.socket(), "started": False}
+    gone = {"schema": 1, "ok": True, "running": False, "pid": None, "socket": home.socket, "started": False}
     role = {"watching": True, "watched": [], "index": 0, "embed": 0, "failed": 0, "last": None, "problems": {}}
     here = {**gone, "running": True, "pid": 7, "roles": {"watch": role}}
     answers = iter((gone, here))
