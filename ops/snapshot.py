@@ -133,7 +133,7 @@ def _naming(home: Home, path: str) -> Iterator[None]:
     """
     from ingest.archive import archive
     from ingest.pipeline import remade
-    from ingest.sources.chrome import damage as chrome_damage
+    from ingest.sources.chrome import archive as chrome_archive
 
     if basename(path) == archive.CATALOGUE:
         with archive.named(path):
@@ -141,14 +141,14 @@ def _naming(home: Home, path: str) -> Iterator[None]:
             yield
         return
     if dirname(path) == home.path(RAW):
-        chrome_damage.examine(home, path)
+        chrome_archive.examine(home, path)
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:
         if path == home.index:
             raise
         if basename(path) in DATABASES:
-            raise chrome_damage.damaged(path, remade.reason(error)) from error
+            raise chrome_archive.damaged(path, remade.reason(error)) from error
         said = f"{path} is damaged: {remade.reason(error)}"
         raise Internal(said, f"mv {path} {path}.damaged; brain index makes it again") from error
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
-from ingest.sources.chrome import visits as chrome_archive
+from ingest.sources.chrome import archive as chrome_archive
 from tests.conftest import Brain
 from tests.test_concurrency import transcripts
 from tests.test_faults import bound

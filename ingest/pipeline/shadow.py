@@ -1,41 +1,26 @@
-"""What a run over browsing, code or commits would write to, when it writes nothing: copies in memory, and a count.
-
-Such a run goes through as it is; where it would write a document it meets a ``Shadow``, where it would open a database
-of the brain's, that database's copy.
-"""
+"""The rehearsal of a collector: documents are counted instead of written, databases are copied into memory."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import time
-from contextlib import contextmanager, nullcontext
 from os.path import exists, join
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from core.files import read_or_none
-from core.home import make_private
-from core.locks import FileLock
 from core.sqlite import connect
-from ingest.pipeline.corpus import Corpus
-from ingest.pipeline.remade import DAMAGE, set_aside
-from ingest.pipeline.run import LOCK_WAIT_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from core.home import Home
-    from ingest.pipeline.ledger import Ledger
 
-_BUSY_MS = 10_000
+BUSY_MS = 10_000
 
 
 class Shadow:
-    """Stands in for a collection's ``Corpus``: it looks at documents, and counts what would become of them.
+    """Takes the place of a collection's ``Corpus`` and counts the changes to its documents.
 
-    ``new``, ``changed`` and ``removed`` are names; ``files`` maps what the run reads to its bytes.
+    ``new``, ``changed`` and ``removed`` are names; ``files`` maps each file that was read to its size in bytes.
     """
 
     def __init__(self, home: Home, collection: str) -> None:
@@ -59,7 +44,7 @@ class Shadow:
         return hashlib.sha256(data).hexdigest()
 
     def remove(self, name: str) -> None:
-        """Count a document that would go."""
+        """Count a document that would be removed."""
         if exists(join(self.folder, name)):
             self.removed.append(name)
 
@@ -67,7 +52,7 @@ class Shadow:
         """Nothing waits."""
 
     def digest(self, name: str) -> str:
-        """As ``Corpus.digest``."""
+        """Return the digest of a document: see ``Corpus.digest``."""
         try:
             data = read_or_none(join(self.folder, name))
         except OSError:
@@ -75,7 +60,7 @@ class Shadow:
         return "" if data is None else hashlib.sha256(data).hexdigest()
 
     def as_dict(self, documents: int, shown: int) -> dict[str, Any]:
-        """``would`` of the account, of which ``documents`` there would be; names of the first ``shown``."""
+        """Return ``would`` of the account, if there were ``documents``; with the first ``shown`` names."""
         return {
             "read": len(self.files),
             "bytes": sum(self.files.values()),
@@ -88,76 +73,8 @@ class Shadow:
         }
 
 
-def corpus(
-    home: Home, collection: str, landed: Callable[[str, bytes, os.stat_result], None], shadow: Shadow | None
-) -> Corpus | Shadow:
-    """Where a run's documents go."""
-    return Corpus(home, collection, landed) if shadow is None else shadow
-
-
-@contextmanager
-def state_of(home: Home, file: str, schema: str, ledger: Ledger, shadow: Shadow | None) -> Iterator[apsw.Connection]:
-    """What is known of a source, in its ``file`` below ``state/``, for the time of a run, which it is to itself.
-
-    Afterwards the account knows how many ``documents`` there are, and is kept. Raises LockContention and apsw.Error.
-    """
-    lock = FileLock(join(home.state, f"ingest-{ledger.source}.lock"), wait_s=LOCK_WAIT_S)
-    with lock if shadow is None else nullcontext():
-        connection = database(join(home.state, file), schema, shadow)
-        try:
-            yield connection
-            ledger.documents = int(str(connection.execute("select count(*) from documents").get))
-        finally:
-            connection.close()
-        ledger.finished = int(time.time())
-        if shadow is None:
-            ledger.write(home)
-
-
-def listed(folder: str, shadow: Shadow | None) -> list[str]:
-    """The names in a folder of the corpus, which a run makes where it is missing."""
-    if shadow is None:
-        make_private(folder)
-    elif not exists(folder):
-        return []
-    return os.listdir(folder)
-
-
-def database(path: str, schema: str, shadow: Shadow | None) -> apsw.Connection:
-    """A database of what a source knows, with its tables; for a ``shadow`` a copy in memory.
-
-    One that is damaged is moved aside, and made again by this run. Raises apsw.Error.
-    """
-    if shadow is not None:
-        try:
-            connection = in_memory(path)
-            connection.execute(schema)
-        except DAMAGE:  # as a run does, which moves it aside
-            connection = apsw.Connection(":memory:")
-            connection.execute(schema)
-        return connection
-    make_private(os.path.dirname(path))
-    try:
-        return _prepared(path, schema)
-    except DAMAGE:
-        set_aside(path)
-        return _prepared(path, schema)
-
-
-def _prepared(path: str, schema: str) -> apsw.Connection:
-    connection = connect(path)
-    try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
-        connection.execute(schema)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def in_memory(path: str) -> apsw.Connection:
-    """A copy of the database at ``path``, empty where there is none. Raises apsw.Error."""
+    """Return a copy of the database at ``path``, empty if there is none. Raises apsw.Error."""
     memory = apsw.Connection(":memory:")
     if exists(path):
         original = to_read(path)
@@ -170,9 +87,9 @@ def in_memory(path: str) -> apsw.Connection:
 
 
 def to_read(path: str) -> apsw.Connection:
-    """The database at ``path``, which is not written to. Raises apsw.Error."""
-    # To write is asked for so that SQLite removes the files beside the database that reading it makes.
+    """Open the database at ``path`` for reading. Raises apsw.Error."""
+    # Opened for writing, so that SQLite removes its -wal and -shm files when it is closed.
     connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
-    connection.set_busy_timeout(_BUSY_MS)
+    connection.set_busy_timeout(BUSY_MS)
     connection.execute("pragma query_only=on").fetchall()
     return connection

@@ -170,8 +170,8 @@ def erase(home: Home, source: str, held: Held) -> None:
 def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:
     """(source, unit) of whatever version of an archived file, or visit, passes ``test``. Reads the whole archive."""
     from ingest.archive import archive, sharing
+    from ingest.sources.chrome import archive as chrome_archive
     from ingest.sources.chrome import source as chrome
-    from ingest.sources.chrome import visits as chrome_archive
 
     found = {(chrome.NAME, day) for day in chrome_archive.days_with(home, test)}
     folder = home.path(archive.FOLDER)
@@ -376,7 +376,7 @@ def beyond(home: Home) -> list[str]:
 def forget_days(home: Home, days: Iterable[str]) -> None:
     """Take days (``YYYY-MM-DD``) of browsing out of the visits that are kept. Raises Internal and apsw.Error."""
     from ingest.session.zones import day_number
-    from ingest.sources.chrome import visits as chrome_archive
+    from ingest.sources.chrome import archive as chrome_archive
 
     if not os.path.exists(chrome_archive.place(home)):
         return

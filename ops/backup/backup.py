@@ -321,7 +321,7 @@ def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list
 
     documents = holding(((name, folder.path) for name, folder in load(copy).collections.items()), probes)
     marks = archived_with(copy, lambda data: holds(data.lower(), probes))
-    marks |= {("chrome", path.removesuffix(".md")) for name, path in documents if name == chrome.COLLECTION}
+    marks |= {("chrome", path.removesuffix(".md")) for name, path in documents if name == chrome.SOURCE.collection}
     return sorted(marks), documents
 
 

@@ -159,17 +159,16 @@ def _repair(context: CheckContext, source: str) -> str:
 
 def visits(context: CheckContext) -> Iterator[Finding]:
     """The archive of visits is whole, and every day that has a document is made of it."""
-    from ingest.sources.chrome import damage as chrome_damage
-    from ingest.sources.chrome import visits as chrome_archive
+    from ingest.sources.chrome import archive as chrome_archive
 
     path = chrome_archive.place(context.home)
-    out = chrome_damage.way_out(path)
+    out = chrome_archive.way_out(path)
     if not os.path.exists(path):
-        if days := len(chrome_damage.days_there(context.home)):
+        if days := len(chrome_archive.days_there(context.home)):
             yield Finding("visits-lost", "warning", f"{path} is gone, of which {counted(days, 'day')} were made", out)
     else:
         try:
-            lost = sorted(chrome_damage.examine(context.home, path))
+            lost = sorted(chrome_archive.examine(context.home, path))
         except (BadInput, DiskFull):
             raise  # nothing is damaged
         except BrainError as error:

@@ -93,7 +93,7 @@ def index(
             older = not agents.is_current(connection)
             register(connection, config.collections.values())
             if source == COMMITS and not roots:
-                from ingest.sources.git.places import Worked
+                from ingest.repositories import Worked
 
                 if rebuild:  # the sessions say which folders there are
                     update(connection, [config.collections[_DISTILLED]])

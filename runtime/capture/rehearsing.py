@@ -36,7 +36,7 @@ def dry_run(
     for name in chosen(home, source, roots):
         try:
             if name == COMMITS and not roots:
-                from ingest.sources.git.places import Worked
+                from ingest.repositories import Worked
 
                 roots = Worked(_projects(home))
             found[name] = rehearse(home, name, roots, trust_stat=trust_stat, rebuild=rebuild, progress=progress)

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from ingest.sources.chrome.reading import EPOCH_US
+from ingest.sources.chrome.history import EPOCH_US
 
 LINK, TYPED, SUBFRAME, GENERATED, RELOAD = 0, 1, 3, 5, 8
 START, END, CLIENT_REDIRECT, SERVER_REDIRECT = 0x1000_0000, 0x2000_0000, 0x4000_0000, -0x8000_0000

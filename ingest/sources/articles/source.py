@@ -21,7 +21,7 @@ from core.redaction import clean as redact
 from core.text import clean, one_line
 from ingest.sources.articles.reading import Article, Unreadable
 from ingest.sources.articles.worker import Reader
-from ingest.sources.web import addresses
+from ingest.web import addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

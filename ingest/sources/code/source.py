@@ -1,7 +1,6 @@
 """Code as symbols: one small document a function, class or their like, of repositories that were named.
 
-What it knows is in ``state/code.sqlite``, which one reading of the repositories makes
-again.
+The state is ``state/code.sqlite``. One reading of the repositories makes a lost one again.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ import os
 from os.path import abspath, basename, dirname, isdir, join
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
 from core.document import Document, Failure
 from core.errors import BadInput
 from core.grammars import MAX_TEXT, language_of
@@ -20,25 +17,25 @@ from core.redaction import clean as redact
 from core.text import clean
 from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
-from ingest.pipeline.ledger import GIVEN, OWN, Ledger
-from ingest.pipeline.shadow import corpus as corpus_of
-from ingest.pipeline.shadow import listed, state_of, to_read
-from ingest.policy.exclusions import Rules
+from ingest import repositories
+from ingest.pipeline.collecting import Collecting
+from ingest.pipeline.shadow import to_read
 from ingest.raw.files import SourceFile
+from ingest.repositories import places
 from ingest.source import Collector, configured
 from ingest.sources.code.symbols import Reader, Symbol, Tangled, fence
 from ingest.sources.code.walk import walk
-from ingest.sources.git.places import places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import apsw
 
     from core.home import Home
     from ingest.pipeline.corpus import Corpus
+    from ingest.pipeline.ledger import Ledger
     from ingest.pipeline.shadow import Shadow
-    from ingest.pipeline.state import FileRow
-    from ingest.source import Environ, OnWritten, Options, Progress
-
+    from ingest.source import Environ, Options
 
 NAME = "code"
 COLLECTION = "code"
@@ -48,12 +45,13 @@ VERSION = 4
 _LONGEST_NAME = 120
 _KEY = "sha256:"
 _BATCH = 128
+_PROGRESS_EVERY = 64
 _TOO_LARGE = "too large"
 _BINARY = "no text"
 _TANGLED = "too tangled"
+_FIX = "brain index --source code --from REPOSITORY"
 
-_SCHEMA = """
-create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
+_SCHEMA = f"""{repositories.SCHEMA}
 create table if not exists files(
   repository text not null, path text not null, size int not null, mtime_ns int not null, inode int not null,
   digest text not null, version text not null, primary key(repository, path)) without rowid;
@@ -75,26 +73,17 @@ class Code(Collector):
         return [] if home is None else [root for root in _named(home) if isdir(root)]
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        """Every file of the repositories that a grammar is for and no ``.gitignore`` leaves out, sorted by path."""
+        """Return each file of the repositories that has a grammar and is not ignored, sorted by path."""
         found: list[SourceFile] = []
-        for root in roots:
-            root = abspath(root)
+        for root in map(abspath, roots):
             for path, status in walk(root, lambda name: bool(language_of(name))):
                 why = _TOO_LARGE if status.st_size > MAX_TEXT else ""
                 found.append(SourceFile(join(root, path), status.st_size, status.st_mtime_ns, status.st_ino, why))
         return sorted(found, key=lambda file: file.path)
 
-    def pending(
-        self, files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool
-    ) -> list[SourceFile]:
-        """Those of ``files`` that are new or not what they were; see ``ingest.raw.files.changed``."""
-        from ingest.raw.files import changed
-
-        return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
-
     def documents(self, path: str) -> Iterator[Document | Failure]:
-        """The documents of one file, taken for the only one of a repository called as its folder. Raises nothing."""
-        folder = basename(dirname(abspath(path)))
+        """Yield the documents of one file, as of a repository named as its folder. Raises nothing."""
+        folder = dirname(abspath(path))
         try:
             with open(path, "rb") as stream:
                 data = stream.read(MAX_TEXT + 1)
@@ -105,204 +94,188 @@ class Code(Collector):
             yield Failure(path, _TOO_LARGE if len(data) > MAX_TEXT else _BINARY)
             return
         reader = Reader()
-        try:
-            found = reader.symbols(data, language_of(path))
-        except Tangled:
-            yield Failure(path, _TANGLED)
-            return
-        finally:
-            reader.worker.close()
-        yield from documents(found, folder, dirname(abspath(path)), basename(path), {})
+        with reader.worker:
+            try:
+                found = reader.symbols(data, language_of(path))
+            except Tangled:
+                yield Failure(path, _TANGLED)
+                return
+        yield from documents(found, basename(folder), folder, basename(path), {})
 
     def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
-        """Run over the repositories; nothing is written if ``options`` has a shadow.
+        """Bring the symbols of the repositories up to date.
 
-        Raises BadInput where no repository was ever named, or none of those is there.
+        Raises BadInput if no repository was ever named, or none of those exists.
         """
         chosen = [abspath(root) for root in roots] if roots else self.default_roots(home)
         for root in chosen:
             if not isdir(root):
-                raise BadInput(f"not a folder: {root}", "brain index --source code --from REPOSITORY")
+                raise BadInput(f"not a folder: {root}", _FIX)
         if not chosen:
             gone = ", ".join(_named(home))
-            why = f"what was named is not there: {gone}" if gone else "no repository was named yet"
-            raise BadInput(why, "brain index --source code --from REPOSITORY")
-        ledger = Ledger(NAME, GIVEN if roots else OWN)
-        rules = Rules(home)
+            raise BadInput(f"what was named is not there: {gone}" if gone else "no repository was named yet", _FIX)
+        run = Collecting(self, home, roots, options)
         reader = Reader()
-        with reader.worker, state_of(home, FILE, _SCHEMA, ledger, options.shadow) as connection:
+        with reader.worker, run.state(_SCHEMA) as connection:
             for root in dict.fromkeys(chosen):
-                reason = _excluded(rules, root)
+                reason = _excluded(run, root)
                 if reason:
-                    ledger.seen += 1
-                    ledger.skip(reason)
-                    continue
-                _Repository(home, connection, root, ledger, rules, options.on_written, options.shadow, reader).go(
-                    trust_stat=options.trust_stat, rebuild=options.rebuild, progress=options.progress
-                )
-        if options.shadow is None:
-            rules.withheld.save()
-        return ledger
+                    run.ledger.seen += 1
+                    run.ledger.skip(reason)
+                else:
+                    _Repository(run, connection, root, reader).bring_up_to_date()
+        return run.ledger
 
 
 SOURCE = Code()
 
 
 def _named(home: Home) -> list[str]:
-    """The repositories that were named before, and those configured."""
+    """Return the repositories that were named before, and those configured."""
     found = configured(NAME, home)
     path = join(home.state, FILE)
     if os.path.exists(path):
         connection = to_read(path)
         try:
-            roots = connection.execute("select root from repositories order by root")
-            found += [os.fsdecode(root) for (root,) in roots]
+            found += [root for root, _ in repositories.registered(connection)]
         finally:
             connection.close()
     return list(dict.fromkeys(found))
 
 
-def _excluded(rules: Rules, root: str) -> str:
-    """Why a repository is excluded, by itself or as another work tree of one that is; "" where it is not."""
+def _excluded(run: Collecting, root: str) -> str:
+    """Return why a repository is excluded, by itself or as a work tree of an excluded one; "" if it is not."""
     found, _ = places([root], below=False)
-    return next(filter(None, (rules.excluded(each, each) for each in (root, *(place.path for place in found)))), "")
+    folders = (root, *(place.path for place in found))
+    return next(filter(None, (run.rules.excluded(each, each) for each in folders)), "")
 
 
 class _Repository:
     """One repository's part of a run."""
 
-    def __init__(
-        self,
-        home: Home,
-        connection: apsw.Connection,
-        root: str,
-        ledger: Ledger,
-        rules: Rules,
-        on_written: OnWritten | None,
-        shadow: Shadow | None,
-        reader: Reader,
-    ) -> None:
-        self._home = home
-        self._reader = reader
-        self._rules = rules
+    def __init__(self, run: Collecting, connection: apsw.Connection, root: str, reader: Reader) -> None:
+        self._run = run
+        self._ledger = run.ledger
         self._connection = connection
         self._root = root
-        self._ledger = ledger
-        self._on_written = on_written
-        self._shadow = shadow
-        self._name = repository_name(connection, root)
-        held = Tombstones(home)
-        self._forgotten = held.of(NAME)
-        self._lacking, self._told = without_digests(self._forgotten), list[tuple[str, str]]()
-        self._same = digests(held.marks(), NAME)
-        self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(self._forgotten)}"
+        self._reader = reader
+        self._name = repositories.registered_name(connection, root)
+        self._tombstones = Tombstones(run.home)
+        self._forgotten = self._tombstones.of(NAME)
+        self._gone = digests(self._tombstones.marks(), NAME)
+        # Symbols that were forgotten while their text could not be read: a clone has the same.
+        self._lacking, self._marks = without_digests(self._forgotten), list[tuple[str, str]]()
+        self._version = f"{VERSION}.{DOCUMENT}.{REDACTION}{repositories.forgotten_digest(self._forgotten)}"
         self._rows: list[tuple[str, tuple[Any, ...], dict[str, str]]] = []
 
-    def go(self, *, trust_stat: bool, rebuild: bool, progress: Progress | None) -> None:
-        """Bring this repository's documents up to date."""
-        execute = self._connection.execute
-        known: dict[str, tuple[Any, ...]] = {
-            str(path): tuple(rest)
-            for path, *rest in execute(
-                "select path, size, mtime_ns, inode, digest, version from files where repository = ?", (self._name,)
-            )
-        }
-        held: dict[str, dict[str, str]] = {}
-        for path, name, digest in execute(
-            "select path, name, digest from documents where repository = ?", (self._name,)
-        ):
-            held.setdefault(str(path), {})[str(name)] = str(digest)
+    def bring_up_to_date(self) -> None:
+        """Write the documents of the files that changed, and remove those of files that are gone."""
+        run = self._run
+        known, held = self._known(), self._held()
         found = list(walk(self._root, lambda name: bool(language_of(name))))
-        folder = self._home.path(COLLECTION, self._name)
-        there = {f"{self._name}/{name}" for name in listed(folder, self._shadow)}
-        with corpus_of(self._home, COLLECTION, self._landed, self._shadow) as corpus:
+        there = {f"{self._name}/{name}" for name in run.listed(self._name)}
+        trust_stat = run.options.trust_stat
+        with run.corpus() as corpus:
             for number, (path, status) in enumerate(found, 1):
                 key = path_key(path)
                 row, mine = known.pop(key, None), held.pop(key, {})
                 self._ledger.seen += 1
                 place = join(self._root, path)
-                reason = self._rules.excluded(place, dirname(place))
-                if reason:  # what was made of it before stays
+                reason = run.rules.excluded(place, dirname(place))
+                if reason:  # its earlier documents stay
                     self._ledger.skip(reason)
                     continue
-                whole = there.issuperset(mine) and (trust_stat or self._are_whole(corpus, mine))
-                self._file(corpus, path, status, row, mine, fresh=rebuild or not whole, trust_stat=trust_stat)
-                if progress is not None and number % 64 == 0:
-                    progress(number, len(found), f"{self._name}: files")
-            # What is left is of files that are gone, renamed or ignored by now.
+                is_whole = there.issuperset(mine) and (
+                    trust_stat or all(corpus.digest(name) == digest for name, digest in mine.items())
+                )
+                is_current = row is not None and row[4] == self._version and is_whole and not run.options.rebuild
+                self._file(corpus, path, status, row[:4] if is_current and row else None, mine)
+                if number % _PROGRESS_EVERY == 0:
+                    run.progress(number, len(found), f"{self._name}: files")
+            # The others are gone, renamed or ignored by now.
             for key in {*known, *held}:
-                self._forget(corpus, key, held.get(key, {}))
+                self._remove(corpus, key, held.get(key, {}))
             self._save(corpus)
-        if self._told and self._shadow is None:
-            Tombstones(self._home).add(self._told)
+        if self._marks and run.shadow is None:
+            self._tombstones.add(self._marks)
+
+    def _known(self) -> dict[str, tuple[Any, ...]]:
+        """Return key of a file → (size, mtime, inode, digest, version) of its last reading."""
+        query = "select path, size, mtime_ns, inode, digest, version from files where repository = ?"
+        return {str(path): tuple(rest) for path, *rest in self._connection.execute(query, (self._name,))}
+
+    def _held(self) -> dict[str, dict[str, str]]:
+        """Return key of a file → its documents' names → their digests."""
+        held: dict[str, dict[str, str]] = {}
+        query = "select path, name, digest from documents where repository = ?"
+        for path, name, digest in self._connection.execute(query, (self._name,)):
+            held.setdefault(str(path), {})[str(name)] = str(digest)
+        return held
 
     def _file(
         self,
         corpus: Corpus | Shadow,
         path: str,
         status: os.stat_result,
-        row: tuple[Any, ...] | None,
+        before: tuple[Any, ...] | None,
         mine: dict[str, str],
-        *,
-        fresh: bool,
-        trust_stat: bool,
     ) -> None:
-        ledger = self._ledger
-        here = (status.st_size, status.st_mtime_ns, status.st_ino)
-        current = row is not None and row[4] == self._version and not fresh
-        if current and trust_stat and row is not None and row[:3] == here:
+        """Bring the documents of one file up to date; ``before``: its last stat and digest, None to read it again."""
+        ledger, place = self._ledger, join(self._root, path)
+        now = (status.st_size, status.st_mtime_ns, status.st_ino)
+        if before is not None and self._run.options.trust_stat and before[:3] == now:
             ledger.unchanged += 1
             return
         if status.st_size > MAX_TEXT:
             ledger.skip(_TOO_LARGE)
-            self._forget(corpus, path_key(path), mine)
+            self._remove(corpus, path_key(path), mine)
             return
         try:
-            with open(join(self._root, path), "rb") as stream:
+            with open(place, "rb") as stream:
                 data = stream.read(MAX_TEXT)
         except OSError as error:
-            ledger.fail(join(self._root, path), "unreadable", error.strerror or "")
+            ledger.fail(place, "unreadable", error.strerror or "")
             return
         digest = hashlib.sha256(data).hexdigest()
-        if current and row is not None and row[3] == digest:
+        if before is not None and before[3] == digest:
             ledger.unchanged += 1
             made = mine
         elif b"\0" in data:
             ledger.skip(_BINARY)
-            self._forget(corpus, path_key(path), mine)
+            self._remove(corpus, path_key(path), mine)
             return
         else:
-            try:
-                found = self._reader.symbols(data, language_of(path))
-            except Tangled:
-                # Remembered like any other: it is not parsed again before it changes.
-                ledger.skip(_TANGLED)
-                found = []
-            else:
-                ledger.ingested += 1
-                ledger.bytes += len(data)
-                if self._shadow is not None:
-                    self._shadow.files[join(self._root, path)] = len(data)
-            made = {}
-            for document in documents(found, self._name, self._root, path, ledger.redacted):
-                unit = str(document.meta["session_id"])
-                if unit in self._forgotten:
-                    if unit in self._lacking:  # forgotten where its text could not be read: a clone shows the same
-                        self._told.append(by_content(NAME, unit, [same(str(document.meta["nodeId"]), document.body)]))
-                    continue
-                # A clone is a repository of another name.
-                if self._same and same(str(document.meta["nodeId"]), document.body) in self._same:
-                    continue
-                made[document.name] = corpus.put(document.name, document.render())
+            made = self._write(corpus, path, data)
             for name in mine.keys() - made.keys():
                 corpus.remove(name)
                 ledger.removed += 1
-        self._rows.append((path, (*here, digest, self._version), made))
+        self._rows.append((path, (*now, digest, self._version), made))
         if len(self._rows) >= _BATCH:
             self._save(corpus)
 
+    def _write(self, corpus: Corpus | Shadow, path: str, data: bytes) -> dict[str, str]:
+        """Write the documents of one file; return name → digest."""
+        try:
+            found = self._reader.symbols(data, language_of(path))
+        except Tangled:
+            # Recorded like any other file, so that it is not parsed again before it changes.
+            self._ledger.skip(_TANGLED)
+            return {}
+        self._ledger.ingested += 1
+        self._ledger.bytes += len(data)
+        self._run.note_read(join(self._root, path), len(data))
+        made: dict[str, str] = {}
+        for document in documents(found, self._name, self._root, path, self._ledger.redacted):
+            unit, node = str(document.meta["session_id"]), str(document.meta["nodeId"])
+            if unit in self._forgotten:
+                if unit in self._lacking:
+                    self._marks.append(by_content(NAME, unit, [same(node, document.body)]))
+            elif not self._gone or same(node, document.body) not in self._gone:
+                made[document.name] = corpus.put(document.name, document.render())
+        return made
+
     def _save(self, corpus: Corpus | Shadow) -> None:
-        """Remember what was read, once its documents are on the disk: a run that dies reads it again."""
+        """Record the files that were read, after their documents are on disk: a killed run reads them again."""
         corpus.flush()
         rows, self._rows = self._rows, []
         many = self._connection.executemany
@@ -319,7 +292,7 @@ class _Repository:
                 [(self._name, path_key(path), *known) for path, known, _ in rows],
             )
 
-    def _forget(self, corpus: Corpus | Shadow, key: str, mine: dict[str, str]) -> None:
+    def _remove(self, corpus: Corpus | Shadow, key: str, mine: dict[str, str]) -> None:
         for name in mine:
             corpus.remove(name)
             self._ledger.removed += 1
@@ -327,19 +300,11 @@ class _Repository:
             for table in ("documents", "files"):
                 self._connection.execute(f"delete from {table} where repository = ? and path = ?", (self._name, key))
 
-    def _are_whole(self, corpus: Corpus | Shadow, mine: dict[str, str]) -> bool:
-        return all(corpus.digest(name) == digest for name, digest in mine.items())
-
-    def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
-        self._ledger.written += 1
-        if self._on_written is not None:
-            self._on_written(COLLECTION, name, data, status)
-
 
 def documents(
     found: Sequence[Symbol], repository: str, root: str, path: str, redacted: dict[str, int]
 ) -> Iterator[Document]:
-    """One document a symbol of a file at ``path`` below ``root``; ``redacted`` counts secrets by kind."""
+    """Yield one document a symbol of the file at ``path`` below ``root``; ``redacted`` counts secrets by kind."""
     language = language_of(path)
     shown = redact(clean(path), redacted)
     times: dict[str, int] = {}
@@ -360,12 +325,12 @@ def _document(
     language: str,
     redacted: dict[str, int],
 ) -> Document:
-    """``path``: of its file, as it is and as it is shown."""
+    """Return the document of a symbol; ``path``: its file's path as it is, and without secrets."""
     text = redact(clean(symbol.text), redacted)
     title = redact(clean(symbol.name), redacted)
     name = clean(node)
     if (clean(path[0]), clean(symbol.name)) != (path[1], title):
-        # Two may be one without what was replaced.
+        # Two names may be equal after redaction.
         name = f"{symbol.label}:{path[1]}:{title}#{_digits(node)}"
     meta = {
         "session_id": f"code-{hashlib.sha256(f'{repository}:{node}'.encode('utf-8', 'replace')).hexdigest()[:16]}",
@@ -391,22 +356,16 @@ def path_key(path: str) -> str:
 
 
 def same(node: str, body: str) -> str:
-    """A digest that a symbol of this name, place and text has in every folder, 32 hexadecimal digits."""
-    # Where in its file it stands depends on what else is there.
+    """Return a digest of a symbol's name, place and text, equal in every clone: 32 hexadecimal digits."""
+    # Its lines depend on the rest of the file and are left out.
     text = body[body.find("\n```") :].strip()
     return hashlib.sha256(f"{node}\0{text}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def fingerprint(forgotten: Iterable[str]) -> str:
-    """What was forgotten, as part of a version: when that changes, everything is read again; "" for nothing."""
-    held = "\n".join(sorted(forgotten))
-    return f".{hashlib.sha256(held.encode()).hexdigest()[:8]}" if held else ""
-
-
 def file_name(node: str, shown: str = "") -> str:
-    """``<escaped nodeId>-<8 hexadecimal digits of its SHA-256>.md``: safe, and different also where case is folded.
+    """Return ``<escaped nodeId>-<8 hexadecimal digits of its SHA-256>.md``, distinct also if case is folded.
 
-    ``shown``: what it may be called, where that is something else.
+    ``shown``: the nodeId without secrets, if it has any.
     """
     escaped = "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in shown or node)
     return f"{escaped[-_LONGEST_NAME:].lstrip('.-')}-{_digits(node)}.md"
@@ -421,21 +380,3 @@ def _longest_run(text: str) -> int:
     while "`" * (longest + 1) in text:
         longest += 1
     return longest
-
-
-def repository_name(connection: apsw.Connection, root: str, called: str = "") -> str:
-    """The folder's name, or what it is ``called``; with digits of the path's digest where another one has that."""
-    known = connection.execute("select name from repositories where root = ?", (os.fsencode(root),)).get
-    if known is not None:
-        return str(known)
-    wanted = "".join(
-        each if each.isascii() and (each.isalnum() or each in "._-") else "-"
-        for each in redact(called or basename(root), {})
-    )
-    wanted = wanted.strip(".-")[:60] or "repository"
-    taken = {str(name).casefold() for (name,) in connection.execute("select name from repositories")}
-    if wanted.casefold() in taken:
-        wanted = f"{wanted}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:8]}"
-    with connection:
-        connection.execute("insert into repositories values(?, ?)", (os.fsencode(root), wanted))
-    return wanted

@@ -1,7 +1,7 @@
-"""Source code → its symbols, by tree-sitter: functions, methods, classes and their like, with the lines they stand on.
+"""The symbols of source code, by tree-sitter: functions, methods, classes and their like, with their lines.
 
-A symbol's text is what a reader needs of it: comments directly above, the whole of a function, and of a class or
-module what is not the text of its own symbols, of which the first line stands.
+A symbol's text includes the comments directly above. A function is whole; a class or module has only the first line of
+each symbol within it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 LONGEST = 20_000
-# Classes and modules that one may lie in; what is deeper is a part of the last. Nobody nests as deep.
+# The deepest nesting of classes and modules. A deeper symbol is a part of the last one.
 _DEEPEST = 32
 
 _JS = """
@@ -82,7 +82,7 @@ _NAMES = frozenset(
 
 
 class Tangled(ValueError):
-    """A text that exceeds a bound, or one in which symbols are not looked for (``grammars.is_tangled``)."""
+    """A text that exceeds a bound, or that ``grammars.is_tangled`` rejects."""
 
 
 class Symbol(NamedTuple):
@@ -133,7 +133,7 @@ def answer(request: dict[str, str]) -> list[Symbol] | None:
 
 
 def symbols(data: bytes, language: str) -> list[Symbol]:
-    """The symbols of one file in the order of the text. What does not parse gives those around it. Raises Tangled."""
+    """Return the symbols of one file in the order of the text. Broken code has no symbols. Raises Tangled."""
     query = grammars.query(language, _QUERIES[language])
     from tree_sitter import QueryCursor
 
@@ -157,7 +157,7 @@ def symbols(data: bytes, language: str) -> list[Symbol]:
         one.outer = stack[-1] if stack else None
         stack.append(one)
         if len(stack) > _DEEPEST or any(each.label not in _HOLDERS for each in stack[:-1]):
-            continue  # what is inside a function is a part of it
+            continue  # a symbol inside a function is a part of the function
         if one.outer is not None:
             one.outer.inner.append(one)
         kept.append(one)
@@ -166,7 +166,7 @@ def symbols(data: bytes, language: str) -> list[Symbol]:
 
 
 def fence(language: str) -> str:
-    """The word behind a fence's backticks."""
+    """Return the word after the backticks of a fence."""
     return _FENCES.get(language, language)
 
 
@@ -200,11 +200,11 @@ def _whole(node: Node) -> Node:
 
 
 def _first_comment(node: Node) -> int:
-    """The line on which the comments directly above begin, else the symbol's own."""
+    """Return the first line of the comments directly above a symbol, else the symbol's own line."""
     line: int = node.start_point[0]
     before = node.prev_sibling
     while before is not None and "comment" in before.type and before.end_point[0] >= line - 1:
-        # A comment behind the statement before is that statement's.
+        # A comment at the end of a statement belongs to that statement.
         above = before.prev_sibling
         if above is not None and above.end_point[0] == before.start_point[0] and "comment" not in above.type:
             break
@@ -214,7 +214,7 @@ def _first_comment(node: Node) -> int:
 
 
 def _name(node: Node, definition: Node, language: str) -> str:
-    """What a symbol is called: of C's nested declarators the innermost name, of Go's methods with their type."""
+    """Return the name of a symbol: in C the innermost declarator's, in Go a method's with its type."""
     if language in ("c", "cpp"):
         found: Node | None = node
         while found is not None and found.type not in _NAMES:

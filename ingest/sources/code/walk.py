@@ -1,4 +1,4 @@
-"""The files of a repository that its ``.gitignore`` files leave, by the rules of gitignore(5)."""
+"""The files of a repository that its ``.gitignore`` files do not ignore, by the rules of gitignore(5)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NEVER = frozenset((".git", ".hg", ".svn"))
 
 
 def walk(root: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, os.stat_result]]:
-    """(path below ``root`` with ``/``, stat) of each regular file that is not ignored, in order.
+    """Yield (path below ``root`` with ``/``, stat) of each regular file that is not ignored, in order.
 
-    Neither links nor other repositories within this one are followed. No git is run: a repository's configuration can
-    name programs. Folders that cannot be read are left out.
+    Links and nested repositories are not followed. No git is run: a repository's configuration can name programs.
+    Unreadable folders are left out.
     """
     rules = [("", spec)] if (spec := _spec(join(root, ".git", "info", "exclude"))) else []
     yield from _folder(root, "", rules, wanted)
@@ -53,7 +53,7 @@ def _folder(
 
 
 def _ignored(path: str, rules: list[tuple[str, GitIgnoreSpec]]) -> bool:
-    """Whether the last rule that speaks of a path ignores it; those of deeper folders come later."""
+    """Return True if the last rule that matches a path ignores it; rules of deeper folders come later."""
     for base, spec in reversed(rules):
         said = spec.check_file(path[len(base) + 1 :] if base else path).include
         if said is not None:
@@ -72,6 +72,6 @@ def _spec(path: str) -> GitIgnoreSpec | None:
         try:
             GitIgnoreSpec.from_lines([line])
         except ValueError:
-            continue  # git passes over what it cannot read, too
+            continue  # git skips invalid patterns as well
         kept.append(line)
     return GitIgnoreSpec.from_lines(kept)

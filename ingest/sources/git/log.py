@@ -1,4 +1,4 @@
-"""A repository's commits, by ``git log``: read only, and by ``core.git``, as a repository is data from elsewhere."""
+"""The commits of a repository, by ``git log``: ``core.git`` runs no program that the repository names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from core.git import run
-from ingest.sources.git.places import standing
+from ingest.repositories import checked_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MOST_COMMITS = 50_000
 _MOST_BYTES = 256 << 20
 _MOST_FILES = 40
 
-# What is printed depends on nobody's configuration.
+# The output depends on nobody's configuration.
 _PRINTED = ("core.quotePath=true", "diff.renames=false", "log.showRoot=true", "log.mailmap=false")
 _LOG = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--no-decorate")
 _SILENT = "git says nothing"
@@ -26,7 +26,7 @@ _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
 
 
 class Commit(NamedTuple):
-    """``at`` as the author's clock said it, ISO 8601 with its offset; ``files`` at most 40 paths of ``changed``."""
+    """``at``: the author's clock, ISO 8601 with its offset; ``files``: at most 40 of the ``changed`` paths."""
 
     hash: str
     at: str
@@ -37,7 +37,7 @@ class Commit(NamedTuple):
 
 
 class NoLog(Exception):
-    """What git said instead of a log."""
+    """Git printed an error instead of a log."""
 
 
 def _nothing(folder: str) -> bool:
@@ -46,18 +46,18 @@ def _nothing(folder: str) -> bool:
 
 
 def tip(root: str, is_excluded: Callable[[str], bool] = _nothing) -> str:
-    """What the branches point at: equal texts mean no new commits. Raises NoLog."""
-    there = standing(root, is_excluded)
+    """Return a text that changes when a branch of the repository does. Raises NoLog."""
+    there = checked_out(root, is_excluded)
     return " ".join((_branches(root, there.hidden) + _head(root, there.hidden), *there.heads))
 
 
 def commits(root: str, is_excluded: Callable[[str], bool] = _nothing) -> list[Commit]:
-    """The commits of all local branches and work trees, newest first, at most 50,000. Raises NoLog.
+    """Return the commits of all local branches and work trees, newest first, at most 50,000. Raises NoLog.
 
-    Of work trees whose folders are excluded neither what they stand on nor branches that they alone have checked out.
+    Commits and branches that only excluded work trees have checked out are left out.
     """
-    # Where nothing is checked out, what would be may not be there, and other branches are.
-    there = standing(root, is_excluded)
+    # HEAD may name a branch that does not exist yet, while others do.
+    there = checked_out(root, is_excluded)
     branches = (*(f"--exclude={name}" for name in there.hidden), "--branches")
     refs: tuple[str, ...] = ("HEAD",) if _head(root, there.hidden) else ()
     if _branches(root, there.hidden):
@@ -66,7 +66,7 @@ def commits(root: str, is_excluded: Callable[[str], bool] = _nothing) -> list[Co
         return []
     refs = ("--ignore-missing", *refs, *there.heads)
     most = f"--max-count={MOST_COMMITS}"
-    # Nothing in a commit can hold a NUL, and no name of a file that git prints an unquoted control character.
+    # A commit contains no NUL, and git quotes control characters in names of files.
     texts = git(root, "log", "-z", *_LOG, most, "--encoding=UTF-8", "--format=%H%n%aI%n%an%n%B", *refs, "--")
     names = git(root, "log", *_LOG, most, "--format=%x01%H", "--name-only", *refs, "--")
     files: dict[str, list[str]] = {}
@@ -91,14 +91,14 @@ def _branches(root: str, hidden: Sequence[str]) -> str:
         "utf-8", "surrogateescape"
     )
     names = {f"refs/heads/{name}" for name in hidden}
-    # As git prints it where nothing is hidden: what was noted of a repository stays so.
+    # Unchanged if nothing is hidden, so that the recorded text of a repository stays valid.
     return "".join(line for line in said.splitlines(keepends=True) if line.rstrip("\n").partition(" ")[2] not in names)
 
 
 def _head(root: str, hidden: Sequence[str]) -> str:
     try:
         if hidden and _named(root) in hidden:
-            return ""  # nothing is checked out there, and what would be is a work tree's that is excluded
+            return ""  # HEAD names a branch that only an excluded work tree has checked out
         return git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
     except NoLog as error:
         if str(error) == _SILENT:
@@ -107,7 +107,7 @@ def _head(root: str, hidden: Sequence[str]) -> str:
 
 
 def _named(root: str) -> str:
-    """The branch that ``HEAD`` names, "" where it names a commit. Raises NoLog."""
+    """Return the branch that ``HEAD`` names, "" if it names a commit. Raises NoLog."""
     try:
         said = git(root, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
     except NoLog as error:
@@ -118,7 +118,7 @@ def _named(root: str) -> str:
 
 
 def git(root: str, *words: str) -> bytes:
-    """What git prints, run with nothing that the repository names. Raises NoLog."""
+    """Return the output of git, which runs no program that the repository names. Raises NoLog."""
     environ = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     environ |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
     try:
@@ -141,7 +141,7 @@ def git(root: str, *words: str) -> bytes:
 
 
 def _unquoted(line: bytes) -> str:
-    """A path as git prints it: in C's manner where it holds what would confuse a reader."""
+    """Return a path from git's output, which quotes special characters as C does."""
     if not (line.startswith(b'"') and line.endswith(b'"')):
         return line.decode("utf-8", "replace")
     plain = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), line[1:-1])

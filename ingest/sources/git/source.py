@@ -1,7 +1,6 @@
-"""Git commits: one document a day and repository, so that "when did I change this, and why" has an answer.
+"""Git commits: one document a day and repository, by the author's own clock.
 
-Which repositories: those given; who runs it without any gives those that sessions worked in.
-All work trees of one are that one.
+The state is ``state/git.sqlite``. One reading of the repositories makes a lost one again.
 """
 
 from __future__ import annotations
@@ -9,11 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from os.path import abspath, isdir
 from typing import TYPE_CHECKING, Any
-
-import apsw
 
 from core import clock
 from core.document import Document, Failure, Timestamp
@@ -23,25 +19,22 @@ from core.redaction import clean as redact
 from core.text import clean, one_line
 from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
-from ingest.pipeline.ledger import GIVEN, OWN, Ledger
-from ingest.pipeline.shadow import corpus as corpus_of
-from ingest.pipeline.shadow import listed, state_of
-from ingest.policy.exclusions import Rules
+from ingest import repositories
+from ingest.pipeline.collecting import Collecting
 from ingest.raw.files import SourceFile
+from ingest.repositories import Place, Worked, called, common_of, places, top_of
 from ingest.source import Collector, configured
-from ingest.sources.code.source import fingerprint, repository_name
 from ingest.sources.git.log import Commit, NoLog, commits, tip
-from ingest.sources.git.places import Place, Worked, called, common_of, places, top_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import apsw
+
     from core.home import Home
-    from ingest.pipeline.corpus import Corpus
-    from ingest.pipeline.shadow import Shadow
+    from ingest.pipeline.ledger import Ledger
     from ingest.pipeline.state import FileRow
     from ingest.source import Environ, Options
-
 
 NAME = "git"
 COLLECTION = "git"
@@ -50,15 +43,14 @@ FILE = "git.sqlite"
 VERSION = 2
 _NONE = "no git repository"
 _FIX = "brain index --source git --from REPOSITORY, or a folder of repositories"
-# Folders within a repository where work trees are made, and deleted.
+# Folders within a repository in which tools make work trees, and delete them.
 _TREES = frozenset(("worktrees", ".worktrees"))
 _DIGITS = 12
 _MESSAGE = 10_000
 _SUBJECT = 200
 _HASH = re.compile(rf"^`([0-9a-f]{{{_DIGITS}}})` · ", re.MULTILINE)
 
-_SCHEMA = """
-create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
+_SCHEMA = f"""{repositories.SCHEMA}
 create table if not exists tips(name text primary key, tip text not null) without rowid;
 create table if not exists documents(
   name text primary key, repository text not null, digest text not null) without rowid;
@@ -77,7 +69,7 @@ class Git(Collector):
         return [] if home is None else [root for root in configured(NAME, home) if isdir(root)]
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        """Return the repositories around the roots, or below them, sorted; ``skip`` says which folders have none."""
+        """Return the repositories around the roots, or below them, sorted; ``skip`` marks folders without one."""
         found, without = places(roots, below=not isinstance(roots, Worked))
         files = [SourceFile(place.path, 0, 0, 0, "") for place in found]
         files += [SourceFile(folder, 0, 0, 0, _NONE) for folder in without]
@@ -86,22 +78,22 @@ class Git(Collector):
     def pending(
         self, files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool
     ) -> list[SourceFile]:
-        """All that can be read: only git knows what is new in them."""
-        del known, trust_stat  # neither says anything of a repository
+        """Return all readable repositories: only git knows which have new commits."""
+        del known, trust_stat  # neither describes a repository
         return [file for file in files if not file.skip]
 
     def documents(self, path: str) -> Iterator[Document | Failure]:
-        """The days of one repository, called as its folder. Raises nothing."""
+        """Yield the days of one repository, named as its folder. Raises nothing."""
         try:
             yield from days(commits(path), os.path.basename(abspath(path)), abspath(path), {})
         except NoLog as error:
             yield Failure(path, "no log", str(error))
 
     def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
-        """Run over the repositories; nothing is written if ``options`` has a shadow.
+        """Bring the days of the repositories at, around or below ``roots`` up to date.
 
-        ``roots``: folders that are, hold or lie in repositories. If there are none, or sessions ``Worked`` in them, the
-        configured ones are read as well. Raises BadInput if there is no repository.
+        Without roots, or if sessions ``Worked`` in them, the configured repositories are read as well. Raises BadInput
+        if there is no repository.
         """
         is_named = bool(roots) and not isinstance(roots, Worked)
         found, without = places(roots if is_named and roots else self.default_roots(home), below=True)
@@ -112,26 +104,21 @@ class Git(Collector):
             raise BadInput(f"no git repository at, below or around {', '.join(without)}", _FIX)
         if not (found or without):
             raise BadInput("no session worked in a repository that is here", _FIX)
-        ledger = Ledger(NAME, GIVEN if roots else OWN)
-        rules = Rules(home)
-        with state_of(home, FILE, _SCHEMA, ledger, options.shadow) as connection:
+        run = Collecting(self, home, roots, options)
+        with run.state(_SCHEMA) as connection:
+            run.ledger.seen = len(without) + len(found)
             for _ in without:
-                ledger.seen += 1
-                ledger.skip(_NONE)
+                run.ledger.skip(_NONE)
             for number, place in enumerate(found, 1):
-                ledger.seen += 1
-                reason = _excluded(rules, place)
+                reason = _excluded(run, place)
                 if reason:
-                    ledger.skip(reason)
+                    run.ledger.skip(reason)
                 else:
-                    run = _Run(home, connection, ledger, rules, options)
-                    _take_over(run, place)
-                    _one(run, place.path)
-                if options.progress is not None:
-                    options.progress(number, len(found), "repositories")
-        if options.shadow is None:
-            rules.withheld.save()
-        return ledger
+                    repository = _Repository(run, connection, place.path)
+                    repository.take_over_work_trees()
+                    repository.bring_up_to_date()
+                run.progress(number, len(found), "repositories")
+        return run.ledger
 
 
 SOURCE = Git()
@@ -145,129 +132,173 @@ def _united(*found: list[Place]) -> list[Place]:
     return [held[path] for path in sorted(held)]
 
 
-def _excluded(rules: Rules, place: Place) -> str:
-    """Why a repository is excluded: it is itself, or all of its work trees that are looked at."""
-    reasons = [rules.excluded(tree, tree) for tree in place.trees]
-    return rules.excluded(place.path, place.path) or (reasons[0] if all(reasons) else "")
+def _excluded(run: Collecting, place: Place) -> str:
+    """Return why a repository is excluded: itself, or all its work trees among the roots."""
+    reasons = [run.rules.excluded(tree, tree) for tree in place.trees]
+    return run.rules.excluded(place.path, place.path) or (reasons[0] if all(reasons) else "")
 
 
-@dataclass(frozen=True)
-class _Run:
-    """What a run has for all repositories that it reads."""
+class _Repository:
+    """One repository's part of a run."""
 
-    home: Home
-    connection: apsw.Connection
-    ledger: Ledger
-    rules: Rules
-    options: Options
+    def __init__(self, run: Collecting, connection: apsw.Connection, root: str) -> None:
+        self._run = run
+        self._ledger = run.ledger
+        self._connection = connection
+        self._root = root
 
-    def landed(self, name: str, data: bytes, status: os.stat_result) -> None:
-        self.ledger.written += 1
-        if self.options.on_written is not None:
-            self.options.on_written(COLLECTION, name, data, status)
+    def take_over_work_trees(self) -> None:
+        """Remove documents that were made of this repository's other work trees, or of it under another path."""
+        rows = repositories.registered(self._connection)
+        known = {root for root, _ in rows}
+        common = common_of(self._root)
+        for root, name in rows:
+            if root == self._root or not self._is_tree(root, common):
+                continue
+            if self._root not in known and os.path.basename(root) == os.path.basename(self._root):
+                # The same repository by another path: its documents keep their names.
+                known.add(self._root)
+                with self._connection:
+                    self._connection.execute(
+                        "update repositories set root = ? where root = ?", (os.fsencode(self._root), os.fsencode(root))
+                    )
+            else:
+                self._drop(root, name)
 
-    def leaves_out(self, tree: str) -> bool:
-        return bool(self.rules.excluded(tree, tree))
-
-    def corpus(self) -> Corpus | Shadow:
-        return corpus_of(self.home, COLLECTION, self.landed, self.options.shadow)
-
-
-def _take_over(run: _Run, place: Place) -> None:
-    """Let the documents of other work trees go, which earlier versions took for repositories of their own."""
-    rows = _rows(run)
-    known = {root for root, _ in rows}
-    common = common_of(place.path)
-    for root, name in rows:
-        if root == place.path or not _is_of(root, place.path, common):
-            continue
-        if place.path not in known and os.path.basename(root) == os.path.basename(place.path):
-            known.add(place.path)
-            with run.connection:  # the same by another path: its documents keep their names
-                run.connection.execute(
-                    "update repositories set root = ? where root = ?", (os.fsencode(place.path), os.fsencode(root))
-                )
-        else:
-            _drop(run, root, name)
-
-
-def _rows(run: _Run) -> list[tuple[str, str]]:
-    """(folder, name) of every repository that is known."""
-    found = run.connection.execute("select root, name from repositories")
-    return [(os.fsdecode(root), str(name)) for root, name in found]
-
-
-def _is_of(root: str, place: str, common: str) -> bool:
-    """Whether a folder is, or was before it was deleted, a work tree of the repository at ``place``."""
-    if os.path.lexists(root):
-        return common_of(root) == common
-    return top_of(root) == place and not _TREES.isdisjoint(os.path.relpath(root, place).split(os.sep))
-
-
-def _let_go(run: _Run, repository: str, commits: set[str]) -> None:
-    """Let the documents go of folders that are gone and showed nothing but commits of this repository."""
-    for root, name in _rows(run):
-        if name == repository or os.path.lexists(root):
-            continue
-        told: set[str] = set()
-        for (document,) in run.connection.execute("select name from documents where repository = ?", (name,)):
-            told.update(
-                commits_of((read_or_none(run.home.path(COLLECTION, str(document))) or b"").decode("utf-8", "replace"))
+    def bring_up_to_date(self) -> None:
+        """Write the days of the repository, unless its branches are the recorded ones and its documents are whole."""
+        run, connection, ledger = self._run, self._connection, self._ledger
+        repository = repositories.registered_name(connection, self._root, called(self._root))
+        held = dict(self._documents("name, digest", repository))
+        there = {f"{repository}/{name}" for name in run.listed(repository)}
+        with run.corpus() as corpus:
+            is_whole = there.issuperset(held) and (
+                run.options.trust_stat or all(corpus.digest(name) == digest for name, digest in held.items())
             )
-        if told and told <= commits:
-            _drop(run, root, name)
+            tombstones = Tombstones(run.home)
+            forgotten = tombstones.of(NAME)
+            try:
+                # The name of a branch may be a secret: only the digest is recorded.
+                tips = hashlib.sha256(tip(self._root, self._leaves_out).encode("utf-8", "surrogateescape")).hexdigest()
+                now = f"{VERSION}.{DOCUMENT}.{REDACTION}{repositories.forgotten_digest(forgotten)} {tips}"
+                before = connection.execute("select tip from tips where name = ?", (repository,)).get
+                if now == before and is_whole and not run.options.rebuild:
+                    ledger.unchanged += 1
+                    return
+                found = commits(self._root, self._leaves_out)
+                run.note_read(self._root, 0)
+            except NoLog as error:
+                ledger.fail(self._root, "no log", str(error))
+                return
+            # A forgotten commit is left out of every clone that has it; the clone's other commits are shown.
+            gone = digests(tombstones.marks(), NAME)
+            shown = [commit for commit in found if commit.hash[:_DIGITS] not in gone]
+            left_out = len(found) - len(shown)
+            made: dict[str, str] = {}
+            # Days that were forgotten while their commits could not be read: a clone has the same commits.
+            lacking, marks = without_digests(forgotten), []
+            for day in days(shown, repository, self._root, ledger.redacted):
+                unit = str(day.meta["session_id"])
+                if tombstones.covers(NAME, unit):
+                    if unit in lacking:
+                        marks.append(by_content(NAME, unit, commits_of(day.body)))
+                    left_out += int(str(day.meta["commits"]))
+                else:
+                    made[day.name] = corpus.put(day.name, day.render())
+            if left_out:
+                ledger.note(self._root, {"dropped": {"forgotten": left_out}})
+            if marks and run.shadow is None:
+                tombstones.add(marks)
+            corpus.flush()
+            for name in held.keys() - made.keys():
+                corpus.remove(name)
+                ledger.removed += 1
+        self._drop_gone_clones(repository, {commit.hash[:_DIGITS] for commit in found})
+        ledger.ingested += 1
+        with connection:
+            connection.execute("delete from documents where repository = ?", (repository,))
+            connection.executemany(
+                "insert into documents values(?, ?, ?)", [(name, repository, digest) for name, digest in made.items()]
+            )
+            connection.execute("insert or replace into tips values(?, ?)", (repository, now))
 
+    def _leaves_out(self, tree: str) -> bool:
+        return bool(self._run.rules.excluded(tree, tree))
 
-def _drop(run: _Run, root: str, name: str) -> None:
-    connection = run.connection
-    with run.corpus() as corpus:
-        for (document,) in connection.execute("select name from documents where repository = ?", (name,)).fetchall():
-            corpus.remove(str(document))
-            run.ledger.removed += 1
-    with connection:
-        connection.execute("delete from documents where repository = ?", (name,))
-        connection.execute("delete from tips where name = ?", (name,))
-        connection.execute("delete from repositories where root = ?", (os.fsencode(root),))
+    def _documents(self, columns: str, repository: str) -> list[Any]:
+        return self._connection.execute(
+            f"select {columns} from documents where repository = ?", (repository,)
+        ).fetchall()
+
+    def _is_tree(self, root: str, common: str) -> bool:
+        """Return True if a folder is a work tree of this repository, or was one before it was deleted."""
+        if os.path.lexists(root):
+            return common_of(root) == common
+        below = os.path.relpath(root, self._root).split(os.sep)
+        return top_of(root) == self._root and not _TREES.isdisjoint(below)
+
+    def _drop_gone_clones(self, repository: str, shown: set[str]) -> None:
+        """Remove the documents of folders that are gone, if this repository has all their commits."""
+        for root, name in repositories.registered(self._connection):
+            if name == repository or os.path.lexists(root):
+                continue
+            theirs: set[str] = set()
+            for (document,) in self._documents("name", name):
+                body = read_or_none(self._run.home.path(COLLECTION, document)) or b""
+                theirs.update(commits_of(body.decode("utf-8", "replace")))
+            if theirs and theirs <= shown:
+                self._drop(root, name)
+
+    def _drop(self, root: str, name: str) -> None:
+        connection = self._connection
+        with self._run.corpus() as corpus:
+            for (document,) in self._documents("name", name):
+                corpus.remove(document)
+                self._ledger.removed += 1
+        with connection:
+            connection.execute("delete from documents where repository = ?", (name,))
+            connection.execute("delete from tips where name = ?", (name,))
+            connection.execute("delete from repositories where root = ?", (os.fsencode(root),))
 
 
 def days(found: Iterable[Commit], repository: str, root: str, redacted: dict[str, int]) -> Iterator[Document]:
-    """One document a day, by the authors' own clocks; ``redacted`` counts secrets by kind."""
+    """Yield one document a day, by the authors' own clocks; ``redacted`` counts secrets by kind."""
     held: dict[str, list[Commit]] = {}
     for commit in found:
         if clock.parse_iso(commit.at) is not None:
             held.setdefault(commit.at[:10], []).append(commit)
     for day in sorted(held):
-        told = sorted(held[day], key=lambda commit: (clock.parse_iso(commit.at), commit.hash))
-        instants = [clock.parse_iso(commit.at) or 0 for commit in told]
-        subjects = [_subject(commit, redacted) for commit in told]
-        said = one_line(f"{repository} on {day}: {subjects[0]}{f' (+{len(told) - 1})' if told[1:] else ''}", _SUBJECT)
+        ordered = sorted(held[day], key=lambda commit: (clock.parse_iso(commit.at), commit.hash))
+        instants = [clock.parse_iso(commit.at) or 0 for commit in ordered]
+        subjects = [_subject(commit, redacted) for commit in ordered]
+        others = f" (+{len(ordered) - 1})" if ordered[1:] else ""
         meta: dict[str, Any] = {
             "session_id": f"{repository}:{day}",
             "source": NAME,
-            "title": said,
+            "title": one_line(f"{repository} on {day}: {subjects[0]}{others}", _SUBJECT),
             "date": Timestamp(clock.iso(min(instants))),
             "ended": Timestamp(clock.iso(max(instants))),
             "project": redact(clean(root), redacted),
             "repository": repository,
-            "commits": len(told),
-            "authors": list(dict.fromkeys(redact(one_line(commit.author, 100), redacted) for commit in told))[:20],
+            "commits": len(ordered),
+            "authors": list(dict.fromkeys(_author(commit, redacted) for commit in ordered))[:20],
         }
         parts = [f"# Commits to {repository} on {day}\n"]
-        for commit, subject in zip(told, subjects, strict=True):
+        for commit, subject in zip(ordered, subjects, strict=True):
             parts.append(_section(commit, subject, redacted))
         yield Document(f"{repository}/{day}.md", meta, "".join(parts))
 
 
 def commits_of(body: str) -> list[str]:
-    """The first digits of the hashes of a day's commits, as its document tells them."""
-    # Nothing else in a document begins a line so: messages are quoted, and names of files stand in a list.
+    """Return the first digits of the hashes of a day's commits from its document."""
+    # Only commits begin a line so: messages are quoted, and names of files are list items.
     return _HASH.findall(body)
 
 
 def _section(commit: Commit, subject: str, redacted: dict[str, int]) -> str:
-    author = redact(one_line(commit.author, 100), redacted)
+    author = _author(commit, redacted)
     lines = [f"\n## {commit.at[11:16]} {subject}\n\n`{commit.hash[:_DIGITS]}` · {author}\n"]
-    # A message is quoted, line by line: nothing in it is a heading, a fence or a list of ours.
+    # Each line of a message is quoted, so that it is no heading, fence or list of the document.
     text = redact(clean(commit.message), redacted).partition("\n")[2].strip("\n")
     if text:
         cut = f"{text[:_MESSAGE]}\n… {len(text) - _MESSAGE:,} more characters" if len(text) > _MESSAGE else text
@@ -280,65 +311,9 @@ def _section(commit: Commit, subject: str, redacted: dict[str, int]) -> str:
     return "".join(lines)
 
 
+def _author(commit: Commit, redacted: dict[str, int]) -> str:
+    return redact(one_line(commit.author, 100), redacted)
+
+
 def _subject(commit: Commit, redacted: dict[str, int]) -> str:
     return one_line(redact(clean(commit.message), redacted).partition("\n")[0], _SUBJECT) or "no message"
-
-
-def _one(run: _Run, root: str) -> None:
-    home, connection, ledger = run.home, run.connection, run.ledger
-    repository = repository_name(connection, root, called(root))
-    held = {
-        str(name): str(digest)
-        for name, digest in connection.execute("select name, digest from documents where repository = ?", (repository,))
-    }
-
-    there = {f"{repository}/{name}" for name in listed(home.path(COLLECTION, repository), run.options.shadow)}
-    with run.corpus() as corpus:
-        whole = there.issuperset(held) and not (
-            not run.options.trust_stat and any(corpus.digest(name) != digest for name, digest in held.items())
-        )
-        try:
-            held_back = Tombstones(home)
-            forgotten, commits_gone = held_back.of(NAME), digests(held_back.marks(), NAME)
-            # A branch may be called after what is nobody's business: of what git says only the digest is kept.
-            tips = hashlib.sha256(tip(root, run.leaves_out).encode("utf-8", "surrogateescape")).hexdigest()
-            now = f"{VERSION}.{DOCUMENT}.{REDACTION}{fingerprint(forgotten)} {tips}"
-            before = connection.execute("select tip from tips where name = ?", (repository,)).get
-            if now == before and whole and not run.options.rebuild:
-                ledger.unchanged += 1
-                return
-            found = commits(root, run.leaves_out)
-            if run.options.shadow is not None:
-                run.options.shadow.files[root] = 0
-        except NoLog as error:
-            ledger.fail(root, "no log", str(error))
-            return
-        # Whatever folder shows them: a clone, or the same one under another name. What else it shows is its own.
-        shown = [commit for commit in found if commit.hash[:_DIGITS] not in commits_gone]
-        held_back_here = len(found) - len(shown)
-        made: dict[str, str] = {}
-        lacking, told = without_digests(forgotten), []
-        for day in days(shown, repository, root, ledger.redacted):
-            unit = str(day.meta["session_id"])
-            if held_back.covers(NAME, unit):
-                if unit in lacking:  # forgotten where its commits could not be read: a clone shows the same
-                    told.append(by_content(NAME, unit, commits_of(day.body)))
-                held_back_here += int(str(day.meta["commits"]))
-            else:
-                made[day.name] = corpus.put(day.name, day.render())
-        if held_back_here:
-            ledger.note(root, {"dropped": {"forgotten": held_back_here}})
-        if told and run.options.shadow is None:
-            held_back.add(told)
-        corpus.flush()
-        for name in held.keys() - made.keys():
-            corpus.remove(name)
-            ledger.removed += 1
-    _let_go(run, repository, {commit.hash[:_DIGITS] for commit in found})
-    ledger.ingested += 1
-    with connection:
-        connection.execute("delete from documents where repository = ?", (repository,))
-        connection.executemany(
-            "insert into documents values(?, ?, ?)", [(name, repository, digest) for name, digest in made.items()]
-        )
-        connection.execute("insert or replace into tips values(?, ?)", (repository, now))

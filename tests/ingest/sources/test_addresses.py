@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.sources.web import addresses
-from ingest.sources.web.addresses import clean, split
+from ingest.web import addresses
+from ingest.web.addresses import clean, split
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
 SHA = "1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -18,8 +19,8 @@ from core.home import Home
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.chrome import source as chrome
-from ingest.sources.chrome.browsers import BROWSERS, folders
-from ingest.sources.chrome.reading import EPOCH_US
+from ingest.sources.chrome.history import EPOCH_US
+from ingest.sources.chrome.source import folders
 from tests.ingest.history import (
     CLIENT_REDIRECT,
     END,
@@ -404,9 +405,10 @@ def test_parse_gives_documents_and_failures(history: History, tmp_path: Path) ->
 
 
 def test_every_browser_is_looked_for_on_every_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(BROWSERS) == {"chrome", "chromium", "brave", "edge", "arc", "vivaldi", "opera"}
+    browsers = json.loads((Path(chrome.__file__).parent / "browsers.json").read_text(encoding="utf-8"))
+    assert set(browsers) == {"chrome", "chromium", "brave", "edge", "arc", "vivaldi", "opera"}
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name, systems in BROWSERS.items():
+    for name, systems in browsers.items():
         assert {"darwin", "windows"} <= systems.keys(), name
     mac = folders("darwin", {})
     assert str(tmp_path / "Library/Application Support/Arc/User Data") in mac

@@ -15,9 +15,9 @@ from core.config import load
 from core.errors import Internal
 from core.home import Home
 from ingest.policy import forgetting
+from ingest.sources.chrome import archive as chrome_archive
 from ingest.sources.chrome import source as chrome
-from ingest.sources.chrome import visits as chrome_archive
-from ingest.sources.chrome.damage import examine, way_out
+from ingest.sources.chrome.archive import examine, way_out
 from ops.backup import backup
 from tests.ingest.history import MORNING, History
 from tests.ingest.sources.test_chrome import DAY, configure, days, ingest

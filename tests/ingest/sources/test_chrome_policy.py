@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from ingest.sources.chrome import policy as reasons
-from ingest.sources.chrome.policy import Page, Policy
-from ingest.sources.chrome.settings import load
-from ingest.sources.chrome.words import Noise, Words, fold
+from ingest.sources.chrome.source import settings as load
+from ingest.web import policy as reasons
+from ingest.web.policy import Noise, Page, Policy, Words, fold
 
 
 def judge(url: str, title: str = "", term: str = "", **section: Any) -> Page | str:

@@ -16,8 +16,8 @@ from core.errors import BadInput
 from core.home import Home
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
+from ingest.repositories import Worked
 from ingest.sources.git import source as git
-from ingest.sources.git.places import Worked
 
 DAY = "2026-04-28T23:30:00+05:30"
 

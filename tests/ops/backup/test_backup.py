@@ -23,7 +23,7 @@ from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from ingest.archive import archive
 from ingest.policy.exclusion_log import FILE, UNITS, Withheld
-from ingest.sources.chrome.visits import Archive
+from ingest.sources.chrome.archive import Archive
 from ops import snapshot
 from ops.backup import backup, packing, questions, rebuild, restore
 from runtime.capture import inbox
@@ -43,7 +43,7 @@ def test_the_visits_of_browsers_are_in_a_backup_as_they_are_while_they_are_writt
     before = days(home)
     visits = Archive(home)
     try:
-        visits.soil_all()  # stands in the log alone
+        visits.outdate_all()  # stands in the log alone
         path = make(home)["path"]
     finally:
         visits.close()

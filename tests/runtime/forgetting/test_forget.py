@@ -382,7 +382,7 @@ def test_a_phrase_that_no_document_has_is_swept_out_of_logs(home: Home, folder: 
 
 def test_a_day_of_browsing_goes_with_its_visits(home: Home) -> None:
     from ingest.session.zones import Zones, day_number
-    from ingest.sources.chrome import visits as chrome_archive
+    from ingest.sources.chrome import archive as chrome_archive
 
     day = day_number("2026-05-01")
     visits = chrome_archive.Archive(home)
@@ -401,7 +401,7 @@ def test_a_day_of_browsing_goes_with_its_visits(home: Home) -> None:
     assert forget.forgotten(home) == [("chrome", "2026-05-01")]
     visits = chrome_archive.Archive(home)
     try:
-        from ingest.sources.chrome.reading import Visit
+        from ingest.sources.chrome.history import Visit
 
         fields: dict[str, Any] = dict.fromkeys(Visit._fields, "")
         fields |= {"at": day * 86_400 * 1_000_000, "url": "https://example.com/heliotrope", "title": "Heliotrope"}

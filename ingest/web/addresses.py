@@ -1,7 +1,7 @@
-"""Web addresses made fit to be kept: no credentials, nothing that only served tracking.
+"""Web addresses that are safe to keep: without credentials and without tracking.
 
-A query string is where services put what must not be written down (reset tokens, signed links, session ids). What goes
-is decided by the parameter's name and by what its value looks like; the rest stays, since it often is the page.
+Services put secrets into query strings: reset tokens, signed links, session ids. A parameter is removed because of its
+name or because its value looks random; the others stay, since they often name the page.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _SECRET_WORDS = frozenset(
     "ticket otp totp pin csrf xsrf nonce code verifier challenge assertion bearer invite invitation magic "
     "reset cookie private refresh cred idtoken policy expires state hash checksum email mail phone ssn iban".split()
 )
-# Only these name no page; those of search engines' own go with the search (``ingest.sources.chrome.policy``).
+# Parameters that name no page. Search engines have more, which ``ingest.web.policy`` removes.
 _TRACKING = frozenset(
     "gclid gclsrc dclid gbraid wbraid fbclid msclkid twclid ttclid igshid igsh yclid mc_cid mc_eid _ga _gl "
     "_hsenc _hsmi hsctatracking mkt_tok vero_id oly_anon_id oly_enc_id s_cid icid ncid cmpid ref_src ref_url "
     "ved sca_esv sca_upv gs_lcrp gs_lcp gs_l sxsrf source_ve_path".split()
 )
 _TRACKING_PREFIXES = ("utm_", "pk_", "piwik_", "mtm_", "matomo_", "hsa_", "__hs", "_hs")
-# Words that more often say something harmless: a short plain value is kept (`?code=404`, `?state=open`).
+# Words that are more often harmless: a short plain value is kept (`?code=404`, `?state=open`).
 _SOFT = frozenset(
     ("code", "state", "key", "keys", "hash", "checksum", "policy", "reset", "challenge", "expires", "sign")
 )
@@ -42,34 +42,34 @@ _CODE_DIGITS = 4
 _SIGNS = str.maketrans("", "", "-_. []")
 _SHORT = 12
 
-# Where browsers see the host: a backslash ends it as a slash does, and of several @ the last one counts.
+# The host as browsers see it: a backslash ends it as a slash does; the last of several @ counts.
 _PARTS = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?(?:\[([^\]/?#\\]*)\]?|([^:/?#\\]*))[^/?#\\]*")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _JWT = re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.?[\w-]*")
 _RANDOM = re.compile(r"[A-Za-z0-9_\-+/=.~%]{20,}")
 _HEX = re.compile(r"[0-9a-fA-F-]{32,}")
-# After one of these a path goes on with what must be known to no one else.
+# A secret follows one of these in a path.
 _ANNOUNCES = (
     r"(?i:(/(?:[\w-]*(?:reset|verify|verification|confirm|confirmation|activate|activation|invite|invitation|magic|token"
     r"|unsubscribe|login|signin|auth|sso|oauth|callback|share|join)[\w-]*)/"
 )
 _PATH_SECRET = re.compile(_ANNOUNCES + r")([\w\-+=.~%]{16,}))")
-# One or two parts later, as in `/reset/password/…`, stand titles with a year, too.
+# One or two parts later, as in `/reset/password/…`, there may also be a title with a year.
 _PATH_LATER = re.compile(_ANNOUNCES + r"(?:[\w-]{1,40}/){1,2})([\w\-+=.~%]{16,}))")
 _SESSION_PATH = re.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
 _SIMPLE_FRAGMENT = re.compile(r"[\w./!~,:-]{1,120}", re.ASCII)
 
 
 def clean(address: str, depth: int = _DEPTH) -> str:
-    """An http(s) address without user name and password, secrets, tracking and text fragments.
+    """Return an http(s) address without user name, password, secrets, tracking and text fragment.
 
-    Cleaning a clean address changes nothing. One that is longer than 2,000 characters loses its query string, then its
-    end. Raises nothing; what is no address with ``//`` is only cut.
+    Cleaning a clean address changes nothing. An address of more than 2,000 characters loses its query string, then its
+    end. A text without ``//`` is only cut.
     """
     address = "".join(address.split())
     if _is_plain(address):
         return address
-    # What is left of a mangled address may read otherwise than the whole of it did.
+    # The rest of a mangled address may read otherwise than the whole address did.
     for _ in range(_ROUNDS):
         cleaned = _clean(address, depth)
         if cleaned == address:
@@ -79,13 +79,13 @@ def clean(address: str, depth: int = _DEPTH) -> str:
 
 
 def _is_plain(address: str) -> bool:
-    """Whether there is nothing but a scheme, a host and a path of which nothing goes."""
+    """Return True if an address is a scheme, a host and a path without secrets."""
     if len(address) > _MAX or "://" not in address:
         return False
-    # One by one: a third of the time of a loop or an expression, for every address there is.
+    # Written out: a loop or a regular expression takes three times as long for every address.
     if "?" in address or "#" in address or "@" in address or ";" in address or "eyJ" in address:
         return False
-    # What a path must not say follows a part that announces it, and is long.
+    # A secret in a path is long and follows a part that announces it.
     parts = address.split("/")
     if len(parts) < 5 or max(map(len, parts[4:])) < 16:
         return True
@@ -110,9 +110,9 @@ def _clean(address: str, depth: int) -> str:
 
 
 def split(address: str) -> tuple[str, str, str]:
-    """(scheme, host, the rest), scheme and host in small letters, without user, port, brackets and closing dot.
+    """Return (scheme, host, rest) of an address.
 
-    Host is "" where the address has none.
+    Scheme and host are in small letters, without user, port, brackets and closing dot; an absent host is "".
     """
     match = _PARTS.match(address)
     if match is None:
@@ -127,7 +127,7 @@ def split(address: str) -> tuple[str, str, str]:
 
 
 def parameters(query: str) -> list[tuple[str, str]]:
-    """(name, value) of a query string's parameters, decoded."""
+    """Return the decoded (name, value) of each parameter of a query string."""
     found: list[tuple[str, str]] = []
     for piece in query.split("&"):
         name, _, value = piece.partition("=")
@@ -136,7 +136,7 @@ def parameters(query: str) -> list[tuple[str, str]]:
 
 
 def redacted(address: str, redact: Callable[[str], str]) -> str:
-    """``address`` whose parts of the path, parameters and place ``redact`` was asked of, each as it reads decoded."""
+    """Return an address after ``redact`` looked at each decoded part of its path, query and fragment."""
     rest, mark, fragment = address.partition("#")
     path, asks, query = rest.partition("?")
 
@@ -164,7 +164,7 @@ def _as_decoded(
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a parameter must not be kept, by its name or by the look of its value."""
+    """Return True if the name or the look of the value says that a parameter is a secret."""
     hits = _secret_words(name)
     if hits:
         harmless = hits <= _SOFT and len(value) < _SHORT and not _mixed(value)
@@ -175,7 +175,7 @@ def is_secret(name: str, value: str) -> bool:
 
 @lru_cache(1024)
 def _secret_words(name: str) -> frozenset[str]:
-    """The words of a parameter's name that say that it holds a secret; the same few names come again and again."""
+    """Return the words in a parameter's name that announce a secret. Cached: a few names repeat."""
     words = {word.lower() for word in _WORD.findall(name)}
     words.add(name.lower().translate(_SIGNS))
     return _SECRET_WORDS & words
@@ -192,7 +192,7 @@ def _query(query: str, depth: int) -> str:
         if is_secret(plain_name, plain) or (not has_value and _looks_random(plain_name)):
             continue
         if "://" in plain or "=" in plain:
-            # An address within the address, or another query string, has secrets of its own.
+            # A nested address or query string has secrets of its own.
             nested = _nested(plain, depth)
             if nested is None:
                 continue
@@ -203,7 +203,7 @@ def _query(query: str, depth: int) -> str:
 
 
 def _nested(value: str, depth: int) -> str | None:
-    """A parameter's value without what its own parameters hold; None where it nests too deep to be looked through."""
+    """Return a value without the secrets of its own parameters; None if it nests too deep."""
     if depth <= 0:
         return None
     if "://" in value:
@@ -221,7 +221,7 @@ def _is_pair(value: str) -> bool:
 
 
 def _fragment(fragment: str, depth: int) -> str:
-    """The place within a page, or the route within an application; never a login's answer."""
+    """Return the place within a page or the route within an application, never a login's answer."""
     fragment = fragment.partition(":~:")[0]
     head, mark, query = fragment.partition("?")
     if not mark and "=" in fragment:
@@ -255,7 +255,7 @@ def _is_made(value: str) -> bool:
 
 
 def _mixed(value: str) -> bool:
-    """Whether letters and digits are mixed as in what a machine made up."""
+    """Return True if letters and digits are mixed as in a generated value."""
     digits = sum(character.isdigit() for character in value)
     letters = sum(character.isalpha() for character in value)
     return digits >= 3 and letters >= 3
@@ -272,7 +272,7 @@ def _looks_random(value: str) -> bool:
         return True
     if not _RANDOM.fullmatch(value):
         return False
-    # Words joined by signs are a name; long runs that mix letters and digits, or cases without order, are none.
+    # Words joined by signs are a name; long runs of mixed letters and digits, or of mixed case, are not.
     return _is_made(value) or any(len(run) >= 16 and _shuffled(run) for run in re.split(r"[-_./+~%=]", value))
 
 

@@ -1,47 +1,55 @@
-"""Where repositories are: around a folder, below it, and which work trees are of one repository.
+"""Repositories for the sources that read them: where they are, which work trees they have, how they are named.
 
-A repository is known by the folder that its work trees share (gitrepository-layout(5): ``.git`` is a file
-``gitdir: <path>`` in a linked work tree, and ``commondir`` in that path leads to what all share). No git is run.
+The folder that all work trees share identifies a repository (gitrepository-layout(5): ``.git`` is a file
+``gitdir: <path>`` in a linked work tree, and ``commondir`` in that path leads to the shared folder). No git is run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from os.path import abspath, basename, dirname, isdir, isfile, join, normpath, realpath
 from typing import NamedTuple
+
+from core.redaction import clean as redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    import apsw
+
 DEPTH = 6
 _MOST_FOLDERS = 50_000
-# What holds other people's repositories, or none; hidden folders are not looked into either.
+# Folders with other people's repositories, or none. Hidden folders are not searched either.
 _NEVER = frozenset(("node_modules", "__pycache__", "site-packages", "venv", "vendor", "target", "dist", "build"))
 _POINTER = "gitdir:"
 _REF = "ref:"
 _BRANCHES = "refs/heads/"
 _LONGEST = 4096
 _GIT = ".git"
+SCHEMA = """
+create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
+"""
 
 
 class Worked(tuple[str, ...]):
-    """Folders that sessions worked in: a repository is looked for around them, and not below."""
+    """Folders that sessions worked in: repositories are looked for around them, not below."""
 
     __slots__ = ()
 
 
 class Place(NamedTuple):
-    """A repository at ``path``: its main work tree, the folder itself where it has none; ``trees`` that led there."""
+    """A repository: ``path`` is its main work tree, or its own folder if it has none; ``trees`` are its work trees."""
 
     path: str
     trees: tuple[str, ...]
 
 
-class Standing(NamedTuple):
-    """``heads``: commits that other work trees stand on without a branch, at most 64.
+class CheckedOut(NamedTuple):
+    """``heads``: commits that other work trees have checked out without a branch, at most 64.
 
-    ``hidden``: branches (without ``refs/heads/``) that none but excluded work trees have checked out.
+    ``hidden``: branches (without ``refs/heads/``) that only excluded work trees have checked out.
     """
 
     heads: tuple[str, ...]
@@ -49,9 +57,9 @@ class Standing(NamedTuple):
 
 
 def places(folders: Iterable[str], *, below: bool) -> tuple[list[Place], list[str]]:
-    """(the repositories of some folders, each once, sorted; the folders that have none).
+    """Return (the repositories of some folders, each once, sorted; the folders without one).
 
-    ``below``: of a folder that is none itself those in it, at most ``DEPTH`` folders down; else the one around.
+    ``below``: search folders that are no repositories, ``DEPTH`` deep; else take the repository around each.
     """
     tops: dict[str, None] = {}
     without: list[str] = []
@@ -70,9 +78,9 @@ def places(folders: Iterable[str], *, below: bool) -> tuple[list[Place], list[st
 
 
 def top_of(folder: str) -> str:
-    """The work tree that a folder lies in, "" where it lies in none; the folder itself need not be there any more.
+    """Return the work tree around a folder, which may be gone; "" if there is none.
 
-    A folder that is a repository without a work tree is its own.
+    A repository without a work tree is its own.
     """
     place = abspath(folder)
     if is_bare(place):
@@ -86,23 +94,23 @@ def top_of(folder: str) -> str:
 
 
 def is_bare(folder: str) -> bool:
-    """Whether a folder is a repository without a work tree."""
+    """Return True if a folder is a repository without a work tree."""
     if basename(folder) == _GIT or os.path.lexists(join(folder, _GIT)):
         return False
     return isfile(join(folder, "HEAD")) and isdir(join(folder, "objects")) and isdir(join(folder, "refs"))
 
 
 def common_of(top: str) -> str:
-    """What a repository is known by: the folder that all its work trees share, links resolved."""
+    """Return the folder that all work trees of a repository share, with links resolved."""
     return realpath(_linked(top) or _git_folder(top))
 
 
-def standing(top: str, is_excluded: Callable[[str], bool]) -> Standing:
-    """What other work trees of the repository at ``top`` stand on; ``is_excluded`` is asked about their folders.
+def checked_out(top: str, is_excluded: Callable[[str], bool]) -> CheckedOut:
+    """Return what other work trees of the repository at ``top`` have checked out.
 
-    A work tree is known by ``worktrees/<name>``: ``gitdir`` says where its ``.git`` lies, ``HEAD`` what it stands on,
-    and ``rebase-merge/head-name`` the branch that it is about to move, ``BISECT_START`` the one that it goes back to
-    (gitrepository-layout(5), git-rebase(1), git-bisect(1)).
+    ``is_excluded`` takes the folder of a work tree. In ``worktrees/<name>``, ``gitdir`` names its ``.git``, ``HEAD``
+    its branch or commit, ``rebase-merge/head-name`` the branch that a rebase moves, and ``BISECT_START`` the branch
+    that a bisection returns to (gitrepository-layout(5), git-rebase(1), git-bisect(1)).
     """
     folder = join(common_of(top), "worktrees")
     try:
@@ -120,17 +128,17 @@ def standing(top: str, is_excluded: Callable[[str], bool]) -> Standing:
         (hidden if left_out else shown).update((_branch(head), *(_branch(f"{_REF} {name}") for name in moved)))
         if not left_out and len(head) in (40, 64) and set(head) <= set("0123456789abcdef"):
             heads.add(head)
-    return Standing(tuple(sorted(heads)[:64]), tuple(sorted(hidden - shown - {""})))
+    return CheckedOut(tuple(sorted(heads)[:64]), tuple(sorted(hidden - shown - {""})))
 
 
 def _branch(head: str) -> str:
-    """The branch that a ``HEAD`` names, without ``refs/heads/``; "" where it names a commit, or nothing."""
+    """Return the branch that a ``HEAD`` names, without ``refs/heads/``; "" if it names a commit or nothing."""
     kind, _, name = head.partition(" ")
     return name.strip().removeprefix(_BRANCHES) if kind == _REF and name.strip().startswith(_BRANCHES) else ""
 
 
 def called(top: str) -> str:
-    """What a repository is called: as its folder; without a work tree as that without ``.git``, or the one above."""
+    """Return the name of a repository's folder; without ``.git``, or the folder's above, if it has no work tree."""
     if not is_bare(top):
         return basename(top)
     name = basename(top)
@@ -138,7 +146,7 @@ def called(top: str) -> str:
 
 
 def _main(common: str, trees: list[str]) -> str:
-    """The main work tree where it is there, else the repository itself, else the first of the work trees."""
+    """Return the main work tree if it exists, else the repository itself, else its first work tree."""
     own = [tree for tree in trees if not _linked(tree)]
     if own:
         return min(own)
@@ -148,7 +156,7 @@ def _main(common: str, trees: list[str]) -> str:
 
 
 def _git_folder(top: str) -> str:
-    """Where the repository of a work tree lies."""
+    """Return the folder of the repository of a work tree."""
     path = join(top, _GIT)
     if not isfile(path):
         return path if os.path.lexists(path) else top
@@ -157,7 +165,7 @@ def _git_folder(top: str) -> str:
 
 
 def _linked(top: str) -> str:
-    """What a linked work tree shares with others, "" where ``top`` is none: both sides have to say it."""
+    """Return the shared folder of a linked work tree, "" if ``top`` is none: both folders must name each other."""
     if not isfile(join(top, _GIT)):
         return ""
     folder = _git_folder(top)
@@ -179,7 +187,7 @@ def _line(path: str) -> str:
 
 
 def _below(root: str) -> Iterator[str]:
-    """The repositories below a folder; links are not followed, nor is one looked for within another."""
+    """Yield the repositories below a folder. Links are not followed, and repositories are not searched."""
     waiting = [(root, 0)]
     looked = 0
     while waiting and looked < _MOST_FOLDERS:
@@ -196,3 +204,39 @@ def _below(root: str) -> Iterator[str]:
                 yield path
             elif depth + 1 < DEPTH and name not in _NEVER and not name.startswith("."):
                 waiting.append((path, depth + 1))
+
+
+def registered_name(connection: apsw.Connection, root: str, wanted: str = "") -> str:
+    """Return the name of a repository in a source's database, which registers a new one.
+
+    The name is ``wanted`` or the folder's; if another repository has it, digits of the path's digest are added.
+    """
+    known = connection.execute("select name from repositories where root = ?", (os.fsencode(root),)).get
+    if known is not None:
+        return str(known)
+    safe = "".join(
+        each if each.isascii() and (each.isalnum() or each in "._-") else "-"
+        for each in redact(wanted or basename(root), {})
+    )
+    safe = safe.strip(".-")[:60] or "repository"
+    taken = {str(name).casefold() for (name,) in connection.execute("select name from repositories")}
+    if safe.casefold() in taken:
+        safe = f"{safe}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:8]}"
+    with connection:
+        connection.execute("insert into repositories values(?, ?)", (os.fsencode(root), safe))
+    return safe
+
+
+def registered(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """Return (folder, name) of every repository in a source's database, sorted by folder."""
+    found = connection.execute("select root, name from repositories order by root")
+    return [(os.fsdecode(root), str(name)) for root, name in found]
+
+
+def forgotten_digest(forgotten: Iterable[str]) -> str:
+    """Return a part of a version that changes with the set of forgotten units; "" for none.
+
+    A changed version makes a run read everything again.
+    """
+    held = "\n".join(sorted(forgotten))
+    return f".{hashlib.sha256(held.encode()).hexdigest()[:8]}" if held else ""

@@ -1,20 +1,25 @@
-"""What of browsing is kept: ``sources.chrome`` of collections.yml as a judge of addresses, titles and searches.
+"""The policy for browsing, ``sources.<browser>`` of collections.yml: a judge of addresses, titles and searches.
 
-Selecting is part of making documents (docs/sources.md): a browser's history is mostly what nobody wants to remember.
-Everything dropped is counted by reason; none of it is listed anywhere.
+A browser's history is mostly what nobody wants to remember, so selecting is part of making documents
+(docs/sources.md). Everything dropped is counted by reason and listed nowhere.
+
+Words are compared after decoding and folding (NFKC, case): ``%70orn`` and full-width letters change nothing. Substrings
+are used only where no other word contains them; other words must match whole ("Essex" is a county).
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_plus, unquote_plus
+
+import re2
 
 from core.redaction import clean as redact
 from core.redaction.screen import suspects
 from core.text import one_line
-from ingest.sources.chrome.words import Noise, Words, fold
-from ingest.sources.web import addresses
+from ingest.web import addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +33,7 @@ FILE = "file: address"
 DATA = "data: address"
 SCHEME = "other address"
 DETOUR = "a link's detour"
-# A visit in the archive that these apply to is shown no more; the others remove it.
+# An archived visit with one of these reasons is hidden; the other reasons remove it.
 HIDING = frozenset((NOT_ALLOWED,))
 
 _SCHEMES = {
@@ -46,10 +51,10 @@ _SCHEMES = {
 }
 _MAX_TITLE = 300
 _MAX_TERM = 400
-# "(3) Inbox": how many wait changes by the minute and says nothing of the page.
+# "(3) Inbox": the number changes by the minute and does not describe the page.
 _COUNTER = re.compile(r"^\(\d+\+?\)\s+(?=\S)")
 
-# Host suffix → the query parameter that holds what was searched for, and the path its results lie at.
+# (host suffix, path of its result pages, query parameter with the search).
 _ENGINES: tuple[tuple[str, str, str], ...] = (
     ("bing.com", "/search", "q"),
     ("duckduckgo.com", "/", "q"),
@@ -75,7 +80,7 @@ _ENGINES: tuple[tuple[str, str, str], ...] = (
     ("news.ycombinator.com", "/search", "q"),
     ("hn.algolia.com", "/", "q"),
 )
-# Where links lead first, so that their clicks are counted: nobody was there.
+# Host suffix → paths that only count a click and lead on: nobody visited them.
 _DETOURS: dict[str, tuple[str, ...]] = {
     "t.co": ("/",),
     "lnkd.in": ("/",),
@@ -91,9 +96,45 @@ _DETOURS: dict[str, tuple[str, ...]] = {
 }
 _GOOGLE = re.compile(r"(?:www\.)?google\.(?:[a-z]{2,3}\.)?[a-z]{2,3}")
 
+# Adult words that match anywhere in an address, a title or a search.
+_ANYWHERE = (
+    "porn xvideos xhamster xnxx hentai redtube brazzers chaturbate stripchat livejasmin camsoda spankbang bongacams "
+    "onlyfans rule34 xxxvideo sexvideo sexcam camgirl camwhore blowjob handjob cumshot gangbang creampie deepthroat "
+    "masturbat motherless.com nhentai eporner tnaflix hqporner literotica adultfriendfinder ashleymadison fapello "
+    "порно порнух эротик エロ動画 アダルトビデオ 色情 成人视频 成人電影 야동"
+).split()
+# Adult words that match as whole words.
+_ALONE = (
+    "nsfw nude nudes milf bdsm bondage fetish erotic erotica orgasm orgasms dildo dildos vibrator boobs tits pussy "
+    "threesome swingers striptease upskirt voyeur incest bukkake futanari ecchi yiff escorts "
+    "sexy sexting horny slut sluts whore hardcore-sex xxx-rated sexo секс эро"
+).split()
+_PAIRS = ("sex video", "sex videos", "sex chat", "sex tape", "sex toy", "sex toys", "sex scene", "live sex", "free sex")
+_ZONES = (".xxx", ".porn", ".sex", ".adult", ".sexy", ".cam")
+
+# Searches that advertisers and compromised pages leave behind.
+_SPAM = (
+    "viagra cialis levitra payday-loan payday-loans online-casino casino-bonus free-spins slot-gacor judi-online "
+    "situs-slot togel sbobet replica-watches buy-followers cheap-jerseys crypto-giveaway double-your-bitcoin "
+    "call-girl call-girls weight-loss-pills work-from-home-job earn-money-fast click-here-to-claim"
+).split()
+# Programmers search for `${var}`, `<div>` and "[object Object] in a string": a search is broken if it is nothing else.
+_TEMPLATE = re.compile(
+    r"\{searchterms\??\}|^(?:%s|[$#]?\{+[\w.? ]*\}+|undefined|null|nan|\[object object\])$",
+)
+_MARKUP = re.compile(r"</(?:script|iframe|a)\b|<\w+[^>]*\b(?:on\w+|src|href)\s*=|javascript:\S")
+_ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*://|www\.)\S+$")
+_COMMANDS = re.compile(
+    r"\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|above|prior|all)\b.{0,30}\b(?:instruction|prompt|rule|message)"
+)
+_LONGEST_TERM = 400
+_LONGEST_WORD = 80
+_REPEATS = 4
+_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
 
 class Page(NamedTuple):
-    """An address that passed: cleaned, its host without ``www.``, its title, and what it is a search for or ""."""
+    """An address that passed: cleaned, its host without ``www.``, its title, and its search term or ""."""
 
     url: str
     domain: str
@@ -102,20 +143,20 @@ class Page(NamedTuple):
 
 
 class Screened(NamedTuple):
-    """``plain``: no secret is in it; ``decent``: nothing adult is. False where that is not known."""
+    """``plain``: no secret is in the texts; ``decent``: no adult word. False if that is not known."""
 
     plain: bool
     decent: bool
 
 
-# An address of which the host is wanted: the host, the address cleaned, its title and what it was searched for.
+# An address on a wanted host: the host, the cleaned address, its title and its search term.
 Admitted = tuple[str, str, str, str]
 
 _UNKNOWN = Screened(False, False)
 
 
 class Policy:
-    """The judge that ``ingest.sources.chrome.settings.load`` describes; ``redacted`` counts secrets by kind."""
+    """A judge of addresses, made from ``sources.<browser>`` of collections.yml; ``redacted`` counts secrets by kind."""
 
     def __init__(self, section: dict[str, Any]) -> None:
         self.mode: str = section.get("mode") or "allow"
@@ -129,12 +170,12 @@ class Policy:
         self._places: dict[str, tuple[tuple[str, str], ...]] = {}
 
     def judge(self, url: str, title: str, term: str) -> Page | str:
-        """What is kept of an address, or the reason why nothing is."""
+        """Return the page that is kept of an address, or the reason why none is."""
         admitted = self._admit(url, title, term)
         return admitted if isinstance(admitted, str) else self._settle(admitted, _UNKNOWN)
 
     def judge_all(self, texts: Iterable[tuple[str, str, str]]) -> list[Page | str]:
-        """``judge`` of several (address, title, term): what costs most is asked of many at once."""
+        """Return ``judge`` of several (address, title, term). The slow patterns look at many texts at once."""
         verdicts: list[Page | str] = []
         open_: list[int] = []
         admitted: list[Admitted] = []
@@ -162,7 +203,7 @@ class Policy:
             yield self._settle(each, screened)
 
     def _screen(self, texts: str) -> Screened:
-        """What several texts, one a line, are free of."""
+        """Return what is known of several texts, one a line."""
         plain = not suspects(texts.encode("utf-8", "surrogatepass"))
         return Screened(plain, self._adult is None or not self._adult.found(fold(texts)))
 
@@ -179,15 +220,15 @@ class Policy:
             return reason
         if self._is_detour(host, rest):
             return DETOUR
-        # Secrets go before anything is cut.
+        # Secrets are removed before anything is cut.
         return host, addresses.clean(url), title, term
 
     def _settle(self, admitted: Admitted, screened: Screened) -> Page | str:
-        """The verdict on what was admitted; ``screened``: what is known of these texts."""
+        """Return the verdict on an admitted address; ``screened``: what is known of its texts."""
         host, url, title, term = admitted
         if not screened.plain and suspects(f"{_read(url)}\n{title}\n{term}".encode("utf-8", "surrogatepass")):
             url, title, term = (redact(text, self.redacted) for text in (url, title, term))
-            # What was typed stands encoded in it: `my+password+is+…`.
+            # The address repeats the search encoded: `my+password+is+…`.
             url = addresses.redacted(url, lambda text: redact(text, self.redacted))
         places = self._places.get(host)
         if places is None:
@@ -214,7 +255,7 @@ class Policy:
         return Page(url, host.removeprefix("www."), "" if title == url else title, term)
 
     def allows_term(self, term: str) -> bool:
-        """Whether a search may be named."""
+        """Return True if a search term may be shown."""
         return not self._noise.reason(term) and (self._adult is None or not self._adult.found(fold(term)))
 
     def _is_detour(self, host: str, rest: str) -> bool:
@@ -238,10 +279,11 @@ class Policy:
 
 
 def _read(url: str) -> str:
-    """An address, and what it says decoded where that is something else."""
+    """Return an address, followed by its decoded form if that differs."""
     if "%" in url:
         return f"{url}\n{unquote_plus(url, errors='replace')}"
-    return f"{url}\n{url.replace('+', ' ')}" if "+" in url else url  # most searches; decoding takes ten times as long
+    # Most searches have no "%": decoding them takes ten times as long.
+    return f"{url}\n{url.replace('+', ' ')}" if "+" in url else url
 
 
 def _domains(entries: Iterable[str]) -> frozenset[str]:
@@ -259,7 +301,7 @@ def _domains(entries: Iterable[str]) -> frozenset[str]:
 
 
 def _within(host: str, domains: frozenset[str]) -> bool:
-    """Whether the host is one of the domains or below one."""
+    """Return True if the host is one of the domains or below one."""
     while host not in domains:
         _, dot, host = host.partition(".")
         if not dot:
@@ -268,7 +310,7 @@ def _within(host: str, domains: frozenset[str]) -> bool:
 
 
 def _detours(host: str) -> tuple[str, ...]:
-    """What the paths of a host begin with that only lead on."""
+    """Return the beginnings of paths of a host that only lead on."""
     if _GOOGLE.fullmatch(host):
         return ("/url?",)
     domain = host
@@ -280,26 +322,26 @@ def _detours(host: str) -> tuple[str, ...]:
 
 
 def _places(host: str) -> tuple[tuple[str, str], ...]:
-    """(path, name of the parameter with the search) of an engine's pages of results; none for any other host."""
+    """Return (path, parameter with the search) of a search engine's result pages; none for any other host."""
     if _GOOGLE.fullmatch(host):
         return (("/search", "q"), ("/webhp", "q"), ("/", "q"))
     return tuple((path, name) for suffix, path, name in _ENGINES if host == suffix or host.endswith(f".{suffix}"))
 
 
 def _name(places: tuple[tuple[str, str], ...], url: str) -> str | None:
-    """The name of the parameter that holds the search, where this is a page of results."""
+    """Return the parameter that holds the search, None if this is no page of results."""
     path = url[url.find("/", 8) :].partition("?")[0].partition("#")[0]
     return next((name for prefix, name in places if (path == "/" if prefix == "/" else path.startswith(prefix))), None)
 
 
 def _engine(places: tuple[tuple[str, str], ...], url: str) -> str | None:
-    """What a results page was asked for; None where it is none."""
+    """Return the search term of a page of results; None for any other page."""
     mark = url.find("?")
     fragment = url.find("#")
     wanted = _name(places, url) if mark >= 0 or fragment >= 0 else None
     if wanted is None:
         return None
-    # Google once kept the search in the fragment, which then is the newer one.
+    # Google once kept the search in the fragment; it is newer than the one in the query.
     for start in (fragment, mark):
         if start >= 0:
             piece = url[start + 1 :] if start == fragment else url[start + 1 :].partition("#")[0]
@@ -310,8 +352,70 @@ def _engine(places: tuple[tuple[str, str], ...], url: str) -> str | None:
 
 
 def _results(places: tuple[tuple[str, str], ...], url: str, term: str) -> str:
-    """A results page's address with what was searched for and nothing of how."""
+    """Return the address of a page of results with the search alone."""
     base = url.partition("#")[0].partition("?")[0]
     if base.endswith("/webhp"):
         base = base.removesuffix("webhp") + "search"
     return f"{base}?{_name(places, url)}={quote_plus(term)}"
+
+
+def fold(text: str) -> str:
+    """Return ``text`` decoded once, in compatibility form and small letters."""
+    if "%" in text or "+" in text:
+        text = unquote_plus(text, errors="replace")
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return text.casefold()
+
+
+class Words:
+    """A compiled list of words not safe for work: the shipped ones and ``more``."""
+
+    def __init__(self, more: Iterable[str] = ()) -> None:
+        own = [fold(word).strip() for word in more]
+        alone = [
+            re.escape(word).replace(r"\-", r"\W").replace(r"\ ", r"\W+") for word in (*_ALONE, *_PAIRS, *own) if word
+        ]
+        anywhere = "|".join(map(re.escape, _ANYWHERE))
+        # RE2, because re tries every word at every letter. It has no look-around: the bounds of a word are matched.
+        self._find = re2.compile(rf"{anywhere}|(?:^|[^\pL\pN])(?:{'|'.join(sorted(alone))})(?:[^\pL\pN]|$)").search
+
+    def found(self, text: str) -> bool:
+        """Return True if a folded text contains one of the words."""
+        return self._find(text) is not None
+
+    def is_zone(self, host: str) -> bool:
+        """Return True if a host is in a top-level domain for adults."""
+        return host.endswith(_ZONES)
+
+
+class Noise:
+    """Separates searches that a person made from injected, mangled and spam ones."""
+
+    def __init__(self, more: Iterable[str] = ()) -> None:
+        spam = [fold(word).strip() for word in (*_SPAM, *more)]
+        words = "|".join(sorted(re.escape(word).replace(r"\-", r"\W").replace(r"\ ", r"\W+") for word in spam if word))
+        self._spam = re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])").search
+
+    def reason(self, term: str) -> str:
+        """Return the reason why a person did not make a search, "" if a person did."""
+        folded = fold(term).strip()
+        words = _WORDS.findall(folded)
+        if not words:
+            return "no words"
+        if len(folded) > _LONGEST_TERM:
+            return "too long"
+        if _TEMPLATE.search(folded) or _MARKUP.search(folded):
+            return "template or markup"
+        if _ADDRESS.match(folded):
+            return "an address"
+        if max(map(len, words)) > _LONGEST_WORD:
+            return "no language"
+        most = max(map(words.count, set(words)))
+        if most > _REPEATS and 2 * most > len(words):
+            return "repetition"
+        if self._spam(folded):
+            return "spam"
+        if _COMMANDS.search(folded):
+            return "instructions to a model"
+        return ""

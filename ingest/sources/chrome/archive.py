@@ -1,42 +1,53 @@
-"""All visits ever taken over: ``$BRAIN_HOME/raw/chrome.sqlite``. A browser forgets after some 90 days; this does not.
+"""The archive of visits, ``$BRAIN_HOME/raw/chrome.sqlite``, keeps what a browser forgets after about 90 days.
 
-It holds visits that passed the policy, and no others. One visit is one instant and one address: seen in several
-profiles, in a copy of a database or through the browser's own synchronisation, it is still one. What copies say
-differently of it is united by rules that do not depend on the order in which they were read.
+It contains only visits that passed the policy. One visit is one instant and one address: seen in several profiles, in a
+copy of a database or through the browser's synchronisation, it is still one. If copies of a visit differ, rules unite
+them that do not depend on the order of reading.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
+from os.path import join
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
+from core.errors import Internal
 from core.home import Home, make_private
 from core.sqlite import connect
 from core.tombstones import Tombstones
-from ingest.session.zones import day_number, iso_day
-from ingest.sources.chrome.damage import damaged, named, refuse_emptied
+from ingest.session.zones import Zones, day_number, iso_day
+from ingest.web.policy import HIDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-    from ingest.session.zones import Zones
-    from ingest.sources.chrome.policy import Page, Policy
-    from ingest.sources.chrome.reading import Visit
+    from ingest.sources.chrome.history import Visit
+    from ingest.web.policy import Page, Policy
 
-# As ``ingest.archive.archive`` has it, which brings zstd along.
+    class Located(Protocol):
+        """An object that knows the path of its database."""
+
+        path: str
+
+    P = ParamSpec("P")
+    S = TypeVar("S", bound=Located)
+    T = TypeVar("T")
+
 _FOLDER = "raw"
 FILE = "chrome.sqlite"
 _BUSY_MS = 10_000
 _VERSION = 1
 _BATCH = 10_000
 
-# What is younger than this cannot have been aged out by a browser (it keeps 90 days), so it was cleared.
+# A browser keeps 90 days: a younger visit that is gone was cleared, not aged out.
 _AGES_OUT_S = 85 * 86_400
 
-# A page that is left open for longer is not read; what says so is no duration, or one of a tab that was forgotten.
+# Nobody reads one page for longer: the tab was forgotten, or the number is no duration.
 LONGEST_DWELL_US = 86_400_000_000
 
 _SCHEMA = """
@@ -53,7 +64,7 @@ create table if not exists held(source blob not null, at int not null, url text 
   primary key(source, at, url)) without rowid;
 """
 
-# The title is the one that was written first after the visit: later ones are of what the page has become since.
+# Keep the title that was written first after the visit: later titles describe what the page became.
 _BETTER_TITLE = """(excluded.title != '' and (visits.title = '' or excluded.title_at < visits.title_at
   or (excluded.title_at = visits.title_at and excluded.title > visits.title)))"""
 _BETTER_TRAIL = "(excluded.led_at, excluded.led_term) > (visits.led_at, visits.led_term)"
@@ -74,10 +85,85 @@ where excluded.dwell > visits.dwell or excluded.term > visits.term or excluded.l
   or {_BETTER_TITLE}
 returning day
 """
+_DAY = re.compile(r"\d{4}-\d\d-\d\d\.md")
+COLLECTION = "chrome-history"
+
+
+def damaged(path: str, error: object) -> Internal:
+    """Return the failure of an archive that SQLite cannot read."""
+    return Internal(f"the archive of visits {path} is damaged: {error}", way_out(path))
+
+
+def way_out(path: str) -> str:
+    """Return the commands that restore the archive at ``path``, with and without a backup."""
+    from shlex import quote
+
+    home = os.path.dirname(os.path.dirname(path))
+    aside = f'for s in "" -wal -shm; do mv {quote(path)}$s {quote(f"{path}.damaged")}$s; done'
+    if not os.path.exists(path):
+        aside = f"rm -f {quote(path)}-wal {quote(path)}-shm"
+    return (
+        f"{aside}; then take it out of a backup, if there is one: tar --zstd -xf FILE -C {quote(home)}"
+        f" {os.path.relpath(path, home)}; then add what browsers still have: brain index --source chrome --rebuild"
+    )
+
+
+def named(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Make a method raise Internal if its database is damaged: apsw.Error does not name the database."""
+
+    def inner(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(self, *args, **kwargs)
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise damaged(self.path, error) from error
+
+    return inner
+
+
+def refuse_emptied(home: Home, path: str) -> None:
+    """Raise Internal if the archive at ``path`` is an empty file although days were made from it."""
+    try:
+        is_empty = not os.stat(path).st_size and not os.path.exists(f"{path}-wal")
+    except OSError:
+        return
+    if is_empty and days_there(home):
+        raise damaged(path, "it is empty")
+
+
+def examine(home: Home, path: str) -> set[str]:
+    """Read the whole archive at ``path``; return the days (``YYYY-MM-DD``) with a document that it did not make.
+
+    Raises Internal if the archive is damaged, else apsw.Error.
+    """
+    refuse_emptied(home, path)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.execute("pragma query_only=on")
+        said = connection.execute("pragma quick_check(1)").get
+        if said != "ok":
+            raise damaged(path, " ".join(str(said).split()))
+        there = days_there(home)
+        if there:
+            there -= {iso_day(day) for (day,) in connection.execute("select day from days where dirty or digest != ''")}
+        return there
+    except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError) as error:
+        raise damaged(path, error) from error
+    finally:
+        connection.close()
+
+
+def days_there(home: Home) -> set[str]:
+    """Return the days (``YYYY-MM-DD``) that have a document."""
+    try:
+        names = os.listdir(join(home.root, COLLECTION))
+    except OSError:
+        return set()
+    return {name.removesuffix(".md") for name in names if _DAY.fullmatch(name)}
 
 
 class Row(NamedTuple):
-    """A visit as a day shows it; see ``ingest.sources.chrome.reading.Visit``."""
+    """A visit as a day shows it; see ``ingest.sources.chrome.history.Visit``."""
 
     at: int
     url: str
@@ -121,7 +207,7 @@ def days_with(home: Home, test: Callable[[bytes], bool]) -> set[str]:
 class Archive:
     """An open archive. Methods that write are one transaction each.
 
-    Raises Internal, which names it, where the file is damaged, else apsw.Error.
+    Raises Internal, which names the file, if it is damaged, else apsw.Error.
     """
 
     @named
@@ -138,7 +224,7 @@ class Archive:
         self._connection = connect(place(home))
         try:
             self._connection.set_busy_timeout(_BUSY_MS)
-            # What is removed must be gone from the file, not only from the table.
+            # Removed rows must be gone from the file, not only from the table.
             self._connection.execute(
                 "pragma secure_delete=on; pragma synchronous=normal; pragma journal_mode=wal"
             ).fetchall()
@@ -155,9 +241,9 @@ class Archive:
 
     @named
     def zones(self, current: str, pinned: str) -> Zones:
-        """The time zones in force, by instant; ``current`` holds from now on if it is not the one that held last.
+        """Return the time zones in force, by instant. ``current`` is in force from now on if the last zone differs.
 
-        ``pinned`` (configured) holds at all times: what is archived is cut into days anew when that changes.
+        ``pinned`` (configured) is in force at all times. If it changes, archived visits are assigned to days again.
         """
         rows: list[tuple[int, str]] = [
             (int(since), str(zone))
@@ -169,26 +255,23 @@ class Archive:
                 wanted = [(0, current)]
             elif rows[-1][1] != current:
                 wanted = [*rows, (int(time.time()), current)]
-        from ingest.session.zones import Zones
-
         zones = Zones(wanted)
         if wanted != rows:
             with self._connection:
                 self._connection.execute("delete from zones")
                 self._connection.executemany("insert into zones values(?, ?)", wanted)
                 if rows and wanted[: len(rows)] != rows:
-                    self._cut_anew(zones)
+                    self._assign_days(zones)
         return zones
 
     @named
     def unite(
         self, source: str, visits: Iterable[Visit], zones: Zones, *, follow_clears: bool, is_whole: Callable[[], bool]
     ) -> None:
-        """Take over the visits of one database.
+        """Add the visits of one database.
 
-        ``follow_clears``: what this database held before and holds no longer, although it is too young to have been
-        aged out, goes from the archive too, unless another database still has it. Only if ``is_whole()`` says, once
-        all visits have been given, that they are all there are.
+        ``follow_clears``: remove visits that this database had and lacks now, if they are too young to be aged out and
+        no other database has them. This happens only if ``is_whole()`` is true after the last visit.
         """
         connection = self._connection
         days: set[int] = set()
@@ -200,47 +283,47 @@ class Archive:
             for visit in visits:
                 batch.append(visit)
                 if len(batch) >= _BATCH:
-                    self._take(batch, zones, days, follow_clears)
+                    self._insert(batch, zones, days, follow_clears)
                     batch = []
-            self._take(batch, zones, days, follow_clears)
+            self._insert(batch, zones, days, follow_clears)
             if follow_clears and is_whole():
                 self._follow(source, days)
-            self._soil(days)
+            self._outdate(days)
 
     @named
-    def judge_again(self, fingerprint: str, policy: Callable[[], Policy]) -> bool:
-        """Apply a policy that has changed to what is archived; returns whether it had.
+    def judge_again(self, fingerprint: str, policy: Policy) -> bool:
+        """Apply a changed policy to the archived visits; return True if the policy had changed.
 
-        What is no longer in the list of allowed domains is shown no more, and again when it is put back: a slip in a
-        configuration must not cost what no browser has any more. What is denied, adult or noise by now is removed.
+        A domain that is no longer allowed is only hidden: a slip in the configuration must not cost visits that no
+        browser has any more. Visits that are now denied, adult or noise are removed.
         """
         held = self._connection.execute("select value from meta where key = 'policy'").get
         if held == fingerprint:
             return False
         with self._connection:
             if held is not None:
-                self._judge_all(policy())
+                self._judge_all(policy)
                 self._connection.execute("update days set dirty = 1")
             self._connection.execute("insert or replace into meta values('policy', ?)", (fingerprint,))
         return True
 
     @named
-    def soil_all(self) -> None:
-        """Have every day be made anew."""
+    def outdate_all(self) -> None:
+        """Mark the document of every day as outdated."""
         self._connection.execute("update days set dirty = 1")
 
     @named
     def made_by(self, version: str) -> None:
-        """Have every day be made anew unless they were last made by ``version``, as they now are."""
+        """Mark every document as outdated unless ``version`` made them; they count as made by it from now on."""
         if self._connection.execute("select value from meta where key = 'documents'").get == version:
             return
         with self._connection:
-            self.soil_all()
+            self.outdate_all()
             self._connection.execute("insert or replace into meta values('documents', ?)", (version,))
 
     @named
     def days(self) -> dict[int, tuple[str, bool]]:
-        """Day → (SHA-256 of its document's bytes or "", whether it is to be made anew)."""
+        """Return day → (SHA-256 of its document or "", True if the document is outdated)."""
         return {
             int(day): (str(digest), bool(dirty))
             for day, digest, dirty in self._connection.execute("select day, digest, dirty from days order by day")
@@ -248,7 +331,7 @@ class Archive:
 
     @named
     def rows(self, day: int) -> list[Row]:
-        """The visits that a day shows, in order of time."""
+        """Return the visits that a day shows, in order of time."""
         found = self._connection.execute(
             "select at, url, domain, title, term, label, reload, dwell, led_at, led_term from visits"
             " where day = ? and shown order by at, url",
@@ -258,7 +341,7 @@ class Archive:
 
     @named
     def settle(self, made: Iterable[tuple[int, str]]) -> None:
-        """Note that the documents of these days (day, digest) are in place; "" for a day that has none."""
+        """Note the documents that were written, as (day, digest); the digest is "" for a day without one."""
         with self._connection:
             self._connection.executemany(
                 "update days set dirty = 0, digest = ? where day = ?", [(digest, day) for day, digest in made]
@@ -269,7 +352,7 @@ class Archive:
 
     @named
     def figures(self) -> dict[str, int | None]:
-        """How many visits and days are archived, and the first and last instant (epoch seconds)."""
+        """Return the numbers of archived visits and days, and the first and last instant in epoch seconds."""
         row: Any = self._connection.execute(
             "select count(*), count(distinct day), min(at) / 1000000, max(at) / 1000000 from visits"
         ).fetchone()
@@ -277,7 +360,7 @@ class Archive:
 
     @named
     def remove_days(self, days: Iterable[int]) -> int:
-        """Remove all visits of these days, also those that are not shown; returns how many went."""
+        """Remove all visits of these days, hidden ones too; return how many were removed."""
         wanted = [(day,) for day in days]
         before = self._connection.total_changes()
         with self._connection:
@@ -292,13 +375,13 @@ class Archive:
             self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
         return gone
 
-    def _take(self, batch: list[Visit], zones: Zones, days: set[int], note: bool) -> None:
+    def _insert(self, batch: list[Visit], zones: Zones, days: set[int], note: bool) -> None:
         day_of = zones.day
         rows = [(*visit, day_of(visit[0] // 1_000_000)) for visit in batch]
         if self._forgotten:
             rows = [row for row in rows if row[-1] not in self._forgotten]
         try:
-            # Where all of them are new, as at first, this takes a third of the time.
+            # If all visits are new, as in the first run, this takes a third of the time.
             with self._connection:
                 self._connection.executemany(_INSERT, rows)
             days.update(row[-1] for row in rows)
@@ -311,7 +394,7 @@ class Archive:
         connection = self._connection
         path = os.fsencode(source)
         now = int(time.time())
-        # What is ahead of a clock that was set back is still in the browser, and was not given.
+        # A visit ahead of a clock that was set back is still in the browser, but was not given.
         cleared = connection.execute(
             "select at, url from held where source = ? and at > ? and at <= ?"
             " and (at, url) not in (select at, url from here)",
@@ -327,21 +410,19 @@ class Archive:
                 if removed is not None:
                     days.add(removed)
 
-    def _soil(self, days: Iterable[int]) -> None:
+    def _outdate(self, days: Iterable[int]) -> None:
         self._connection.executemany(
             "insert into days(day) values(?) on conflict(day) do update set dirty = 1", [(day,) for day in sorted(days)]
         )
 
-    def _cut_anew(self, zones: Zones) -> None:
+    def _assign_days(self, zones: Zones) -> None:
         rows: list[Any] = self._connection.execute("select at, url from visits").fetchall()
         moved = [(zones.day(at // 1_000_000), at, url) for at, url in rows]
         self._connection.executemany("update visits set day = ? where at = ? and url = ?", moved)
         self._connection.execute("update days set dirty = 1")
-        self._soil({day for day, _, _ in moved})
+        self._outdate({day for day, _, _ in moved})
 
     def _judge_all(self, policy: Policy) -> None:
-        from ingest.sources.chrome.policy import HIDING
-
         connection = self._connection
         verdicts: dict[tuple[str, str, str], Page | str] = {}
         hidden: list[tuple[int, int, str]] = []
@@ -369,7 +450,7 @@ class Archive:
         connection.executemany("delete from visits where at = ? and url = ?", removed)
         connection.executemany("delete from held where at = ? and url = ?", removed)
         connection.executemany("update visits set led_at = 0, led_term = '' where at = ? and url = ?", trails)
-        # Two addresses may be the same once they are clean.
+        # Two addresses may be equal after cleaning.
         connection.executemany(
             "update or replace visits set url = ?, domain = ?, title = ?, term = ? where at = ? and url = ?", renamed
         )

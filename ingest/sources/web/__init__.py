@@ -1,1 +1,0 @@
-"""What sources of the web share."""
