@@ -33,8 +33,6 @@ FILE = "file: address"
 DATA = "data: address"
 SCHEME = "other address"
 DETOUR = "a link's detour"
-# An archived visit with one of these reasons is hidden; the other reasons remove it.
-HIDING = frozenset((NOT_ALLOWED,))
 
 _SCHEMES = {
     "file": FILE,
@@ -253,6 +251,11 @@ class Policy:
             if engine is not None:
                 url = _results(places, url, engine)
         return Page(url, host.removeprefix("www."), "" if title == url else title, term)
+
+    @staticmethod
+    def hides(reason: str) -> bool:
+        """Return True if a reason only hides an archived visit; the other reasons remove it."""
+        return reason == NOT_ALLOWED
 
     def allows_term(self, term: str) -> bool:
         """Return True if a search term may be shown."""

@@ -20,7 +20,6 @@ from core.home import Home, make_private
 from core.sqlite import connect
 from core.tombstones import Tombstones
 from ingest.session.zones import Zones, day_number, iso_day
-from ingest.web.policy import HIDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -435,7 +434,7 @@ class Archive:
             if verdict is None:
                 verdict = verdicts[key] = policy.judge(*key)
             if isinstance(verdict, str):
-                if verdict in HIDING:
+                if policy.hides(verdict):
                     hidden.append((0, at, url))
                 else:
                     removed.append((at, url))

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.config import load as load_config
-from core.config_yaml import parse
 from core.document import Document, Failure, render, split
 from core.files import NO_ROOM
 from core.home import Home, shipped
@@ -159,6 +158,8 @@ def settings(home: Home | None) -> dict[str, Any]:
     if home is not None:
         section = dict(load_config(home).section("sources").get(NAME) or {})
     if section.get("allow") is None or section.get("deny") is None:
+        from core.config_yaml import parse  # with a YAML library, which most runs do not need
+
         ours = parse(shipped("collections.yml"))["sources"].get(NAME) or {}
         for key in ("allow", "deny"):
             if section.get(key) is None:
