@@ -89,20 +89,23 @@ _SECTIONS = (
 )
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader that rejects a key that a mapping has twice: YAML would silently use the last one."""
+class UniqueKeys:
+    """For a subclass of a YAML loader: it rejects a repeated key, where YAML would silently use the last one."""
 
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """Return the mapping. Raises ComposerError with the line of the second key."""
-        node = super().compose_mapping_node(anchor)
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Return the mapping. Raises ConstructorError with the line of the second key."""
         seen = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if (key.tag, key.value) in seen:
                     problem = f"the key {key.value!r} is here twice: merge the two or remove one"
-                    raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
                 seen.add((key.tag, key.value))
-        return node
+        return super().construct_mapping(node, deep)  # type: ignore[misc]
+
+
+class _Loader(UniqueKeys, yaml.SafeLoader):
+    """A safe loader that rejects repeated keys."""
 
 
 def parse(path: str) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def database(path: str, target: str) -> None:
 
 
 def _files(tree: str, left_out: tuple[str, ...]) -> Iterator[str]:
-    """The regular files below ``tree`` that are nobody's half-written, lock or journal."""
+    """Yield the regular files below ``tree`` that are nobody's half-written, lock or journal."""
     for place, folders, names in os.walk(tree):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and not (place == tree and name in left_out)
@@ -208,7 +208,7 @@ def _forgotten(home: Home) -> tuple[bytes | None, bool]:
 
 
 def _missing(home: Home, folder: str) -> list[Broken] | None:
-    """What the copy's catalogue names and is not there; None where it went while it was copied."""
+    """What the copy's catalogue names and is not there; None if it went while it was copied."""
     from ingest.archive.soundness import broken
 
     try:

@@ -42,7 +42,8 @@ _CACHES = ("config.cache", "pulse", "schedule.json")
 
 def plan(home: Home, *, keep_corpus: bool) -> dict[str, list[str]]:
     """What would go: {"outside": paths of hooks, skills, schedules, completions; "inside": paths below the home;
-    "kept": what stays there}. Raises Internal where the record is damaged, BadInput for the configuration."""
+    "kept": what stays there}. Raises Internal if the record is damaged, BadInput for the configuration.
+    """
     record = installed.read(home)
     inside = list(_inside(home, keep_corpus=keep_corpus))
     kept = [] if not isdir(home.root) else [join(home.root, name) for name in sorted(os.listdir(home.root))]
@@ -149,7 +150,7 @@ def _left(
     edited: list[str],
     failures: Mapping[str, str],
 ) -> Iterator[dict[str, str]]:
-    """The second look: not at what was done, at what is there."""
+    """Yield the second look: not at what was done, at what is there."""
     for path in outside["hooks"]:
         if path in failures or hooks.events_of(path):  # a file that cannot be read cannot be shown to be clean
             yield _still("hook", path, failures)

@@ -1,4 +1,4 @@
 """The retrieval substrate: collections, index, lexical search. It knows documents and passages, nothing of sessions."""
 
-# The qmd whose command line, output and tools this package reproduces.
+# This package reproduces the command line, output and tools of that version of qmd.
 COMPATIBLE = "2.8.3"

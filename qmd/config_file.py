@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from core.config_yaml import UniqueKeys
 from core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _TAG = "tag:yaml.org,2002:"
 
 
-class _Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):  # type: ignore[misc]
+class _Loader(UniqueKeys, yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):  # type: ignore[misc]
     """YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#103-core-schema): no dates, no ``yes``, no ``0777``."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # the parent's attribute, on purpose its own here
@@ -39,7 +40,7 @@ _Loader.add_constructor(f"{_TAG}int", lambda loader, node: _integer(str(loader.c
 
 
 def load(path: str) -> dict[str, Any]:
-    """The file's mapping, keys as text; empty where there is no file. Raises BadInput where it cannot be read."""
+    """Return the file's mapping, keys as text; empty if there is no file. Raises BadInput if it cannot be read."""
     if not exists(path):
         return {}
     try:
@@ -61,7 +62,7 @@ def load(path: str) -> dict[str, Any]:
 def change(path: str, edit: Callable[[Any], None], template: str = "") -> None:
     """Let ``edit`` change the file's mapping in place, and write it; ``template`` is read where there is no file.
 
-    Comments, the order of keys, and keys that are not qmd's survive. Raises BadInput where the file cannot be read or
+    Comments, the order of keys, and keys that are not qmd's survive. Raises BadInput if the file cannot be read or
     written.
     """
     import io
@@ -93,7 +94,7 @@ def change(path: str, edit: Callable[[Any], None], template: str = "") -> None:
 
 
 def quoted(text: str) -> str:
-    """``text`` as a value for ``change``: in double quotes where YAML needs quotes, as qmd writes them."""
+    """Return ``text`` as a value for ``change``: in double quotes where YAML needs quotes, as qmd writes them."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     plain = re.fullmatch(r"[A-Za-z_/][\w ./()+@=-]*", text, re.ASCII) and not text.endswith(" ")

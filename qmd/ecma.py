@@ -1,4 +1,4 @@
-"""What qmd's output owes to ECMAScript: UTF-16 units, its white space, its rounding, its reading of numbers.
+"""ECMAScript operations behind qmd's output: UTF-16 units, white space, rounding, parsing of numbers.
 
 Every function follows https://tc39.es/ecma262/ for the operation named.
 """
@@ -19,21 +19,21 @@ _DIGITS = "0123456789"
 
 
 def length(text: str) -> int:
-    """The length in UTF-16 units."""
+    """Return the length in UTF-16 units."""
     if text.isascii() or max(text) < "\U00010000":
         return len(text)
     return len(text) + sum(character > "\uffff" for character in text)
 
 
 def cut(text: str, start: int, stop: int) -> str:
-    """``text.slice(start, stop)``, both in UTF-16 units from the front; half a pair is left out."""
+    """Return ``text.slice(start, stop)``, both in UTF-16 units from the front; half a pair is left out."""
     if text.isascii() or max(text) < "\U00010000":
         return text[start:stop]
     return text.encode("utf-16-le")[2 * start : 2 * stop].decode("utf-16-le", "ignore")
 
 
 def trim(text: str) -> str:
-    """``text.trim()``."""
+    """Return ``text.trim()``."""
     return text.strip(SPACE)
 
 
@@ -45,7 +45,7 @@ def words(text: str) -> list[str]:
 
 
 def to_fixed(value: float, digits: int) -> str:
-    """``value.toFixed(digits)``: of two equally near decimals the larger magnitude."""
+    """Return ``value.toFixed(digits)``: a tie rounds to the larger magnitude."""
     sign = "-" if value < 0 else ""
     numerator, denominator = abs(value).as_integer_ratio()
     scaled = (2 * numerator * 10**digits + denominator) // (2 * denominator)
@@ -56,25 +56,25 @@ def to_fixed(value: float, digits: int) -> str:
 
 
 def round_half_up(value: float) -> int:
-    """``Math.round(value)``."""
+    """Return ``Math.round(value)``."""
     numerator, denominator = value.as_integer_ratio()
     return (2 * numerator + denominator) // (2 * denominator)
 
 
 def parse_int(text: str) -> int | None:
-    """``parseInt(text, 10)``, None for NaN."""
+    """Return ``parseInt(text, 10)``, None for NaN."""
     rest = text.lstrip(SPACE)
     sign = -1 if rest.startswith("-") else 1
     rest = rest[1:] if rest[:1] in ("+", "-") else rest
     end = 0
     while end < len(rest) and rest[end] in _DIGITS:
         end += 1
-    # A count longer than any file has lines is as good as the longest.
+    # No file has as many lines as 18 digits count.
     return sign * int(rest[: min(end, 18)]) if end else None
 
 
 def parse_float(text: str) -> float | None:
-    """``parseFloat(text)``, None for NaN."""
+    """Return ``parseFloat(text)``, None for NaN."""
     import re
 
     found = re.match(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)", text.lstrip(SPACE))
@@ -82,7 +82,7 @@ def parse_float(text: str) -> float | None:
 
 
 def to_number(text: str) -> float | None:
-    """``Number(text)``, None for NaN."""
+    """Return ``Number(text)``, None for NaN."""
     import re
 
     trimmed = trim(text)
@@ -96,12 +96,14 @@ def to_number(text: str) -> float | None:
 
 
 def number(value: float) -> int | float:
-    """``value`` as a whole number where it is one."""
+    """Return ``value`` as a whole number where it is one."""
     return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
 
 def decimal(value: float) -> str:
-    """``String(value)`` of a finite number: no fraction where there is none, no exponent from 1e-6 up to 1e21."""
+    """Return ``String(value)`` of a finite number: no fraction where there is none, no exponent
+    from 1e-6 up to 1e21.
+    """
     if value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     text = repr(value)
@@ -116,7 +118,7 @@ def decimal(value: float) -> str:
 
 
 def to_json(value: object, indent: int = 0, depth: int = 0) -> str:
-    """``JSON.stringify(value, null, indent)`` of what JSON can hold; numbers as ECMAScript prints them."""
+    """Return ``JSON.stringify(value, null, indent)`` of what JSON can hold; numbers as ECMAScript prints them."""
     from json.encoder import encode_basestring
 
     if isinstance(value, str):

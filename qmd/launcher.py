@@ -11,14 +11,14 @@ from core.errors import BadInput, Refused
 
 NAME = "qmd"
 _MARK = "# brain's qmd"
-# Of a shebang's line, kernels read so many bytes, and split it at spaces.
+# Kernels read this many bytes of a shebang line and split it at spaces.
 _LONGEST = 120
 
 
 def link(folder: str, *, force: bool = False) -> str:
     """Write the launcher into ``folder`` and return its path.
 
-    Raises BadInput where there is no such folder, Refused where another qmd stands there or on PATH, unless ``force``.
+    Raises BadInput if there is no such folder, Refused if another qmd is there or on PATH, unless ``force``.
     """
     folder = abspath(expanduser(folder))
     if not isdir(folder):
@@ -38,7 +38,7 @@ def link(folder: str, *, force: bool = False) -> str:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a file is such a launcher."""
+    """Return True if a file is such a launcher."""
     try:
         with open(path, "rb") as stream:
             return _MARK.encode() in stream.read(1000)
@@ -47,7 +47,7 @@ def is_ours(path: str) -> bool:
 
 
 def _other(path: str) -> str:
-    """A qmd that is not ours, at ``path`` or where a shell would find it; empty where there is none."""
+    """Return a qmd that is not ours, at ``path`` or where a shell would find it; empty if there is none."""
     if lexists(path) and not is_ours(path):
         return path
     found = shutil.which(NAME)

@@ -1,4 +1,4 @@
-"""Where a qmd keeps its configuration and its index, and what the configuration says.
+"""The location of a qmd's configuration and index, and the configuration itself.
 
 Locations: ``$QMD_CONFIG_DIR``, else ``$XDG_CONFIG_HOME/qmd``, else ``~/.config/qmd``; ``$INDEX_PATH``, else
 ``${XDG_CACHE_HOME:-~/.cache}/qmd/NAME.sqlite``; and before either a ``.qmd/`` folder at or above the working directory.
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-    # Called with the home and a JSON-like value of text out of documents: the value as it may be shown. May raise
-    # BrainError to withhold it. A function of a module, so that a server in the background finds it again.
+    # Called with the home and a JSON-like value of document text; returns the value that may be shown. It may raise
+    # BrainError to withhold the value. It is a module's function, so that a background server can import it.
     Egress = Callable[[Home, Any], Any]
-    # Called with an MCP result as JSON: the result as a model may read it. A function of a module, like Egress.
+    # Called with an MCP result as JSON; returns the result for a model. It is a module's function, like Egress.
     Fence = Callable[[Any], Any]
 
 DEFAULT_INDEX = "index"
@@ -35,8 +35,8 @@ _EDITOR_KEYS = ("editor_uri", "editor_uri_template", "editorUri", "editor-uri")
 class Settings:
     """``config_path`` and ``database`` are absolute; ``index`` is the index's name; ``brain`` the home it belongs to.
 
-    ``local`` says that the configuration came with a project, in its ``.qmd/``. Text of a brain's documents passes
-    ``egress`` before it is shown, and an MCP result over them passes ``fence`` before a model reads it.
+    ``local`` is True if the configuration belongs to a project, in its ``.qmd/``. ``egress`` filters the text of a
+    brain's documents before it is shown; ``fence`` quotes an MCP result before a model reads it.
     """
 
     __slots__ = ("brain", "cache_dir", "config_dir", "config_path", "database", "egress", "fence", "index")
@@ -62,7 +62,9 @@ class Settings:
         self.fence = fence
 
     def outgoing(self, value: Any) -> Any:
-        """``value``, JSON-like text out of documents, as it may leave. Raises BrainError where it may not."""
+        """Return ``value``, JSON-like text of documents, after the egress filter. Raises BrainError
+        if it is withheld.
+        """
         return value if self.egress is None or self.brain is None else self.egress(self.brain, value)
 
     @property
@@ -71,7 +73,7 @@ class Settings:
 
 
 class Collection:
-    """A collection as the configuration has it; what ``qmd.index.walk.Folder`` asks for besides."""
+    """A collection of the configuration; it has the attributes of ``qmd.index.walk.Folder``."""
 
     __slots__ = ("context", "ignore", "include_by_default", "name", "path", "pattern", "update")
 
@@ -86,7 +88,7 @@ class Collection:
 
 
 class Config:
-    """What ``index.yml`` says; keys that are not qmd's stay in the file and out of here."""
+    """The configuration of ``index.yml``, without keys that are not qmd's."""
 
     __slots__ = (
         "collections",
@@ -120,7 +122,7 @@ class Config:
 
     @property
     def default_names(self) -> list[str]:
-        """The collections that a search without ``-c`` looks into."""
+        """The collections of a search without ``-c``."""
         return [collection.name for collection in self.collections.values() if collection.include_by_default]
 
 
@@ -130,9 +132,9 @@ def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def locate(index: str = "", environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings that the environment, the working directory and ``--index`` lead to.
+    """Return the settings that the environment, the working directory and ``--index`` lead to.
 
-    Raises Refused where a project's own index is a symlink.
+    Raises Refused if a project's own index is a symlink.
     """
     env = os.environ if environ is None else environ
     config_dir = env.get("QMD_CONFIG_DIR") or (
@@ -161,14 +163,14 @@ def of_brain(brain: Home, egress: Egress | None = None, fence: Fence | None = No
 
 
 def index_name(given: str) -> str:
-    """The name of an index: a path becomes its absolute form with ``_`` for each ``/``."""
+    """Return the name of an index: a path becomes its absolute form with ``_`` for each ``/``."""
     if "/" in given:
         return abspath(given).replace("/", "_").removeprefix("_")
     return given or DEFAULT_INDEX
 
 
 def find_local(folder: str) -> str | None:
-    """The nearest ``.qmd/index.yaml`` or ``.qmd/index.yml`` at or above ``folder``."""
+    """Return the nearest ``.qmd/index.yaml`` or ``.qmd/index.yml`` at or above ``folder``."""
     folder = abspath(folder)
     while True:
         for name in ("index.yaml", "index.yml"):
@@ -181,17 +183,17 @@ def find_local(folder: str) -> str | None:
 
 
 def is_local(config_path: str) -> bool:
-    """Whether a configuration file lies in a ``.qmd`` folder."""
+    """Return True if a configuration file lies in a ``.qmd`` folder."""
     return os.path.basename(dirname(abspath(config_path))) == LOCAL_FOLDER
 
 
 def working_directory() -> str:
-    """Where the user stands: ``$PWD``, which keeps the symlinks that led there, else the real one."""
+    """Return the working directory: ``$PWD``, which keeps the user's symlinks, else the resolved one."""
     return os.environ.get("PWD") or os.getcwd()
 
 
 def read(settings: Settings) -> Config:
-    """The configuration; an empty one where there is no file. Raises BadInput where it cannot be read."""
+    """Return the configuration; an empty one where there is no file. Raises BadInput if it cannot be read."""
     if settings.brain is not None:
         return _of_brain(settings.brain)
     from qmd.config_file import load
@@ -200,7 +202,9 @@ def read(settings: Settings) -> Config:
 
 
 def folder(settings: Settings, path: str) -> str:
-    """A collection's folder as an absolute path: ``~`` is the user's; else relative to the project, or to here."""
+    """Return a collection's folder as an absolute path: ``~`` is the user's; else relative to the
+    project, or to here.
+    """
     if path == "~" or path.startswith("~/"):
         return normpath(join(home(), path[2:]))
     base = dirname(dirname(abspath(settings.config_path))) if settings.local else working_directory()
@@ -208,7 +212,7 @@ def folder(settings: Settings, path: str) -> str:
 
 
 def stamp(path: str) -> list[str | int] | None:
-    """What changes when a file does: path, size, mtime and inode; None where there is none."""
+    """Return a file's path, size, mtime (ns) and inode, one of which changes with every edit; None if it is missing."""
     try:
         status = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Approval of what a configuration that came from elsewhere would have this machine do.
+"""Approval of the commands, paths and models of a configuration that somebody else may have written.
 
 A ``.qmd/`` travels with a checkout. Its update commands, its collections outside the project and its models are
 somebody else's choice until the user approves them; any change asks again. A brain's configuration may come out of a
@@ -30,7 +30,7 @@ _NO = ("0", "false", "off", "no", "none")
 
 
 class Gated:
-    """What needs approval: (collection, command), (collection, path as written), (slot, model's URI)."""
+    """The parts that need approval: (collection, command), (collection, path as written), (slot, model's URI)."""
 
     __slots__ = ("hooks", "models", "paths")
 
@@ -46,7 +46,9 @@ class Gated:
 
 
 def gated(settings: Settings, config: Config) -> Gated:
-    """Return what of ``config`` needs approval: of a brain's the update commands alone, of the user's own nothing."""
+    """Return the parts of ``config`` that need approval: only update commands for a brain, nothing
+    for the user's own.
+    """
     hooks = [(each.name, each.update) for each in config.collections.values() if each.update]
     if not settings.local:
         return Gated(hooks if settings.brain is not None else [], [], [])
@@ -75,7 +77,7 @@ def is_gated(settings: Settings) -> bool:
 
 
 def digest(settings: Settings, found: Gated) -> str:
-    """The hash that an approval is recorded under."""
+    """Return the hash that an approval is recorded under."""
     import hashlib
     import json
 
@@ -118,7 +120,7 @@ def approve(settings: Settings, config: Config) -> None:
 
 
 def revoke(settings: Settings) -> bool:
-    """Forget the approval; returns whether there was one."""
+    """Remove the approval; return True if there was one."""
     records = _records(settings)
     if records.pop(abspath(settings.config_path), None) is None:
         return False
@@ -127,7 +129,7 @@ def revoke(settings: Settings) -> bool:
 
 
 def approved(settings: Settings) -> list[tuple[str, str]]:
-    """(path, when) of every approved configuration."""
+    """Return (path, when) of every approved configuration."""
     return [
         (path, str(record.get("trustedAt", "")))
         for path, record in _records(settings).items()
@@ -136,23 +138,23 @@ def approved(settings: Settings) -> list[tuple[str, str]]:
 
 
 def opted_in() -> bool:
-    """Whether the environment approves of every project's configuration."""
+    """Return True if the environment approves every project's configuration."""
     return any(
         value and value.strip().lower() not in _NO for value in (os.environ.get(name, "") for name in _OVERRIDES)
     )
 
 
 def inside_project(config_path: str, path: str) -> bool:
-    """Whether a collection's path, through its symlinks, lies in the project that the configuration came with."""
+    """Return True if a collection's path, with symlinks resolved, lies in the project of the configuration."""
     root = realpath(_project(config_path))
     target = realpath(_resolved(config_path, path))
     return target == root or target.startswith(join(root, ""))
 
 
 def require_no_symlink(database: str, fix: str) -> None:
-    """Raise Refused if a project's index, its folder or a file of its name beside it is a symlink.
+    """Raise Refused if a project's index, its folder or one of its companion files is a symlink.
 
-    A checkout may hold one that leads to another index of the user's, or to a file that SQLite would write to.
+    A checkout may hold a symlink to another index of the user, or to a file that SQLite would write to.
     """
     folder, name = split(database)
     found = [folder] if islink(folder) else []

@@ -60,8 +60,8 @@ def make(
     ``verify`` restores the new file into a home of its own and asks it; the file goes again where that fails.
     ``broken`` in it is what of the archive is missing, or, as ``verify`` finds, damaged: it is made all the same.
     ``accepted``: its loss is known. ``unnamed``: objects of an archive whose catalogue was lost. ``left`` names the
-    older backups that still hold what was forgotten.
-    Raises LockContention where another backup runs, Internal where it did not stand the test, OSError, apsw.Error.
+    older backups that still hold what was forgotten. Raises LockContention if another backup runs, Internal where it
+    did not stand the test, OSError, apsw.Error.
     """
     started = time.perf_counter()
     folder = to or home.path(FOLDER)
@@ -137,7 +137,7 @@ def make(
 
 
 def listed(folder: str) -> list[str]:
-    """The backups in ``folder``, oldest first."""
+    """Return the backups in ``folder``, oldest first."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -146,7 +146,7 @@ def listed(folder: str) -> list[str]:
 
 
 def last(home: Home) -> tuple[int, str] | None:
-    """(when, path) of the last backup made of this home, None where there is none or its file is gone.
+    """Return (when, path) of the last backup made of this home, None if there is none or its file is gone.
 
     A note says so, as it may lie anywhere; one below the home speaks for itself.
     """
@@ -165,13 +165,13 @@ def _made(path: str) -> int | None:
 
 
 def known(home: Home) -> list[str]:
-    """The backups that can be found again: those below the home, and in every folder that ever took one."""
+    """Return the backups that can be found again: those below the home, and in every folder that ever took one."""
     found = [path for folder in (home.path(FOLDER), *_folders(home)) for path in listed(folder)]
     return list(dict.fromkeys(os.path.realpath(path) for path in found))
 
 
 def _folders(home: Home) -> list[str]:
-    """The folders that have taken backups, as the note has them."""
+    """Return the folders that have taken backups, as the note has them."""
     held = _noted(home)
     folders = held.get("folders")
     named = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
@@ -188,7 +188,7 @@ def carry_folders(home: Home, copy: Home) -> None:
 
 
 def _noted(home: Home) -> dict[str, Any]:
-    """What is noted of the last backup; empty where nothing is, or nothing that can be read."""
+    """What is noted of the last backup; empty if nothing is, or nothing that can be read."""
     try:
         held = json.loads(read_or_none(join(home.state, _NOTE)) or b"{}")
     except ValueError:
@@ -197,13 +197,13 @@ def _noted(home: Home) -> dict[str, Any]:
 
 
 def is_note_damaged(home: Home) -> bool:
-    """Whether it cannot be told any more which folders took backups."""
+    """Return True if it cannot be told any more which folders took backups."""
     path = join(home.state, _NOTE)
     return os.path.exists(path) and not _folders(home)
 
 
 def replaced(home: Home) -> list[str]:
-    """The folders in which restoring has kept what was there."""
+    """Return the folders in which restoring has kept what was there."""
     folder = home.path(FOLDER)
     try:
         names = sorted(os.listdir(folder))
@@ -240,12 +240,12 @@ def forget(
 
 
 def forgetting(home: Home) -> bool:
-    """Whether something is still to be taken out of backups."""
+    """Return True if something is still to be taken out of backups."""
     return os.path.exists(join(home.state, _JOB))
 
 
 def job(home: Home) -> dict[str, Any]:
-    """What is still to be taken out of backups, as it was noted. Raises EngineMissing where that is damaged."""
+    """What is still to be taken out of backups, as it was noted. Raises EngineMissing if that is damaged."""
     return _read_job(join(home.state, _JOB))
 
 
@@ -313,7 +313,9 @@ def _forget(
 
 
 def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """(marks, documents) of what an unpacked backup holds of a text, and the home, where it was chosen, no more."""
+    """Return (marks, documents) of what an unpacked backup holds of a text, and the home, where it
+    was chosen, no more.
+    """
     from ingest.policy.forgetting import archived_with
     from ingest.sources.chrome import source as chrome
     from runtime.forgetting.own_documents import holding

@@ -187,7 +187,7 @@ def _require_room(path: str, folder: str, size: int) -> None:
 
 
 def _most_bytes(packed: int) -> int:
-    """How many bytes an archive of ``packed`` bytes may unpack to."""
+    """Return how many bytes an archive of ``packed`` bytes may unpack to."""
     return max(ALWAYS_BYTES, packed * MOST_TIMES)
 
 
@@ -238,7 +238,7 @@ class _Metered:
 
 
 def _members(path: str) -> Iterator[tuple[tarfile.TarInfo, Any, int]]:
-    """(member, stream, bytes of the archive read so far) of each member: regular files with harmless names."""
+    """Yield (member, stream, bytes of the archive read so far) of each member: regular files with harmless names."""
     import zstandard
 
     with open(path, "rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw, closefd=False) as plain:

@@ -23,9 +23,9 @@ Answer = list[tuple[str, str, int, str]]
 
 
 def draw(home: Home, count: int = COUNT) -> list[str]:
-    """Up to ``count`` questions: words of documents that lie evenly through the index, the same ones each time.
+    """Return up to ``count`` questions: words of documents that lie evenly through the index, the same ones each time.
 
-    Raises EngineMissing where there is no index. The questions are not to be written anywhere: they quote documents.
+    Raises EngineMissing if there is no index. The questions are not to be written anywhere: they quote documents.
     """
     connection = open_index(home.index)
     try:
@@ -41,7 +41,7 @@ def draw(home: Home, count: int = COUNT) -> list[str]:
 def answers(home: Home, config: Config, questions: list[str]) -> list[Answer | str]:
     """What each question is answered: (uri, docid, line, snippet) a hit, in order; the error's name where it is none.
 
-    Raises EngineMissing where there is no index.
+    Raises EngineMissing if there is no index.
     """
     found: list[Answer | str] = []
     request = Request(limit=10, mode="lex", literal=True, min_score=0.0, timeout_s=_TIMEOUT_S, rerank=False)
@@ -57,12 +57,14 @@ def answers(home: Home, config: Config, questions: list[str]) -> list[Answer | s
 
 
 def same(before: list[Answer | str], after: list[Answer | str]) -> int:
-    """How many questions are answered alike. Hits are compared as a set: equal scores may stand in either order."""
+    """Return how many questions are answered alike. Hits are compared as a set: equal scores may
+    stand in either order.
+    """
     return sum(_set(one) == _set(other) for one, other in zip(before, after, strict=True))
 
 
 def there(home: Home) -> bool:
-    """Whether there is an index to ask."""
+    """Return True if there is an index to ask."""
     return os.path.isfile(home.index)
 
 

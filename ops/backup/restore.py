@@ -59,9 +59,9 @@ def restore(
 ) -> dict[str, Any]:
     """Put what the backup at ``path`` holds into ``home``; returns the envelope of ``brain restore --json``.
 
-    What was forgotten in ``home`` stays away, and what was in ``beside``, the one that it is restored beside.
-    Raises Refused where the home holds something and ``force`` is not given, BadInput where the file is no whole backup
-    (the home is then as it was), LockContention, OSError.
+    What was forgotten in ``home`` stays away, and what was in ``beside``, the one that it is restored beside. Raises
+    Refused if the home holds something and ``force`` is not given, BadInput where the file is no whole backup (the home
+    is then as it was), LockContention, OSError.
     """
     started = time.perf_counter()
     if not os.path.isfile(path):
@@ -312,7 +312,7 @@ def journal(home: Home) -> dict[str, Any] | None:
 
 
 def newest(home: Home) -> str:
-    """The backup made last below the home. Raises BadInput where there is none."""
+    """Return the backup made last below the home. Raises BadInput if there is none."""
     found = backup.listed(home.path(backup.FOLDER))
     if not found:
         raise BadInput(f"there is no backup in {home.path(backup.FOLDER)}", "brain backup")

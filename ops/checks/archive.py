@@ -97,7 +97,7 @@ def accept(home: Home) -> str:
 
     What no catalogue names is lost with it.
 
-    Raises BrainError where the catalogue cannot be read, OSError, LockContention.
+    Raises BrainError if the catalogue cannot be read, OSError, LockContention.
     """
     found = soundness.broken(home, contents=True)
     there = {each.name for each in found if _is_there(home, each)}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
+import sys
 import time
 from os.path import join
 from typing import TYPE_CHECKING, Any
@@ -14,8 +16,7 @@ from core.errors import BrainError, from_os
 from core.files import read_or_none, write_atomic
 from core.home import make_private
 from core.text import one_line
-from ops.checks import acceptance, archive, documents, engine, index, machine, notify, recovery, sources, surfaces
-from ops.checks import telemetry as ledger
+from ops.checks import archive, documents, engine, index, machine, recovery, sources, surfaces, usage
 from ops.checks.finding import SEVERITIES, CheckContext, Finding
 
 if TYPE_CHECKING:
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
 CHECKS: tuple[Check, ...] = (
     *engine.CHECKS,
     *machine.CHECKS,
-    *ledger.CHECKS,
+    *usage.CHECKS,
     *index.CHECKS,
     *sources.CHECKS,
     *archive.CHECKS,
     *surfaces.CHECKS,
     *documents.CHECKS,
-    *acceptance.CHECKS,
     *recovery.CHECKS,
 )
 # A notice is work that waits; it is shown, and the doctor is well.
@@ -118,7 +118,7 @@ def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mappi
     if fresh:
         worst = next(finding for finding in envelope["findings"] if finding["id"] == fresh[0])
         more = f" (and {len(fresh) - 1} more)" if len(fresh) > 1 else ""
-        notify.send("Brain", one_line(f"{worst['evidence']}{more}", 200), environ)
+        notify("Brain", one_line(f"{worst['evidence']}{more}", 200), environ)
 
 
 def _round(
@@ -208,3 +208,32 @@ def _not_reported_today(home: Home, failures: list[str]) -> list[str]:
     except OSError:
         return []  # without this memory, an hourly doctor would notify every hour
     return fresh
+
+
+_TIMEOUT_S = 5.0
+
+
+def notification(title: str, text: str, platform: str = sys.platform) -> list[str]:
+    """Return the argv that shows a notification, [] if there is no program for it.
+
+    The texts are arguments of the script and no part of it: a file's name must not become a command.
+    """
+    if platform == "darwin":
+        script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
+        return ["/usr/bin/osascript", "-e", script, title, text]
+    found = shutil.which("notify-send")
+    return [found, "--app-name=brain", "--", title, text] if found else []
+
+
+def notify(title: str, text: str, environ: Mapping[str, str]) -> bool:
+    """Show a notification; whether it was handed over. ``BRAIN_NOTIFY=off`` shows none."""
+    argv = notification(title, text)
+    if not argv or environ.get("BRAIN_NOTIFY") == "off":
+        return False
+    from core.child import run
+
+    try:
+        done = run(argv, timeout_s=_TIMEOUT_S, environ=dict(environ))
+    except OSError:
+        return False
+    return done.code == 0 and not done.timed_out

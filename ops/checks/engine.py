@@ -73,7 +73,7 @@ _LASTING = frozenset(("serve", "watch", "mcp"))
 
 
 def _is_ours(words: list[str], root: str, process: object) -> bool:
-    """Whether a command line runs a command of this home that is meant to end by itself."""
+    """Return True if a command line runs a command of this home that is meant to end by itself."""
     import psutil
 
     from runtime.resident import control

@@ -90,7 +90,7 @@ class CheckContext:
         return os.path.exists(self.home.index)
 
     def threshold(self, name: str, default: float) -> float:
-        """A threshold of collections.yml (``doctor:``), else its default."""
+        """Return a threshold of collections.yml (``doctor:``), else its default."""
         try:
             value = self.config.section("doctor").get(name)
         except Exception:  # noqa: BLE001  # an invalid configuration is a finding of its own

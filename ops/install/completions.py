@@ -26,14 +26,14 @@ _KIND = "completions"
 
 
 def code(shell: str) -> str:
-    """The code that has ``shell`` complete ``brain``: argcomplete's."""
+    """Return the code that has ``shell`` complete ``brain``: argcomplete's."""
     from argcomplete.shell_integration import shellcode
 
     return shellcode(["brain"], shell=shell).strip("\n") + "\n"
 
 
 def own_shell(environ: Mapping[str, str]) -> str:
-    """The user's login shell, where it is one of these. Raises BadInput otherwise."""
+    """Return the user's login shell, where it is one of these. Raises BadInput otherwise."""
     name = basename(environ.get("SHELL") or "")
     if name not in SHELLS:
         raise BadInput("which shell is not known from $SHELL", f"name it, one of: {', '.join(SHELLS)}")
@@ -41,7 +41,7 @@ def own_shell(environ: Mapping[str, str]) -> str:
 
 
 def place(shell: str, environ: Mapping[str, str]) -> str:
-    """The file in which ``shell`` looks for what completes ``brain``."""
+    """Return the file in which ``shell`` looks for what completes ``brain``."""
     data = environ.get("XDG_DATA_HOME") or expanduser("~/.local/share")
     if shell == "bash":
         folder = environ.get("BASH_COMPLETION_USER_DIR") or join(data, "bash-completion")
@@ -64,7 +64,7 @@ def hint(shell: str, path: str) -> str:
 def install(home: Home, shell: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Write the file and record it; {"shell", "path", "next"}.
 
-    Raises Refused where a file lies there that is not as this left it, OSError, Internal.
+    Raises Refused if a file lies there that is not as this left it, OSError, Internal.
     """
     path = place(shell, environ)
     there = read_or_none(path)

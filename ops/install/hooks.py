@@ -59,7 +59,7 @@ def wanted(home: Home, hooks: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def settings_file(environ: Mapping[str, str], *, project: bool = False, file: str = "") -> str:
-    """The settings file meant: ``file``, else the project's that one stands in, else the user's."""
+    """Return the settings file meant: ``file``, else the project's that one stands in, else the user's."""
     if file:
         return os.path.abspath(expanduser(file))
     if project:
@@ -70,7 +70,7 @@ def settings_file(environ: Mapping[str, str], *, project: bool = False, file: st
 def install(home: Home, path: str, hooks: Iterable[str]) -> dict[str, Any]:
     """Bring ``path`` to hold exactly ``hooks`` of ours; what was there before is kept in ``state/backup``.
 
-    Returns {"file", "changed", "events", "backup"}. Raises BadInput where the file is not one that can be edited.
+    Returns {"file", "changed", "events", "backup"}. Raises BadInput if the file is not one that can be edited.
     """
     entries = wanted(home, hooks)
     report = _edit(home, path, entries)
@@ -107,7 +107,7 @@ def status(home: Home, paths: Iterable[str], environ: Mapping[str, str]) -> dict
 
 
 def events_of(path: str) -> list[str]:
-    """The events of a settings file that run a hook of ours; [] where there are none, or it is not settings."""
+    """Return the events of a settings file that run a hook of ours; [] if there are none, or it is not settings."""
     return list(_state(path, None)["events"])
 
 
@@ -187,7 +187,9 @@ def _keep(home: Home, data: bytes | None) -> str | None:
 
 
 def _with(text: str, entries: Mapping[str, dict[str, Any]], path: str) -> str:
-    """``text`` with exactly ``entries`` as the hooks of ours. Raises BadInput where it has not the documented form."""
+    """Return ``text`` with exactly ``entries`` as the hooks of ours. Raises BadInput if it has not
+    the documented form.
+    """
     try:
         present: dict[str, dict[str, Any]] = {}
         for event, span in reversed(_ours(text)):
@@ -206,7 +208,7 @@ def _with(text: str, entries: Mapping[str, dict[str, Any]], path: str) -> str:
 
 
 def _ours(text: str) -> list[tuple[str, json_edit.Span]]:
-    """(event, where) of each hook entry of ours, in the order of the text. Raises ValueError."""
+    """Return (event, where) of each hook entry of ours, in the order of the text. Raises ValueError."""
     return [
         (event, entry)
         for event, groups in _events(text).items()
@@ -248,7 +250,7 @@ def _adding(text: str, event: str, entry: dict[str, Any]) -> str:
 
 
 def _without(text: str, event: str, start: int) -> str:
-    """``text`` without the hook entry that begins at ``start``, and without what it leaves empty above it."""
+    """Return ``text`` without the hook entry that begins at ``start``, and without what it leaves empty above it."""
     members = json_edit.members(text, _top(text))
     events = _events(text)
     groups = json_edit.items(text, events[event].value)

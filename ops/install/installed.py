@@ -26,7 +26,7 @@ _REQUIRED = "sha256"
 
 
 def read(home: Home) -> dict[str, dict[str, dict[str, Any]]]:
-    """Kind → path → details. Raises Internal where the record is damaged."""
+    """Kind → path → details. Raises Internal if the record is damaged."""
     path = _path(home)
     data = read_or_none(path)
     if data is None:

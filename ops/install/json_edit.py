@@ -39,7 +39,7 @@ def members(text: str, at: int) -> dict[str, Span]:
 
 
 def items(text: str, at: int) -> list[Span]:
-    """Where the items of the array that begins at ``at`` stand. Raises ValueError."""
+    """Return where the items of the array that begins at ``at`` stand. Raises ValueError."""
     found: list[Span] = []
     at = _skip(text, _expect(text, at, "["))
     while text[at : at + 1] != "]":
@@ -50,13 +50,13 @@ def items(text: str, at: int) -> list[Span]:
 
 
 def start(text: str) -> int:
-    """Where the file's one value begins. Raises ValueError where the text is not one JSON value."""
+    """Return where the file's one value begins. Raises ValueError if the text is not one JSON value."""
     json.loads(text)
     return _skip(text, 0)
 
 
 def insert(text: str, at: int, spans: list[Span], addition: str, depth: int) -> str:
-    """``text`` with ``addition`` as the last entry of the container that begins at ``at`` and holds ``spans``.
+    """Return ``text`` with ``addition`` as the last entry of the container that begins at ``at`` and holds ``spans``.
 
     ``depth`` is the container's; a file of one line stays one, any other gets a line of its own.
     """
@@ -74,7 +74,9 @@ def insert(text: str, at: int, spans: list[Span], addition: str, depth: int) -> 
 
 
 def remove(text: str, spans: list[Span], index: int) -> str:
-    """``text`` without the entry ``index`` of a container's ``spans``, its comma and the space that set it apart."""
+    """Return ``text`` without the entry ``index`` of a container's ``spans``, its comma and the space that set it
+    apart.
+    """
     if len(spans) == 1:
         before, after = spans[0].start, spans[0].end
         while text[before - 1] in _SPACE:
@@ -86,7 +88,9 @@ def remove(text: str, spans: list[Span], index: int) -> str:
 
 
 def indentation(text: str) -> str:
-    """The file's unit of indentation: the space before its first key on its own line, "" for a file of one line."""
+    """Return the file's unit of indentation: the space before its first key on its own line, "" for
+    a file of one line.
+    """
     _, newline, rest = text.strip().partition("\n")
     if not newline:
         return "" if text.strip() not in ("{}", "") else "  "
@@ -95,7 +99,7 @@ def indentation(text: str) -> str:
 
 
 def dump(value: Any, unit: str) -> str:
-    """``value`` as JSON, indented by ``unit`` where there is one, to be put in by ``insert``."""
+    """Return ``value`` as JSON, indented by ``unit`` where there is one, to be put in by ``insert``."""
     return json.dumps(value, ensure_ascii=False, indent=unit or None)
 
 

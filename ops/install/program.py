@@ -16,7 +16,9 @@ DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def command() -> list[str]:
-    """The words that start the running brain, absolute: its ``brain`` script, else interpreter and ``brain.py``."""
+    """Return the words that start the running brain, absolute: its ``brain`` script, else
+    interpreter and ``brain.py``.
+    """
     script = join(dirname(abspath(sys.executable)), "brain")
     if isfile(script) and os.access(script, os.X_OK):
         return [script]

@@ -37,13 +37,13 @@ _RULE = re.compile(r"Bash\((.*?\bbrain(?:\.py)?'?) [a-z]")
 
 
 def names() -> list[str]:
-    """The skills that ship with this version."""
+    """Return the skills that ship with this version."""
     folder = shipped("skills")
     return sorted(name for name in os.listdir(folder) if os.path.isfile(join(folder, name, FILE)))
 
 
 def folder(environ: Mapping[str, str], *, dest: str = "", agents: bool = False) -> str:
-    """Where to put them: ``dest``, else what other agents read, else Claude Code's."""
+    """Return where to put them: ``dest``, else what other agents read, else Claude Code's."""
     if dest:
         return os.path.abspath(expanduser(dest))
     return expanduser("~/.agents/skills") if agents else join(claude_folder(environ), "skills")
@@ -67,7 +67,7 @@ def scopes(given: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _is_glob(text: str) -> bool:
-    """Whether every bracket and brace of a glob is closed; Claude Code takes no other as one."""
+    """Return True if every bracket and brace of a glob is closed; Claude Code takes no other as one."""
     opened = ""
     for character in text:
         if opened == "[":

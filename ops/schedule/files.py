@@ -44,7 +44,7 @@ class Setting:
 
 
 def setting(home: Home, environ: Mapping[str, str]) -> Setting:
-    """The running brain's, on ``home``. Raises BadInput where a path cannot stand in a scheduler's file."""
+    """Return the running brain's, on ``home``. Raises BadInput if a path cannot stand in a scheduler's file."""
     told = program.environment(home)
     tag = hashlib.sha256(home.root.encode()).hexdigest()[:8] if "BRAIN_HOME" in told else ""
     told |= {name: environ[name] for name in _TOLD if environ.get(name)}
@@ -61,24 +61,24 @@ def setting(home: Home, environ: Mapping[str, str]) -> Setting:
 
 
 def command_line(job: Job, where: Setting) -> list[str]:
-    """The exact words by which a scheduler starts ``job``."""
+    """Return the exact words by which a scheduler starts ``job``."""
     if where.scripts and job.script:
         return ["/bin/bash", join(where.scripts, job.script)]
     return [*where.command, "schedule", "run", job.name, "--scheduled"]
 
 
 def label(job: Job, where: Setting) -> str:
-    """The name of ``job`` to launchd."""
+    """Return the name of ``job`` to launchd."""
     return ".".join(["com.brain", *([where.tag] if where.tag else []), job.name])
 
 
 def unit(job: Job, where: Setting) -> str:
-    """The name of ``job`` to systemd, without its suffix."""
+    """Return the name of ``job`` to systemd, without its suffix."""
     return "-".join(["brain", *([where.tag] if where.tag else []), job.name])
 
 
 def folder(scheduler: str) -> str:
-    """Where a scheduler of the user's reads its files; "" for cron, which has none."""
+    """Return where a scheduler of the user's reads its files; "" for cron, which has none."""
     if scheduler == "launchd":
         return expanduser("~/Library/LaunchAgents")
     if scheduler == "systemd":
@@ -101,7 +101,7 @@ def files(scheduler: str, jobs: Iterable[Job], where: Setting) -> dict[str, str]
 
 
 def plist(job: Job, where: Setting) -> str:
-    """launchd's property list of ``job``.
+    """Return launchd's property list of ``job``.
 
     ``StartCalendarInterval`` runs once on waking for what sleep missed (``StartInterval`` would not); ``RunAtLoad``
     makes up for what was missed while the machine was off: a run that is not due ends at once.
@@ -124,7 +124,7 @@ def plist(job: Job, where: Setting) -> str:
 
 
 def service(job: Job, where: Setting) -> str:
-    """systemd's service of ``job``."""
+    """Return systemd's service of ``job``."""
     told = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(where.environment.items()))
     words = " ".join(_quoted(word.replace("$", "$$")) for word in command_line(job, where))
     # A job that has something to report has not failed.
@@ -137,7 +137,7 @@ def service(job: Job, where: Setting) -> str:
 
 
 def timer(job: Job) -> str:
-    """systemd's timer of ``job``: ``Persistent`` makes up for what sleep or a switched-off machine missed."""
+    """Return systemd's timer of ``job``: ``Persistent`` makes up for what sleep or a switched-off machine missed."""
     hour = "*" if job.hour is None else f"{job.hour:02}"
     at = ",".join(f"{minute:02}" for minute in job.minutes)
     return (
@@ -148,7 +148,7 @@ def timer(job: Job) -> str:
 
 
 def crontab(jobs: Iterable[Job], where: Setting) -> str:
-    """A fragment of a crontab, between two marks.
+    """Return a fragment of a crontab, between two marks.
 
     cron makes up for nothing, so each job is called every hour and finds out itself whether a run is due.
     """
@@ -164,7 +164,7 @@ def crontab(jobs: Iterable[Job], where: Setting) -> str:
 
 
 def marks(where: Setting) -> tuple[str, str]:
-    """The lines that a fragment of ours stands between."""
+    """Return the lines that a fragment of ours stands between."""
     name = f"brain {where.tag}".rstrip()
     return f"# {name}: begin (written by `brain schedule install`)", f"# {name}: end"
 

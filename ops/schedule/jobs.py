@@ -85,7 +85,7 @@ JOBS: tuple[Job, ...] = (
 
 
 def job(name: str) -> Job:
-    """The job of that name. Raises BadInput."""
+    """Return the job of that name. Raises BadInput."""
     for each in JOBS:
         if each.name == name:
             return each
@@ -93,17 +93,19 @@ def job(name: str) -> Job:
 
 
 def previous(which: Job, now: float) -> float:
-    """The latest instant at or before ``now`` at which the job was to run (epoch seconds)."""
+    """Return the latest instant at or before ``now`` at which the job was to run (epoch seconds)."""
     return max(instant for instant in _around(which, now) if instant <= now)
 
 
 def upcoming(which: Job, now: float) -> float:
-    """The first instant after ``now`` at which the job is to run (epoch seconds)."""
+    """Return the first instant after ``now`` at which the job is to run (epoch seconds)."""
     return min(instant for instant in _around(which, now) if instant > now)
 
 
 def due(which: Job, last: float | None, now: float) -> bool:
-    """Whether a run is owed, given when the last one began; a last run in the future is a clock that was set back."""
+    """Return True if a run is owed, given when the last one began; a last run in the future is a clock that was set
+    back.
+    """
     return last is None or last > now or last < previous(which, now)
 
 

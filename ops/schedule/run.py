@@ -49,7 +49,7 @@ def read(home: Home) -> dict[str, dict[str, Any]]:
 
 
 def started(run: Mapping[str, Any] | None) -> float | None:
-    """When a run of ``read`` began (epoch seconds), None where none is known."""
+    """When a run of ``read`` began (epoch seconds), None if none is known."""
     return clock.parse_iso(str(run.get("started") or "")) if run else None
 
 

@@ -34,14 +34,14 @@ _TRIES = 5
 
 
 def detect() -> str:
-    """The scheduler of this machine: launchd, systemd where the user has a manager that answers, else cron."""
+    """Return the scheduler of this machine: launchd, systemd where the user has a manager that answers, else cron."""
     if sys.platform == "darwin":
         return "launchd"
     return "systemd" if _ask(["systemctl", "--user", "show-environment"])[0] == 0 else "cron"
 
 
 def chosen(names: Sequence[str]) -> tuple[Job, ...]:
-    """The jobs of those names in the table's order, all for none. Raises BadInput."""
+    """Return the jobs of those names in the table's order, all for none. Raises BadInput."""
     from ops.schedule.jobs import job
 
     wanted = [job(name) for name in names]
@@ -58,7 +58,7 @@ def files(scheduler: str, jobs: Sequence[Job], where: Setting) -> list[dict[str,
 def install(home: Home, scheduler: str, jobs: Sequence[Job], where: Setting) -> list[dict[str, Any]]:
     """Write the files, have the scheduler load them, and record them.
 
-    Jobs of ours that are not among ``jobs`` are taken out. Returns [{"path", "changed"}]. Raises Internal where the
+    Jobs of ours that are not among ``jobs`` are taken out. Returns [{"path", "changed"}]. Raises Internal if the
     scheduler refuses, EngineMissing where there is none, OSError.
     """
     home.make()
@@ -99,8 +99,8 @@ def status(home: Home, scheduler: str, where: Setting) -> dict[str, Any]:
     """{"scheduler", "jobs": [{"name", "file", "installed", "current", "loaded", "running", "last_run", "last_exit",
     "last_outcome", "next_run", "problem"}]}.
 
-    ``loaded``, ``last_exit``, and with systemd the runs, are the scheduler's own word, None where it does not answer;
-    a run that it does not know of is what the job itself left. Times are ISO 8601, UTC.
+    ``loaded``, ``last_exit``, and with systemd the runs, are the scheduler's own word, None if it does not answer; a
+    run that it does not know of is what the job itself left. Times are ISO 8601, UTC.
     """
     known = {job["file"]: job for job in surfaces.schedule()["jobs"] if job["file"] != "crontab -l"}
     runs = schedule_run.read(home)
@@ -169,7 +169,7 @@ def _last_doctor(home: Home) -> float | None:
 
 
 def _ours(home: Home, where: Setting) -> list[str]:
-    """Every file of a job of this home: those recorded, and those that stand where they would be installed."""
+    """Return every file of a job of this home: those recorded, and those that stand where they would be installed."""
     recorded = list(installed.read(home)[KIND])
     standing = [
         file["path"]
@@ -222,7 +222,7 @@ def _systemctl(*words: str) -> None:
 
 
 def _systemd_time(name: str, what: str) -> float | None:
-    """A property of a timer, epoch seconds: systemd prints ``@seconds``, or nothing where it has none."""
+    """Return a property of a timer, epoch seconds: systemd prints ``@seconds``, or nothing if it has none."""
     code, said = _ask(["systemctl", "--user", "show", "--timestamp=unix", f"--property={what}", f"{name}.timer"])
     value = said.strip().removeprefix(f"{what}=@")
     return float(value) if code == 0 and value.isdigit() else None
@@ -243,7 +243,7 @@ def _install_crontab(home: Home, fragment: str, where: Setting) -> dict[str, Any
 
 
 def _crontab() -> str:
-    """The user's crontab to look at, "" where there is none or it cannot be read: never to write back."""
+    """Return the user's crontab to look at, "" if there is none or it cannot be read: never to write back."""
     try:
         return _read_crontab()
     except Internal:
@@ -251,7 +251,9 @@ def _crontab() -> str:
 
 
 def _read_crontab() -> str:
-    """The user's crontab, "" only where cron says that there is none. Raises Internal: what is unread is kept."""
+    """Return the user's crontab, "" only where cron says that there is none. Raises Internal: what
+    is unread is kept.
+    """
     code, said, complaint = _cron("-l")
     if code == 0:
         return said
@@ -261,7 +263,7 @@ def _read_crontab() -> str:
 
 
 def _cron(word: str, given: str = "") -> tuple[int | None, str, str]:
-    """(exit code, output, complaint) of crontab; None where it is not there or does not answer. Any bytes pass."""
+    """Return (exit code, output, complaint) of crontab; None if it is not there or does not answer. Any bytes pass."""
     try:
         done = subprocess.run(  # noqa: S603  # the user's own cron, no shell
             ["crontab", word],  # noqa: S607
@@ -277,7 +279,7 @@ def _cron(word: str, given: str = "") -> tuple[int | None, str, str]:
 
 
 def _block(text: str, begin: str, end: str) -> list[str]:
-    """The lines between the marks; [] where they are not both there."""
+    """Return the lines between the marks; [] if they are not both there."""
     lines = text.splitlines()
     if begin not in lines or end not in lines[lines.index(begin) :]:
         return []
@@ -305,7 +307,9 @@ def _plist(job: Job, where: Setting) -> str:
 
 
 def _ask(words: list[str], streams: tuple[str, ...] = ("stdout", "stderr")) -> tuple[int | None, str]:
-    """(exit code, what it said) of a scheduler's own tool; None where there is no such tool or it does not answer."""
+    """Return (exit code, what it said) of a scheduler's own tool; None if there is no such tool or
+    it does not answer.
+    """
     try:
         done = subprocess.run(  # noqa: S603  # fixed words and names, no shell
             words, capture_output=True, timeout=_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL

@@ -64,10 +64,10 @@ class Criterion:
 
 
 def judge(home: Home, week: int | None = None, *, force: bool = False, now: float | None = None) -> dict[str, Any]:
-    """The envelope of ``brain acceptance``: the verdict on ``week``, None for the latest that is over.
+    """Return the envelope of ``brain acceptance``: the verdict on ``week``, None for the latest that is over.
 
     A verdict that is there is given again as it was. ``force`` judges a week that is not over, and writes nothing.
-    Raises Refused where the week is not over, BadInput for a configuration that does not hold, Internal.
+    Raises Refused if the week is not over, BadInput for a configuration that does not hold, Internal.
     """
     instant = clock.now() if now is None else int(now)
     known = None if week is None else verdict(home, week)
@@ -121,7 +121,7 @@ def judge(home: Home, week: int | None = None, *, force: bool = False, now: floa
 
 
 def owed(home: Home, now: float | None = None) -> list[int]:
-    """The weeks whose verdict is missing: the first, and the latest that is over."""
+    """Return the weeks whose verdict is missing: the first, and the latest that is over."""
     instant = clock.now() if now is None else int(now)
     began = _began(home, read(home, 0)[0])
     over = 0 if began is None else (instant - began) // WEEK_S
@@ -129,7 +129,7 @@ def owed(home: Home, now: float | None = None) -> list[int]:
 
 
 def verdict(home: Home, week: int) -> dict[str, Any] | None:
-    """The verdict on a week as it was written, None where there is none. Raises Internal where it is damaged."""
+    """Return the verdict on a week as it was written, None if there is none. Raises Internal if it is damaged."""
     path = _path(home, week)
     data = read_or_none(path)
     if data is None:
@@ -161,7 +161,7 @@ def _thresholds(home: Home) -> dict[str, float]:
 def _verdict(home: Home, week: int, criteria: Sequence[Criterion], thresholds: Mapping[str, float]) -> str:
     """Not used: teardown. Used, and something does not hold: pivot; so is recall that two weeks have not shown.
 
-    Agents' criteria decide nothing where nothing was put up for agents, a drop nothing where there is nothing before.
+    Agents' criteria decide nothing if nothing was put up for agents, a drop nothing if there is nothing before.
     """
     uses = next(criterion.figure for criterion in criteria if criterion.id == "uses") or 0
     if uses < thresholds["teardown_below"]:
@@ -175,7 +175,7 @@ def _verdict(home: Home, week: int, criteria: Sequence[Criterion], thresholds: M
 
 
 def _measure_recall(home: Home, since: int) -> str:
-    """Ask the personal set, unless that was done since then; why it could not be asked, "" where it was."""
+    """Ask the personal set, unless that was done since then; why it could not be asked, "" if it was."""
     if any(row["arm"] == _ARM and str(row["ts"]) >= clock.iso(since) for row in kept.history(home)):
         return ""
     from evals import arms, personal
@@ -289,7 +289,7 @@ def _agents(home: Home, rows: list[dict[str, Any]], thresholds: Mapping[str, flo
 
 
 def _recall(home: Home, thresholds: Mapping[str, float], ends: int, by: int, why: str) -> list[Criterion]:
-    """The personal set's hits in the first five: the newest run until ``by``, and the last before the week.
+    """Return the personal set's hits in the first five: the newest run until ``by``, and the last before the week.
 
     ``why`` it could not be measured, where it could not.
     """
@@ -326,7 +326,7 @@ def _at_least(
 
 
 def verdicts(home: Home) -> list[int]:
-    """The weeks that have a verdict, in order."""
+    """Return the weeks that have a verdict, in order."""
     try:
         names = os.listdir(join(home.logs, "acceptance"))
     except FileNotFoundError:

@@ -38,12 +38,14 @@ _REPEATED = 10
 
 
 def read(home: Home, since: int) -> tuple[list[dict[str, Any]], int]:
-    """(rows of this machine from ``since`` (epoch seconds) on, oldest first; how many lines are no rows)."""
+    """Return (rows of this machine from ``since`` (epoch seconds) on, oldest first; how many lines are no rows)."""
     return _read(telemetry.ledgers(home), since)
 
 
 def machines(home: Home) -> dict[str, str]:
-    """The other machines of this memory whose telemetry has come with ``brain sync``: name → its ledger, sorted."""
+    """Return the other machines of this memory whose telemetry has come with ``brain sync``: name →
+    its ledger, sorted.
+    """
     folder = join(home.logs, MACHINES)
     try:
         names = sorted(os.listdir(folder))
@@ -79,7 +81,7 @@ def _read(paths: Iterable[str], since: int) -> tuple[list[dict[str, Any]], int]:
 
 
 def stats(home: Home, since: int, machine: str = "") -> dict[str, Any]:
-    """The envelope of ``brain stats``: of this machine, of another one by its name, or of "all" of them.
+    """Return the envelope of ``brain stats``: of this machine, of another one by its name, or of "all" of them.
 
     Raises BadInput for a machine that is not known.
     """
@@ -139,7 +141,7 @@ def _other(path: str, since: int) -> dict[str, Any]:
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """The nearest-rank percentile, None of nothing."""
+    """Return the nearest-rank percentile, None of nothing."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
@@ -187,7 +189,7 @@ def _growth(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _freshness(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How far behind the index and the vectors were when something was asked, by day: the worst of it."""
+    """Return how far behind the index and the vectors were when something was asked, by day: the worst of it."""
     days: dict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         for name in ("lexical_pending", "semantic_pending"):

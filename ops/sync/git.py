@@ -71,7 +71,7 @@ class Repository:
         self._environ = kept | {name: environ[name] for name in ("GIT_SSH_COMMAND", "GIT_SSH") if name in environ}
 
     def make(self) -> None:
-        """Create it where it is missing, private. Raises EngineMissing where there is no git."""
+        """Create it where it is missing, private. Raises EngineMissing if there is no git."""
         if not os.path.exists(join(self.path, "HEAD")) or not os.path.exists(join(self.path, "config")):
             self._git("init", "--quiet", "--bare", "--template=", "--object-format=sha1", self.path, bare=False)
             os.chmod(self.path, 0o700)
@@ -158,7 +158,7 @@ class Repository:
         return found
 
     def contents(self, blobs: Iterable[Blob]) -> Iterator[tuple[str, bytes]]:
-        """(oid, bytes) of each blob, once. Raises Internal where one is missing."""
+        """Yield (oid, bytes) of each blob, once. Raises Internal if one is missing."""
         batch: list[Blob] = []
         waiting = 0
         for blob in dict.fromkeys(blobs):
@@ -222,7 +222,7 @@ class Repository:
         return self.commit_of(ref)
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether ``newer`` contains ``older``; what is not there contains nothing."""
+        """Return True if ``newer`` contains ``older``; what is not there contains nothing."""
         return self._run("merge-base", "--is-ancestor", older, newer).code == 0
 
     def fetch(self, remote: str, into: str) -> None:
@@ -285,7 +285,7 @@ class Repository:
             raise BadInput(f"git cannot reach {masked(remote)}: {said}", f"git ls-remote {masked(remote)}")
 
     def _ssh(self) -> str:
-        """The user's own ssh command, which is in force over any that a repository names."""
+        """Return the user's own ssh command, which is in force over any that a repository names."""
         if "GIT_SSH_COMMAND" in self._environ:
             return self._environ["GIT_SSH_COMMAND"]
         if "GIT_SSH" in self._environ:
@@ -398,12 +398,12 @@ def _works_on(path: str) -> bool:
 
 
 def oid(data: bytes) -> str:
-    """The name git gives these bytes (https://git-scm.com/book/en/v2/Git-Internals-Git-Objects)."""
+    """Return the name git gives these bytes (https://git-scm.com/book/en/v2/Git-Internals-Git-Objects)."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def quoted(path: str) -> bytes:
-    """A path as fast-import reads it: in quotes, everything but plain characters escaped."""
+    """Return a path as fast-import reads it: in quotes, everything but plain characters escaped."""
     plain = b"".join(
         bytes([byte]) if 32 <= byte < 127 and byte not in b'"\\' else b"\\%03o" % byte
         for byte in path.encode("utf-8", "surrogateescape")
@@ -412,7 +412,7 @@ def quoted(path: str) -> bytes:
 
 
 def masked(text: str | list[str]) -> str:
-    """An address, or what git said of one, without the name and password that may stand in it."""
+    """Return an address, or what git said of one, without the name and password that may stand in it."""
     words = (text if isinstance(text, str) else " ".join(text)).split(" ")
     shown = []
     for word in words:

@@ -235,12 +235,12 @@ def _obey(
 
 
 def _is_text(text: str) -> bool:
-    """Whether a database takes it: JSON can spell halves of characters, which UTF-8 cannot."""
+    """Return True if a database takes it: JSON can spell halves of characters, which UTF-8 cannot."""
     return text.isascii() or text.encode("utf-8", "replace").decode() == text
 
 
 def _named(state: State, folders: dict[str, str], machine: str, collection: str, path: str) -> str:
-    """The file of ``collection`` that a row of another's removed.json means, "" where it means none that is here.
+    """Return the file of ``collection`` that a row of another's removed.json means, "" if it means none that is here.
 
     The row is another's text: it may name this machine's documents or copies of another known one's, nothing else.
     """
@@ -256,7 +256,7 @@ def _named(state: State, folders: dict[str, str], machine: str, collection: str,
 
 
 def _copies(folders: dict[str, str], marks: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(collection, path) of other machines' documents that ``marks`` cover."""
+    """Return (collection, path) of other machines' documents that ``marks`` cover."""
     found = []
     meant = Meant(marks)
     for collection, folder in folders.items():

@@ -50,7 +50,7 @@ def sync(
     """Bring in what other machines have, commit what this one has, push it; returns ``brain sync --json``.
 
     ``remote`` or ``folder`` (a bare repository there, made where it is missing) are remembered, as is ``name``. Without
-    any, now or before, it only commits. Raises BadInput, Refused, EngineMissing where there is no git, EngineTimeout,
+    any, now or before, it only commits. Raises BadInput, Refused, EngineMissing if there is no git, EngineTimeout,
     LockContention.
     """
     started = time.perf_counter()
@@ -112,8 +112,8 @@ def sync(
 def forget(home: Home, config: Config, environ: Mapping[str, str], documents: list[tuple[str, str]]) -> list[str]:
     """Take what was forgotten out of the history in this home at once; the next ``sync`` takes it to the others.
 
-    The history begins anew, with what there is now. Returns who holds it until then, as sentences; nothing where this
-    home is not synchronised. Raises LockContention, Internal, EngineMissing.
+    The history begins anew, with what there is now. Returns who holds it until then, as sentences; nothing if this home
+    is not synchronised. Raises LockContention, Internal, EngineMissing.
     """
     if not configured(home):
         return []
@@ -278,7 +278,7 @@ def _oid_of(path: str) -> str:
 
 
 def _commit(home: Home, config: Config, repository: Repository, state: State, branch: str) -> tuple[bool, int]:
-    """(whether there was anything to commit, how many documents there are)."""
+    """Return (whether there was anything to commit, how many documents there are)."""
     last = repository.commit_of(branch)
     known = repository.tree(last) if last else {}
     files: dict[str, Blob | bytes] = {}
@@ -317,7 +317,7 @@ def _commit(home: Home, config: Config, repository: Repository, state: State, br
 
 
 def _usage(home: Home) -> bytes | None:
-    """The ledger and what was rotated out of it, oldest first, as much as may travel; None where there is none."""
+    """Return the ledger and what was rotated out of it, oldest first, as much as may travel; None if there is none."""
     parts: list[bytes] = []
     for path in reversed(telemetry.ledgers(home)):
         data = read_or_none(path) or b""
@@ -328,7 +328,7 @@ def _usage(home: Home) -> bytes | None:
 
 
 def _push(repository: Repository, state: State, branch: str) -> bool:
-    """Push this machine's branch; False where the remote has it already."""
+    """Push this machine's branch; False if the remote has it already."""
     ours, theirs = repository.commit_of(branch), repository.commit_of(_OTHERS + state.name)
     if ours == theirs:
         return False
@@ -378,5 +378,5 @@ def _former(state: State, names: list[str]) -> list[str]:
 
 
 def configured(home: Home) -> bool:
-    """Whether this home is synchronised."""
+    """Return True if this home is synchronised."""
     return isdir(home.path(FOLDER))

@@ -43,7 +43,7 @@ class Arguments:
             if not name:
                 words.append(value or "")
             elif value is None:
-                # A text option without a value counts as given, as `true` does in the language of the original.
+                # A text option without a value counts as given, as `true` does in JavaScript.
                 self.flags.add(name)
                 if name in _MANY:
                     self._lists.setdefault(name, []).append("true")
@@ -100,7 +100,7 @@ class Arguments:
         return ecma.parse_float(self.text.get("min-score", "")) or 0.0
 
     def number(self, name: str) -> int | None:
-        """A whole number's option; None where it is missing or no number."""
+        """Return a whole number's option; None if it is missing or no number."""
         return ecma.parse_int(self.text[name]) if name in self.text else None
 
     @property
@@ -113,7 +113,7 @@ class Arguments:
 
 
 def _tokens(rest: list[str]) -> Iterator[tuple[str, str | None]]:
-    """(long name, value or None) of each option; ("", word) of each word."""
+    """Yield (long name, value or None) of each option; ("", word) of each word."""
     rest.reverse()
     while rest:
         given = rest.pop()
@@ -141,7 +141,7 @@ def _tokens(rest: list[str]) -> Iterator[tuple[str, str | None]]:
 
 
 def _expanded(group: str) -> list[str]:
-    """The options of ``-abc``, one each; a text option takes what follows it in the group."""
+    """Return the options of ``-abc``, one each; a text option takes what follows it in the group."""
     found = []
     for index, letter in enumerate(group):
         if _SHORT.get(letter, letter) in _TEXT and index < len(group) - 1:

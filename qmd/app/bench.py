@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BACKENDS = ("bm25", "vector", "hybrid", "full")
 _LEAST = 10
-# Of a backend's answers so many are reported.
+# How many answers of each backend the report lists.
 _SHOWN = 10
 _MEASURES = ("precision_at_k", "recall", "recall_at_1", "recall_at_3", "recall_at_5", "mrr", "f1")
 _AVERAGES = {
@@ -52,7 +52,7 @@ class _Missing(Exception):
 
 
 def check(fixture: Any) -> list[dict[str, Any]]:
-    """The fixture's queries. Raises FixtureError."""
+    """Return the fixture's queries. Raises FixtureError."""
     queries = fixture.get("queries") if isinstance(fixture, dict) else None
     if not isinstance(queries, list):
         raise FixtureError("Invalid fixture: missing 'queries' array")
@@ -64,7 +64,7 @@ def check(fixture: Any) -> list[dict[str, Any]]:
 
 
 def check_indexed(connection: apsw.Connection, names: Sequence[str], collection: str) -> None:
-    """Whether there is anything to search. Raises FixtureError with what to do."""
+    """Require an indexed document to search. Raises FixtureError with the command to run."""
     rows: list[Any] = connection.execute(
         "SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY collection"
     ).fetchall()
@@ -92,22 +92,23 @@ def measure(
     connection: apsw.Connection,
     queries: Sequence[dict[str, Any]],
     collection: str,
-    told: Callable[[str, str, float | None], None],
+    progress: Callable[[str, str, float | None], None],
     meaning: Semantic | None = None,
     judge: Judge | None = None,
 ) -> list[dict[str, Any]]:
-    """A row a query, with the measures of each backend; ``told`` hears (query, backend, None), then its milliseconds.
+    """Return one row per query with the measures of each backend.
 
-    A backend that needs a model that is not there scores 0; without ``meaning`` that is all but keywords, and
-    without ``judge`` the full one.
+    ``progress`` is called with (query id, backend, None) before a measurement, then with its milliseconds.
+
+    A backend without its model scores 0: all but keywords need ``meaning``, the full one needs ``judge``.
     """
     results = []
     for query in queries:
         backends = {}
         for backend in BACKENDS:
-            told(str(query.get("id")), backend, None)
+            progress(str(query.get("id")), backend, None)
             backends[backend] = _measure(connection, backend, query, collection, meaning, judge)
-            told(str(query.get("id")), backend, backends[backend]["latency_ms"])
+            progress(str(query.get("id")), backend, backends[backend]["latency_ms"])
         results.append(
             {"id": query.get("id"), "query": query["query"], "type": query.get("type"), "backends": backends}
         )
@@ -115,7 +116,7 @@ def measure(
 
 
 def summary(results: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """The averages over all queries, by backend."""
+    """Return the averages over all queries, by backend."""
     if not results:
         return {}
     return {
@@ -128,13 +129,13 @@ def summary(results: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def is_all_zero(averages: dict[str, dict[str, float]]) -> bool:
-    """Whether nothing was found by any backend."""
+    """Return True if nothing was found by any backend."""
     names = ("avg_precision", "avg_recall", "avg_mrr")
     return bool(averages) and all(row[name] == 0 for row in averages.values() for name in names)
 
 
 def score(files: Sequence[str], expected: Sequence[str], depth: int) -> dict[str, Any]:
-    """The measures of a ranked list of ``files`` against the ``expected`` ones, the first ``depth`` counting."""
+    """Return the measures of a ranked list of ``files`` against the ``expected`` ones, the first ``depth`` counting."""
 
     def hits(most: int) -> int:
         return sum(any(is_same(file, wanted) for file in files[:most]) for wanted in expected)
@@ -161,7 +162,7 @@ def score(files: Sequence[str], expected: Sequence[str], depth: int) -> dict[str
 
 
 def is_same(file: str, expected: str) -> bool:
-    """Whether two paths mean one file: one ends with the other, case and collection aside."""
+    """Return True if two paths mean one file: one ends with the other, case and collection aside."""
     one, other = _bare(file), _bare(expected)
     return one.endswith(other) or other.endswith(one)
 
@@ -249,7 +250,7 @@ def _answer(
 
 
 def _uris(hits: Sequence[hybrid.Hit], judge: Judge | None) -> list[str]:
-    """The documents in their order. Raises _Missing where the reranker failed: they would be another's."""
+    """Return the documents in their order. Raises _Missing where the reranker failed: they would be another's."""
     if judge is not None and judge.reason:
         raise _Missing("full")
     return [hit.found.uri for hit in hits]
@@ -259,7 +260,7 @@ _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
 
 
 def bench(session: Session) -> None:
-    """Print the report. Raises Exit where the fixture cannot be used."""
+    """Print the report. Raises Exit if the fixture cannot be used."""
     arguments, out = session.arguments, session.out
     given = arguments.words[0] if arguments.words else ""
     if not given:
@@ -280,7 +281,7 @@ def bench(session: Session) -> None:
     except (OSError, ValueError) as error:
         raise session.fail(str(error), _HINT) from None
 
-    def told(query: str, backend: str, latency: float | None) -> None:
+    def progress(query: str, backend: str, latency: float | None) -> None:
         if not as_json:
             out.status(f"  {query} / {backend}..." if latency is None else f" {latency:.0f}ms\n")
 
@@ -292,7 +293,7 @@ def bench(session: Session) -> None:
     meaning = None if isinstance(opened, str) else opened
     judge = _judge(session)
     try:
-        results = measure(connection, queries, collection, told, meaning, judge)
+        results = measure(connection, queries, collection, progress, meaning, judge)
     except BrainError as error:
         raise session.fail(f"qmd bench: {error.message}", error.fix) from None
     finally:
@@ -325,7 +326,7 @@ def bench(session: Session) -> None:
 
 
 def _judge(session: Session) -> Judge | None:
-    """What reranks for ``full``; where what is configured is not there, that is said, and it scores 0."""
+    """Return the reranker for ``full``; warn and return None if the configured one is missing."""
     from qmd.app.semantic import reranker
 
     try:

@@ -1,4 +1,4 @@
-"""``qmd doctor``: is everything there, and what would help. Findings are printed; the exit code is 0."""
+"""``qmd doctor``: check configuration, models, environment and index. It prints findings; the exit code is 0."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Findings:
 
 
 def run(session: Session) -> None:
-    """Print the findings, and what to do next."""
+    """Print the findings and the next steps."""
     import apsw
 
     out = session.out
@@ -83,7 +83,7 @@ def _sqlite_vec(findings: _Findings) -> None:
 
 
 def _config(session: Session, findings: _Findings) -> Mapping[str, str]:
-    """The models that the configuration names; none where it cannot be read."""
+    """Return the models that the configuration names; none if it cannot be read."""
     from qmd import settings
 
     path = session.settings.config_path
@@ -127,7 +127,7 @@ def _models(session: Session, configured: Mapping[str, str], findings: _Findings
 
 
 def _generator(session: Session, findings: _Findings) -> str:
-    """Find out if questions can be expanded, and return by which model; none is no fault if nobody asked for one."""
+    """Check query expansion and return its model's name. No generator is fine unless the configuration names one."""
     try:
         choice = semantic.generator(session)
         if not isinstance(choice, str):
@@ -145,7 +145,7 @@ def _generator(session: Session, findings: _Findings) -> str:
 
 
 def _reranker(session: Session, findings: _Findings) -> str:
-    """Find out if the best candidates can be reranked, and return by which model, as ``_generator`` does."""
+    """Check reranking and return its model's name. No reranker is fine unless the configuration names one."""
     try:
         judge = semantic.reranker(session)
     except BrainError as error:
@@ -190,7 +190,7 @@ _OFF = 0.05
 
 
 def _defaults(configured: Mapping[str, str], environ: Mapping[str, str]) -> tuple[bool, str]:
-    """Which models are not qmd's own, and who chose them."""
+    """Return the models that differ from qmd's defaults, and who chose them."""
     notes = []
     for slot, role in _ROLES.items():
         default, named = models.DEFAULTS[slot], configured.get(slot)
@@ -208,7 +208,7 @@ def _defaults(configured: Mapping[str, str], environ: Mapping[str, str]) -> tupl
 
 
 def _cache(settings: Settings, configured: Mapping[str, str], environ: Mapping[str, str]) -> tuple[bool, str]:
-    """Whether the models that somebody chose and the real qmd would load are what they should be, where they are here.
+    """Check the GGUF files of the models that the user chose for the real qmd.
 
     ``hf:OWNER/REPOSITORY/FILE.gguf`` is looked for by its file's name in the real qmd's folder of models. GGUF files
     begin with these four letters (the GGUF specification of ggml, section "File Structure").
@@ -237,7 +237,7 @@ def _cache(settings: Settings, configured: Mapping[str, str], environ: Mapping[s
 
 
 def _fault(path: str) -> str:
-    """What is wrong with a model's file, empty where nothing is."""
+    """Return the fault of a model's file, "" for none."""
     try:
         with open(path, "rb") as stream:
             head = stream.read(64)
@@ -251,14 +251,14 @@ def _fault(path: str) -> str:
 
 
 def _device(environ: Mapping[str, str]) -> tuple[bool, str]:
-    """Where models run."""
+    """Return where models run."""
     if environ.get("QMD_FORCE_CPU", "").strip().lower() not in ("", "0", "false", "off", "no"):
         return True, "CPU forced (QMD_FORCE_CPU)"
     return True, "auto: the CPU, which is all that the built-in model uses"
 
 
 def _probe(environ: Mapping[str, str]) -> tuple[bool, str]:
-    """Whether a graphics card was looked for: never, which is well unless somebody asked."""
+    """Report that no graphics card is probed: the built-in model does not use one."""
     value = environ.get("QMD_DOCTOR_DEVICE_PROBE", "").strip()
     if value.lower() in ("0", "off", "false", "no"):
         return True, f"skipped by QMD_DOCTOR_DEVICE_PROBE={value}; there is nothing to probe either way"
@@ -266,7 +266,7 @@ def _probe(environ: Mapping[str, str]) -> tuple[bool, str]:
 
 
 def _fingerprints(connection: apsw.Connection, active: str) -> list[tuple[str, bool, str]]:
-    """(label, whether it is well, details) of the vectors that the real qmd has made, by model."""
+    """Return (label, whether it is well, details) of the vectors that the real qmd has made, by model."""
     current = models.fingerprint(active)
     rows: Any = connection.execute(
         "SELECT model, embed_fingerprint, count(DISTINCT hash), count(*) FROM content_vectors"
@@ -289,7 +289,7 @@ def _fingerprints(connection: apsw.Connection, active: str) -> list[tuple[str, b
 
 
 def _sample(connection: apsw.Connection, config: Config) -> tuple[bool, str]:
-    """Whether a few texts that count as embedded have vectors, and such as a model makes. Raises EngineMissing."""
+    """Check that a sample of embedded chunks has vectors of length 1. Raises EngineMissing."""
     from core.config import embedder
     from qmd.index.schema import SPAN
     from qmd.vectors import vectors
@@ -320,7 +320,7 @@ def _sample(connection: apsw.Connection, config: Config) -> tuple[bool, str]:
     return True, f"{len(rows)} sampled {noun} {'vector' if len(rows) == 1 else 'vectors'}, of length 1"
 
 
-# What some variables change is the real qmd's only, which may share this machine's settings and index.
+# Some variables concern only the real qmd, which may share this machine's settings and index.
 _ELSEWHERE = " (in the real qmd: nothing here reads it)"
 _APPROVES = "approves what every project's configuration asks for"
 _MEANINGS = {
@@ -354,7 +354,9 @@ _SHOWN = 96
 
 
 def _overrides(environ: Mapping[str, str], configured: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """(name, value as shown, what it changes) of each that is set; ``configured`` are the configuration's models."""
+    """Yield (name, value as shown, what it changes) of each that is set; ``configured`` are the
+    configuration's models.
+    """
     for name, meaning in _MEANINGS.items():
         value = environ.get(name, "").strip()
         if value:

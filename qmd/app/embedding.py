@@ -1,4 +1,4 @@
-"""``qmd embed`` and ``qmd provider``: vectors for what lacks them, and whose they are."""
+"""``qmd embed`` and ``qmd provider``: compute missing embeddings, and choose their provider."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ _MINUTES = 30.0
 
 
 def section(session: Session) -> dict[str, Any]:
-    """What the configuration says of embedding; nothing where it came with a project and is not approved: it would
-    choose where the user's texts and key are sent.
+    """Return the section ``embedding``; empty for a project's configuration that is not approved.
+
+    An unapproved section would choose where the user's texts and key are sent.
     """
     return session.config.embedding if trust.is_approved(session.settings, session.config) else {}
 
 
 def active(session: Session) -> str:
-    """``provider/model`` in force: ``--provider`` and ``--model``, else the configuration's, else the local model."""
+    """Return ``provider/model`` in force: ``--provider`` and ``--model``, else the configuration's, else the local
+    model.
+    """
     given = session.arguments.text
     return "/".join(embedder(section(session), given.get("provider", ""), given.get("model", "")))
 
 
 def embed(session: Session) -> None:
-    """Give vectors to what lacks them. Raises Exit for options that make no sense, BrainError where it cannot be."""
+    """Compute missing embeddings. Raises Exit for a bad option, BrainError if no provider can embed."""
     arguments, out = session.arguments, session.out
     deadline = _check(session)
     approved = trusted(session)
@@ -63,7 +66,7 @@ def embed(session: Session) -> None:
                 provider,
                 collections=names,
                 force="force" in arguments.flags,
-                # Unasked, code is cut as it was before.
+                # Without the option, keep each document's present strategy.
                 strategy=arguments.chunk_strategy if "chunk-strategy" in arguments.flags else "",
                 deadline=deadline,
                 progress=_Bar(session) if out.progress else None,
@@ -89,7 +92,7 @@ def embed(session: Session) -> None:
 
 
 def provider(session: Session) -> None:
-    """Show whose vectors are used, or set it. Raises BadInput for a provider that there is none of."""
+    """Show or set the embedding provider. Raises BadInput for an unknown one."""
     arguments, out = session.arguments, session.out
     name = arguments.words[0] if arguments.words else _asked(session)
     if name:
@@ -115,7 +118,7 @@ def _set(session: Session, name: str, model: str) -> None:
         if not isinstance(entry, dict):
             data["embedding"] = entry = {}
         if entry.get("provider", "local") != name:
-            # They were said of the other provider.
+            # These keys belong to the former provider.
             for key in ("base_url", "dimensions", "window", "path"):
                 entry.pop(key, None)
         entry["provider"] = name
@@ -127,12 +130,12 @@ def _set(session: Session, name: str, model: str) -> None:
     collections.change_file(session.settings, edit)
     session.changed()
     if approved:
-        # What the user has said here needs no second approval.
+        # The user's own command needs no second approval.
         trust.approve(session.settings, session.config)
 
 
 def _asked(session: Session) -> str:
-    """The provider that a user at a terminal chooses; "" for none."""
+    """Return the provider that a user at a terminal chooses; "" for none."""
     import sys
 
     out = session.out
@@ -144,7 +147,7 @@ def _asked(session: Session) -> str:
 
 
 def _check(session: Session) -> float | None:
-    """The moment to stop at (``time.monotonic()``); raises Exit for options that are no numbers."""
+    """Return the deadline (``time.monotonic()``), None for none. Raises Exit for options that are no numbers."""
     arguments = session.arguments
     for option, name in (("max-docs-per-batch", "maxDocsPerBatch"), ("max-batch-mb", "maxBatchBytes")):
         if option in arguments.flags:
@@ -166,7 +169,7 @@ def _lock(session: Session) -> str:
 
 
 class _Bar:
-    """Share, rate and time to go, on a terminal's stderr."""
+    """A progress line on a terminal's stderr: share, rate, time left."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -43,7 +43,7 @@ _HINT = "  Use 'qmd collection list' to see available collections"
 
 
 def collection(session: Session) -> None:
-    """One of the verbs below. Raises Exit for what cannot be done."""
+    """Run one verb of ``qmd collection``. Raises Exit if the verb fails."""
     words = session.arguments.words
     verb = words[0] if words else "help"
     if verb in ("include", "exclude"):
@@ -183,7 +183,7 @@ def _rename(session: Session) -> None:
 
 
 def _approve_typed(session: Session, was_approved: bool) -> None:
-    """Approve what the user has just typed, but not what else the configuration asks for without approval."""
+    """Approve the user's own change, unless the configuration had unapproved parts before it."""
     if was_approved:
         trust.approve(session.settings, session.config)
 
@@ -287,7 +287,7 @@ _REMOVE_CONTEXT_USAGE = (
 
 
 def context(session: Session) -> None:
-    """Add, list or remove. Raises Exit for what cannot be done."""
+    """Run one verb of ``qmd context``. Raises Exit if the verb fails."""
     words = session.arguments.words
     verb = words[0] if words else ""
     if not verb:
@@ -295,7 +295,7 @@ def context(session: Session) -> None:
     if verb == "add":
         if len(words) < 2:
             raise session.fail(*_ADD_CONTEXT_USAGE)
-        # One word is the text, for where the user stands; of several the first is the place.
+        # One word is the text for the working directory; of several words the first is the place.
         if len(words) > 2 and words[2]:
             _add_context(session, words[1], " ".join(words[2:]))
         else:
@@ -314,7 +314,7 @@ def context(session: Session) -> None:
 
 def _add_context(session: Session, given: str, text: str) -> None:
     out = session.out
-    session.index_to_write  # noqa: B018  # an index that cannot be opened is said before anything is changed
+    session.index_to_write  # noqa: B018  # an index that cannot be opened fails before the file is changed
     if given == "/":
         _set_global(session, text)
         out.line(f"{out.paint('green', '✓')} Set global context")
@@ -345,7 +345,7 @@ def _list_contexts(session: Session) -> None:
 
 
 def _check_contexts(session: Session) -> None:
-    """Name the collections that nobody has written anything about."""
+    """Name the collections without a context."""
     bare = [each.name for each in session.config.collections.values() if not each.context]
     for name in bare:
         session.out.line(f"{virtual.SCHEME}{name}/ has no context")
@@ -356,7 +356,7 @@ def _check_contexts(session: Session) -> None:
 def _remove_context(session: Session, given: str) -> None:
     out = session.out
     if given == "/":
-        session.index_to_write  # noqa: B018  # told below that the global context is gone
+        session.index_to_write  # noqa: B018  # an index that cannot be opened fails before the file is changed
         _set_global(session, "")
         session.changed()
         out.line(f"{out.paint('green', '✓')} Removed global context")
@@ -371,7 +371,7 @@ def _remove_context(session: Session, given: str) -> None:
 
 
 def _context_place(session: Session, given: str, *, hint: bool = True) -> tuple[str, str, str]:
-    """(collection, prefix, what to say of an empty prefix) of an address or of a path on disk. Raises Exit."""
+    """Return (collection, prefix, label of an empty prefix) for an address or a path on disk. Raises Exit."""
     out = session.out
     if virtual.is_virtual(given):
         address = virtual.parse(given)
@@ -472,7 +472,9 @@ def _list_folders(session: Session) -> None:
 
 
 def _listed_place(session: Session, given: str) -> tuple[str, str]:
-    """(collection, path below it) of an address, of ``name/path``, or of an absolute path that begins with a name."""
+    """Return (collection, path below it) of an address, of ``name/path``, or of an absolute path that begins with a
+    name.
+    """
     rest = given.removeprefix(virtual.SCHEME)
     addressed = rest != given
     if rest.startswith("/"):

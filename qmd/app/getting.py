@@ -19,7 +19,7 @@ _RULE = "=" * 60
 
 
 def get(session: Session) -> None:
-    """Print one document. Raises Exit where there is none of that name."""
+    """Print one document. Raises Exit if there is none of that name."""
     arguments, out = session.arguments, session.out
     if not arguments.words or not arguments.words[0]:
         raise session.fail(
@@ -27,7 +27,7 @@ def get(session: Session) -> None:
         )
     given = arguments.words[0]
     reference, first, count = split_range(given)
-    # Options win over what stands in the reference; one that is no number counts as the first line, or as none.
+    # Options override the reference. A value that is no number means line 1, or 0 lines.
     if arguments.text.get("from"):
         first = arguments.number("from") or 1
     if arguments.text.get("l"):
@@ -69,7 +69,7 @@ def get(session: Session) -> None:
 
 
 def multi_get(session: Session) -> None:
-    """Print the documents of a list or a glob. Raises Exit where a glob matches none."""
+    """Print the documents of a list or a glob. Raises Exit if a glob matches none."""
     arguments = session.arguments
     if not arguments.words or not arguments.words[0]:
         raise session.fail(
@@ -95,7 +95,7 @@ def multi_get(session: Session) -> None:
 
 
 class _Row:
-    """One document as it is printed; of a glob's, the name lacks the collection."""
+    """One document to print. Documents of a glob are named without their collection."""
 
     def __init__(self, session: Session, entry: Entry, *, by_name: bool) -> None:
         arguments, document = session.arguments, entry.document

@@ -1,4 +1,4 @@
-"""From the command line to one verb, and from every way a verb can end to an exit code."""
+"""The ``qmd`` command: find the verb, run it, and turn every outcome into an exit code."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None, settings: Settings | None = None) -> int:
     """Run one command and return its exit code: 0, 1, an update command's own, or 130 and 143 for signals.
 
-    ``settings`` takes the place of what the environment and ``--index`` lead to.
+    ``settings`` replaces the settings of the environment and ``--index``.
     """
     out = Output()
     session: Session | None = None
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None, settings: Settings | None = None) ->
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone (`| head`): nothing is left to say, nor anyone to say it to.
+        # The reader has gone (`| head`): nobody reads further output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
@@ -145,7 +145,7 @@ def _run(session: Session) -> int:
             "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics.",
         )
     module, function = _VERBS[verb]
-    # Only the verb's own module is imported: a search must not wait for what the others need.
+    # Import only the verb's own module: a search must not wait for the imports of other verbs.
     action: Callable[[Session], None] = getattr(__import__(f"qmd.app.{module}", fromlist=[function]), function)
     action(session)
     return 0
@@ -163,7 +163,7 @@ def _flushed(out: Output, code: int) -> int:
 
 
 def entry() -> None:
-    """The ``qmd`` command: ``main``, without the interpreter's slow farewell."""
+    """Run ``main`` and exit without the interpreter's slow shutdown."""
     private_process()
     # Python has no stream object where the caller closed the descriptor (`>&-`).
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

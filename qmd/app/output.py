@@ -1,4 +1,4 @@
-"""What a command prints, and where to: results on stdout, complaints on stderr, always UTF-8."""
+"""Output of a command, always UTF-8: results on stdout, complaints on stderr; sizes and ages as qmd prints them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLORS = "(\x1b\\[(?:0|1|2|32|33|34|36)m)"
 
 
 class Exit(Exception):
-    """Ends the command with an exit code; everything to say has been said."""
+    """Ends the command with an exit code, after all messages have been printed."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -27,9 +27,10 @@ class Exit(Exception):
 
 
 class Output:
-    """``terminal`` says whether stdout is one; colours are for terminals without ``NO_COLOR``.
+    """The two streams of a command. ``terminal`` is True if stdout is one; colours need a terminal without
+    ``NO_COLOR``.
 
-    What a terminal gets is printable but for our own colours. A pipe gets every byte, as from qmd, until ``guard``.
+    Text for a terminal is made printable, except our own colours. A pipe gets every byte, as from qmd, until ``guard``.
     """
 
     __slots__ = ("_color", "_guards_errors", "_guards_lines", "_parts", "progress", "terminal")
@@ -49,7 +50,7 @@ class Output:
         return self._color
 
     def paint(self, style: str, text: str) -> str:
-        """``text`` in a colour or weight of ``_CODES``, where colours are wanted."""
+        """Return ``text`` in a colour or weight of ``_CODES``, where colours are wanted."""
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._color else text
 
     def line(self, text: str = "") -> None:
@@ -62,7 +63,7 @@ class Output:
         return _seen(text) if self._guards_lines else text
 
     def json(self, value: object) -> None:
-        """Write a value to stdout as JSON; what nobody would see in it is escaped where lines are made printable."""
+        """Write a value to stdout as JSON; escape invisible characters if lines are made printable."""
         line = ecma.to_json(value, 2)
         if self._guards_lines:
             from core.text import escaped
@@ -86,7 +87,7 @@ class Output:
         _put(sys.stderr, text)
 
     def flush(self) -> None:
-        """Hand over what has been printed."""
+        """Write the collected lines to stdout."""
         if self._parts:
             text = "".join(self._parts)
             self._parts.clear()
@@ -131,7 +132,7 @@ _HALF_A_YEAR = 6 * 30 * clock.DAY
 
 
 def file_size(count: int) -> str:
-    """``150 B``, ``1.5 KB``, ``2.0 MB``, ``1.0 GB``."""
+    """Return ``150 B``, ``1.5 KB``, ``2.0 MB``, ``1.0 GB``."""
     if count < 1024:
         return f"{count} B"
     for power, unit in ((1, "KB"), (2, "MB")):
@@ -153,7 +154,9 @@ def ago(date: str) -> str:
 
 
 def listed_date(text: str) -> str:
-    """A date of the index as ``ls -l`` has it, in local time: with the time of day, or the year where it is old."""
+    """Return a date of the index as ``ls -l`` has it, in local time: with the time of day, or the
+    year where it is old.
+    """
     instant = clock.parse_iso(text) or 0
     local = time.localtime(instant)
     day = f"{_MONTHS[local.tm_mon - 1]} {local.tm_mday:>2}"
@@ -163,7 +166,7 @@ def listed_date(text: str) -> str:
 
 
 def grouped(count: int) -> str:
-    """``12,345``."""
+    """Return ``12,345``."""
     return f"{count:,}"
 
 
@@ -176,7 +179,7 @@ def csv_field(value: object) -> str:
 
 
 def xml_text(text: str) -> str:
-    """``text`` with XML's five marks as entities."""
+    """Return ``text`` with XML's five marks as entities."""
     for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;")):
         text = text.replace(mark, entity)
     return text

@@ -26,7 +26,7 @@ _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
 
 
 class _Words(NamedTuple):
-    """How the question for approval names a configuration."""
+    """The words by which the approval prompt names a configuration."""
 
     title: str
     origin: str
@@ -52,7 +52,7 @@ _BRAIN = _Words(
 
 
 def init(session: Session) -> None:
-    """Begin a project's own index in ``.qmd/`` where the user stands. Raises Exit in the user's home."""
+    """Create a project's own index in ``.qmd/`` of the working directory. Raises Exit in the user's home."""
     from qmd import config_file
 
     here = settings.working_directory()
@@ -129,20 +129,20 @@ def trusted(session: Session) -> bool:
     settings, config, out = session.settings, session.config, session.out
     if trust.may_run_commands(settings, config):
         return True
-    said = _PROJECT if settings.local else _BRAIN
+    words = _PROJECT if settings.local else _BRAIN
     show_gated(session, trust.gated(settings, config))
-    out.line(out.paint("dim", f"{said.origin} is not trusted by default."))
+    out.line(out.paint("dim", f"{words.origin} is not trusted by default."))
     import sys
 
     if not (out.terminal and sys.stdin is not None and sys.stdin.isatty()):
-        out.line(out.paint("yellow", f"Skipping them — no terminal to confirm on. {said.rest} continues."))
-        advice = f"Approve with '{said.verb}', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs."
+        out.line(out.paint("yellow", f"Skipping them — no terminal to confirm on. {words.rest} continues."))
+        advice = f"Approve with '{words.verb}', or set QMD_TRUST_LOCAL_CONFIG=1 for unattended runs."
         out.line(f"{out.paint('dim', advice)}\n")
         return False
-    out.write(f"Trust {said.asked}? [y/N] ")
+    out.write(f"Trust {words.asked}? [y/N] ")
     out.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        out.line(f"{out.paint('yellow', f'Skipped. {said.rest} continues.')}\n")
+        out.line(f"{out.paint('yellow', f'Skipped. {words.rest} continues.')}\n")
         return False
     trust.approve(settings, config)
     done = out.paint("green", f"Trusted {settings.config_path}.")
@@ -151,11 +151,11 @@ def trusted(session: Session) -> bool:
 
 
 def show_gated(session: Session, found: trust.Gated) -> None:
-    """Print what the configuration asks for."""
+    """Print the parts of the configuration that need approval."""
     out = session.out
-    said = _PROJECT if session.settings.local else _BRAIN
+    words = _PROJECT if session.settings.local else _BRAIN
     for title, rows in (
-        (f"{said.title} defines update commands:", found.hooks),
+        (f"{words.title} defines update commands:", found.hooks),
         ("Collection paths outside this project:", found.paths),
         ("Custom models:", found.models),
     ):

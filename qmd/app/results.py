@@ -56,7 +56,7 @@ class Result:
 
 
 def show_none(out: Output, shape: str, *, below: bool = False) -> None:
-    """What stands where results would: nothing found, or nothing at or above ``--min-score`` (``below``)."""
+    """Print the output for no results; ``below``: all hits scored below ``--min-score``."""
     if shape == "json":
         out.line("[]")
     elif shape == "csv":
@@ -75,7 +75,7 @@ def show(session: Session, results: Sequence[Result], query: str) -> None:
         show_none(out, shape, below=True)
         return
     for result in results:
-        # Before anything is cut out of them: what goes over several lines could not be told any more.
+        # Filter whole texts before lines are cut out: a secret may span several lines.
         texts = session.settings.outgoing([result.title, result.body, result.context])
         result.title, result.body, result.context = texts
     names = _Names(session, results)
@@ -92,7 +92,7 @@ def show(session: Session, results: Sequence[Result], query: str) -> None:
 
 
 class _Names:
-    """What stands for each result: its address, or with ``--full-path`` its file where there is one."""
+    """The displayed name of each result: its address, or with ``--full-path`` its file if there is one."""
 
     def __init__(self, session: Session, results: Sequence[Result]) -> None:
         self._session = session
@@ -112,11 +112,11 @@ class _Names:
         return self._names[id(result)]
 
     def line(self, result: Result) -> str:
-        """The same for formats that are read line by line: a file's name cannot pass for another result."""
+        """Return the name on one line, so that a file's name cannot pass for another result."""
         return virtual.on_one_line(self.of(result))
 
     def docid(self, result: Result) -> str:
-        """The docid, unless a file's path stands for the result."""
+        """Return the docid, "" if the result is named by its file."""
         return "" if id(result) in self._files else result.docid
 
     @property
@@ -213,7 +213,7 @@ class _View:
             matched = any(term in shown for term in ecma.words(self._query.lower()))
             name = out.shown(self._names.line(result))
             docid = self._names.docid(result)
-            # As it is: a terminal's link is an escape sequence.
+            # Unfiltered: a terminal link is an escape sequence.
             out.write(
                 _link(self._session, result, name, snippet.line if matched else 0)
                 + (f" {out.paint('dim', f'#{docid}')}" if docid else "")
@@ -245,7 +245,7 @@ class _View:
 
 
 def full_path(session: Session, collection: str, path: str) -> str | None:
-    """A document's file for people: ``./…`` below the working directory, else absolute; None where it is gone."""
+    """Return a document's file for people: ``./…`` below the working directory, else absolute; None if it is gone."""
     from qmd.index.retrieve import on_disk
 
     found = on_disk(session.index, collection, path)
@@ -259,7 +259,7 @@ def full_path(session: Session, collection: str, path: str) -> str | None:
 
 
 def warn_unresolved(session: Session, count: int, total: int) -> None:
-    """Say how many results of a ``--full-path`` have no file any more."""
+    """Warn about results of ``--full-path`` without a file."""
     if count <= 0:
         return
     subject = "the file" if total == 1 else f"{count} of {total} results"
@@ -271,7 +271,7 @@ def warn_unresolved(session: Session, count: int, total: int) -> None:
 
 
 def quoted_context(context: str) -> str:
-    """A context as the last field of a file list, after its comma; empty for none."""
+    """Return a context as the last field of a file list, after its comma; empty for none."""
     return ',"' + context.replace('"', '""') + '"' if context else ""
 
 
@@ -282,12 +282,12 @@ def _attribute(name: str, value: str) -> str:
 
 _GOOD = 0.7
 _FAIR = 0.4
-# Shorter words stand everywhere.
+# Shorter words occur everywhere.
 _HIGHLIGHTED = 3
 
 
 def _link(session: Session, result: Result, name: str, line: int) -> str:
-    """``name:line`` (no line where it is 0), on a terminal a link to the file (OSC 8)."""
+    """Return ``name:line`` (no line where it is 0), on a terminal a link to the file (OSC 8)."""
     out = session.out
     where = f":{line}" if line else ""
     if out.terminal and result.path:
@@ -304,13 +304,13 @@ def _link(session: Session, result: Result, name: str, line: int) -> str:
 
 
 def _score(out: Output, value: float) -> str:
-    """A score in percent, three places wide."""
+    """Return a score in percent, three places wide."""
     text = f"{ecma.to_fixed(value * 100, 0):>3}%"
     return out.paint("green" if value >= _GOOD else "yellow" if value >= _FAIR else "dim", text)
 
 
 def _highlight(out: Output, text: str, query: str) -> str:
-    """``text`` with the query's longer words marked, where colours are wanted."""
+    """Return ``text`` with the query's longer words marked, where colours are wanted."""
     if not out.color:
         return text
     import re
@@ -322,7 +322,7 @@ def _highlight(out: Output, text: str, query: str) -> str:
 
 
 def explain_lines(trace: dict[str, Any]) -> Iterator[str]:
-    """The lines of ``--explain`` for people."""
+    """Yield the lines of ``--explain`` for people."""
     rrf = trace["rrf"]
     fts, vectors = (", ".join(map(_four, trace[name])) or "none" for name in ("ftsScores", "vectorScores"))
     yield f"Explain: fts=[{fts}] vec=[{vectors}]"
@@ -346,10 +346,12 @@ def _four(value: float) -> str:
 
 
 def editor_uri(template: str, path: str, line: int, column: int) -> str:
-    """The link to ``line`` and ``column`` (1-based; less means the first) of the file at the absolute ``path``."""
+    """Return the link to ``line`` and ``column`` (1-based; less means the first) of the file at the
+    absolute ``path``.
+    """
     from urllib.parse import quote
 
-    # What encodeURI leaves as it is, less ? and #, which would end the path.
+    # Characters that encodeURI keeps, except ? and #, which would end the path.
     encoded = quote(path, safe="/;,:@&=+$!'()*-._~")
     filled = template.replace("{path}", encoded).replace("{line}", str(max(1, line)))
     return filled.replace("{col}", str(max(1, column))).replace("{column}", str(max(1, column)))

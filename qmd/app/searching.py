@@ -1,4 +1,4 @@
-"""``qmd search``, and what all searches have in common: which collections, which filters, how results are shown."""
+"""``qmd search``, and the options of all searches: collections and filters."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def search(session: Session) -> None:
 
 
 def wanted(session: Session, *, defaults: bool = True) -> list[str]:
-    """The collections named with ``-c``, else those that are searched by default.
+    """Return the collections named with ``-c``, else those that are searched by default.
 
-    Raises Exit where one is not configured.
+    Raises Exit if one is not configured.
     """
     names = session.arguments.collections
     if not names:
@@ -61,7 +61,9 @@ def wanted(session: Session, *, defaults: bool = True) -> list[str]:
 
 
 def filters_of(session: Session) -> Filters | None:
-    """``--filter key=value``, ``--since`` and ``--until``, or None where none is given. Raises Exit for a bad one."""
+    """Return ``--filter key=value``, ``--since`` and ``--until``, or None if none is given. Raises
+    Exit for a bad one.
+    """
     arguments = session.arguments
     given = {"filter", "since", "until"} & arguments.flags
     if not given:
@@ -82,6 +84,6 @@ def filters_of(session: Session) -> Filters | None:
             instant = clock.parse_iso(text)
             if instant is None:
                 raise session.fail(f"--{name} takes an ISO 8601 date such as 2026-04-28, not {text!r}")
-            # A day without a time is meant whole, at both ends.
+            # A date without a time includes the whole day, at both ends.
             days[name] = instant + (clock.DAY if name == "until" and len(text.strip()) == 10 else 0)
     return Filters(since=days["since"], until=days["until"], fields=tuple(fields))

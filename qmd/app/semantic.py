@@ -1,4 +1,4 @@
-"""The verbs that may need models: ``query``, ``vsearch``, ``pull``. What cannot be done is said."""
+"""The verbs that may need models: ``query``, ``vsearch``, ``pull``. They print a warning if a model is missing."""
 
 from __future__ import annotations
 
@@ -30,14 +30,12 @@ _HINT = "If qmd still behaves unexpectedly, run 'qmd doctor' for diagnostics."
 _ALL = 500
 _STALE_DAYS = 14
 _WARN_PERCENT = 10
-# Below this cosine `vsearch` shows nothing, unless told otherwise.
+# `vsearch` hides hits below this cosine, unless --min-score is given.
 _LEAST_COSINE = 0.3
 
 
 def query(session: Session) -> None:
-    """Answer from keyword and vector lists, fused. Raises Exit where all that was asked for needs vectors that are not
-    there.
-    """
+    """Answer from keyword and vector lists, fused. Raises Exit if every line needs vectors and there are none."""
     arguments = session.arguments
     if not arguments.query:
         raise session.fail("Usage: qmd query [options] <query>")
@@ -45,7 +43,7 @@ def query(session: Session) -> None:
     trusted(session)
     connection = session.index
     collections = wanted(session)
-    _tell_health(session)
+    _warn_about_index(session)
     try:
         parsed = structured.parse(arguments.query)
         if parsed:
@@ -73,7 +71,7 @@ def query(session: Session) -> None:
         except BrainError as error:
             if isinstance(meaning, str):
                 raise session.fail(f"qmd query: {error.message}", error.fix) from None
-            # What stands in the texts is found without whoever encodes questions.
+            # If the encoder fails, keyword search still finds the words in the texts.
             hits, shown = answered(error.message, again=True)
     finally:
         if not isinstance(meaning, str):
@@ -116,7 +114,7 @@ def _plain(
     meaning: semantic.Semantic | str,
     judge: Judge | None,
 ) -> tuple[list[hybrid.Hit], str]:
-    """The hits of plain words, and the words by which they are shown."""
+    """Return the hits of plain words, and the words that choose their excerpts."""
     out = session.out
     by_meaning = None if isinstance(meaning, str) else meaning
     hits, strong = hybrid.plain(
@@ -127,7 +125,7 @@ def _plain(
         if by_meaning is None:
             out.error(f"Warning: answered by keywords alone, not by meaning: {meaning}.")
     else:
-        expansion.tell(meaning)
+        expansion.report(meaning)
     return hits, expansion.query
 
 
@@ -141,7 +139,9 @@ def _document(
     judge: Judge | None,
     again: bool = False,
 ) -> tuple[list[hybrid.Hit], str]:
-    """The hits of typed lines, and the words by which they are shown; ``again``, the lines have been told already."""
+    """Return the hits of typed lines, and the words that choose their excerpts. ``again``: the lines are printed
+    already.
+    """
     searches, out = parsed.searches, session.out
     by_meaning = None if isinstance(meaning, str) else meaning
     left_out = list(dict.fromkeys(f"{search.kind}:" for search in searches if search.kind != "lex"))
@@ -150,7 +150,7 @@ def _document(
         if not searches:
             raise session.fail(f"qmd query: {' and '.join(left_out)} lines need vectors: {meaning}.")
     if not again:
-        _tell_searches(session, parsed.searches, intent)
+        _show_searches(session, parsed.searches, intent)
     if left_out and by_meaning is None:
         out.error(f"Warning: answered by the lex: lines alone; {', '.join(left_out)} need vectors: {meaning}.")
     hits = hybrid.documents(session.index, searches, collections, limits, intent, by_meaning, judge)
@@ -159,7 +159,7 @@ def _document(
 
 
 def vsearch(session: Session) -> None:
-    """The documents nearest to the question in meaning. Raises Exit where there are no vectors."""
+    """Print the documents nearest to the question in meaning. Raises Exit if there are no vectors."""
     arguments = session.arguments
     if not arguments.query:
         raise session.fail("Usage: qmd vsearch [options] <query>")
@@ -167,7 +167,7 @@ def vsearch(session: Session) -> None:
     trusted(session)
     connection = session.index
     collections = wanted(session)
-    _tell_health(session)
+    _warn_about_index(session)
     meaning = _meaning(session)
     if isinstance(meaning, str):
         raise session.fail(
@@ -208,7 +208,7 @@ def _meaning(session: Session) -> semantic.Semantic | str:
 
 
 def _judge(session: Session) -> Judge | None:
-    """What reranks: None, and said, where there is nothing, or where what is configured is not there."""
+    """Return the reranker; print why and return None if there is none."""
     if "no-rerank" in session.arguments.flags:
         return None
     out = session.out
@@ -225,7 +225,7 @@ def _judge(session: Session) -> Judge | None:
 
 
 def reranker_name(session: Session) -> str:
-    """The reranker's, "" where there is none that could be used."""
+    """Return the reranker's name, "" if none can be used."""
     try:
         judge = reranker(session)
     except BrainError:
@@ -237,8 +237,10 @@ def reranker_name(session: Session) -> str:
 
 
 def reranker(session: Session) -> Judge | None:
-    """The configured reranker, nothing where a project's configuration is not approved: it would choose where texts
-    and key are sent. Raises BrainError where what is configured is not there.
+    """Return the configured reranker, None for none, or for a project's configuration that is not approved.
+
+    An unapproved configuration would choose where texts and key are sent. Raises BrainError if the configured reranker
+    is missing.
     """
     from qmd.reranking.judge import opened
     from qmd.reranking.reranker import QMD_TIMEOUT_S
@@ -257,7 +259,7 @@ def reranker(session: Session) -> Judge | None:
 
 
 def pull(session: Session) -> None:
-    """Say that no model is downloaded: the built-in one came with the program."""
+    """Print that no model is downloaded: the built-in one comes with the program."""
     trusted(session)
     out = session.out
     out.line(out.paint("bold", "Pulling models"))
@@ -273,7 +275,7 @@ def _limits(session: Session) -> hybrid.Limits:
     return hybrid.Limits(limit, arguments.min_score, candidates, arguments.chunk_strategy, filters_of(session))
 
 
-def _tell_searches(session: Session, searches: Sequence[structured.Search], intent: str) -> None:
+def _show_searches(session: Session, searches: Sequence[structured.Search], intent: str) -> None:
     out = session.out
     kinds = "+".join(search.kind for search in searches)
     out.error(out.paint("dim", f"Structured search: {len(searches)} queries ({kinds})"))
@@ -285,8 +287,8 @@ def _tell_searches(session: Session, searches: Sequence[structured.Search], inte
     out.error(out.paint("dim", "└─ Searching..."))
 
 
-def _tell_health(session: Session) -> None:
-    """Say on stderr how many documents lack vectors, and that nobody has updated the index for long."""
+def _warn_about_index(session: Session) -> None:
+    """Warn on stderr about documents without vectors, and about an index without a recent update."""
     from core import clock
 
     out, connection = session.out, session.index
@@ -312,20 +314,21 @@ _SHOWN = 72
 
 
 def _generation(session: Session) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    """The sections ``generation`` and ``models``; empty where they came with a project and are not approved: they would
-    choose where questions are sent.
+    """Return the sections ``generation`` and ``models``; empty for a project's configuration that is not approved.
+
+    An unapproved configuration would choose where questions are sent.
     """
     config = session.config
     return (config.generation, config.models) if trust.is_approved(session.settings, config) else ({}, {})
 
 
 def generator(session: Session) -> choice.Choice | str:
-    """The generator that is meant, or why there is none. Raises BadInput."""
+    """Return the generator that is meant, or why there is none. Raises BadInput."""
     return choice.choose(*_generation(session), os.environ)
 
 
 def generator_name(session: Session) -> str:
-    """The generator's, "" where there is none that could be used."""
+    """Return the generator's name, "" if none can be used."""
     try:
         found = generator(session)
     except BadInput:
@@ -334,14 +337,14 @@ def generator_name(session: Session) -> str:
 
 
 def _expander(session: Session) -> Expander | str:
-    """What expands questions, or why nothing does."""
+    """Return the query expander, or why there is none."""
     from qmd.generation import expander
 
     return expander.opened(session.index, *_generation(session), os.environ, outgoing=session.settings.outgoing)
 
 
 class Expansion:
-    """One query's. ``intent`` is what its asker is after."""
+    """The expansion of one query. ``intent`` is the purpose that the user gave."""
 
     __slots__ = ("_asked", "_session", "_why", "found", "intent", "query")
 
@@ -354,7 +357,7 @@ class Expansion:
         self.found: list[Search] = []
 
     def expand(self) -> list[Search]:
-        """What is searched for besides; nobody is asked again for that. Raises apsw.Error."""
+        """Return the additional searches; the generator is asked once. Raises apsw.Error."""
         if self._asked:
             return self.found
         self._asked = True
@@ -372,8 +375,8 @@ class Expansion:
             out.error(out.paint("dim", f"{'└─' if number == len(lines) else '├─'} {text}"))
         return self.found
 
-    def tell(self, meaning: Semantic | str) -> None:
-        """Say what was not done."""
+    def report(self, meaning: Semantic | str) -> None:
+        """Print which steps were skipped."""
         out = self._session.out
         unexpanded = "" if self.found else f"Not expanded: {self._why}"
         if not isinstance(meaning, str):

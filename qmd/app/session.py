@@ -28,7 +28,7 @@ _CACHE = "config"
 
 
 class Session:
-    """``settings`` may change once, by ``use_index``; ``index`` opens the database on first use."""
+    """The context of one command. ``index`` opens the database on first use; ``use_index`` may replace ``settings``."""
 
     __slots__ = ("_config", "_connection", "_writable", "arguments", "out", "settings")
 
@@ -67,14 +67,14 @@ class Session:
         return self._connection
 
     def close(self) -> None:
-        """Close the index; what is asked of it next opens it again."""
+        """Close the index; the next use opens it again."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
             self._writable = False
 
     def use_index(self, name: str) -> None:
-        """Turn to a named index."""
+        """Switch to a named index."""
         self.close()
         self._config = None
         self.settings = places.locate(name)
@@ -85,23 +85,23 @@ class Session:
         return virtual.build(collection, path, "" if index == places.DEFAULT_INDEX else index)
 
     def changed(self) -> None:
-        """The configuration's file has been rewritten: read it, and tell the index."""
+        """Read the configuration again after its file was rewritten, and update the index's collections."""
         self._config = None
         if self._connection is not None:
             self._bring_config()
 
     def fail(self, *lines: str) -> Exit:
-        """Say on stderr what is wrong, and give back the way out with exit code 1: ``raise session.fail(…)``."""
+        """Print the lines on stderr and return an Exit with code 1: ``raise session.fail(…)``."""
         for line in lines:
             self.out.error(line)
         return Exit(1)
 
     def explain(self, error: apsw.Error) -> BrainError:
-        """SQLite's failure as ours."""
+        """Return SQLite's failure as a BrainError."""
         return translate(error, self.settings.database)
 
     def damaged(self, error: Exception) -> BrainError | None:
-        """What an unexpected failure means if the index is damaged, None if the index is sound."""
+        """Return an unexpected failure as damage of the index, None if the index is sound."""
         return damaged(error, self.settings.database)
 
     def _open(self, write: bool = False) -> apsw.Connection:
@@ -113,7 +113,7 @@ class Session:
             try:
                 return open_index(path, busy_ms=busy)
             except EngineMissing:
-                # Written by another program, or by another version: it needs our tables first.
+                # Another program or version wrote the index: our tables must be added first.
                 write = True
         if not exists and dirname(path):
             os.makedirs(dirname(path), exist_ok=True)
@@ -146,7 +146,7 @@ class Session:
             self._writable = False
 
     def _cached(self, connection: apsw.Connection, stamp: list[str | int] | None) -> dict[str, Any] | None:
-        """The configuration as the index has it, where that is surely the file's."""
+        """Return the configuration as the index has it, where that is surely the file's."""
         row = connection.execute("SELECT value FROM brain_state WHERE key = ?", (_CACHE,)).fetchone()
         if row is None or not isinstance(row[0], bytes):
             return None
@@ -154,7 +154,7 @@ class Session:
             stored: Any = jsonb.unpack(row[0])
             if stored["stamp"] != stamp:
                 return None
-            # Two edits within one tick of the clock leave one stamp: not trusted until the clock has moved on.
+            # Two edits within one clock tick leave one stamp, so do not trust a stamp of the current tick.
             if stamp is not None and stored["checked"] - stamp[2] < _tick(stamp[2]):
                 return None
             data: dict[str, Any] = stored["data"]

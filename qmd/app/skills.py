@@ -40,7 +40,7 @@ Options:
   --global             Install into ~/.agents/skills/qmd
   --yes                Also create the .claude/skills/qmd symlink
   -f, --force          Replace existing install or symlink"""
-# What is installed asks the program for the rest, so that it cannot fall behind it.
+# The installed file asks the program for the rest, so it is never outdated.
 _STUB = """---
 name: qmd
 description: Search local markdown knowledge bases, notes and sessions with the qmd command, and read what is found. Use when the user asks what their notes, sessions or documents say, or wants a document found.
@@ -72,7 +72,7 @@ class _Skill:
         return _read(join(self.folder, "SKILL.md"))
 
     def files(self) -> list[tuple[str, str]]:
-        """(path, text) of what comes with it."""
+        """Return (path, text) of what comes with it."""
         return [
             (f"{part}/{name}", _read(join(self.folder, part, name)))
             for part in ("references", "templates", "scripts")
@@ -83,11 +83,11 @@ class _Skill:
 
 
 class _Wrong(Exception):
-    """The command cannot be carried out; the message says why."""
+    """The command fails; the message says why."""
 
 
 def skills(session: Session) -> None:
-    """List, print or locate. Raises Exit for what there is not."""
+    """List, print or locate the skills. Raises Exit for an unknown one."""
     words = session.arguments.words
     verb = words[0] if words else "list"
     action = {"list": _list, "get": _get, "path": _path, "help": _help}.get(verb)
@@ -103,7 +103,7 @@ def skills(session: Session) -> None:
 
 
 def skill(session: Session) -> None:
-    """Show or install the one skill. Raises Exit where that cannot be done."""
+    """Show or install the one skill. Raises Exit if that cannot be done."""
     words = session.arguments.words
     verb = words[0] if words else "help"
     try:
@@ -221,7 +221,7 @@ def _wants_link(session: Session, link: str) -> bool:
 
 
 def _link(link: str, target: str, force: bool) -> bool:
-    """Link to the installed skill; returns False where the folder is already a link to the one it lies in."""
+    """Link to the installed skill; return False if the folder already leads to it."""
     folder = dirname(link)
     if exists(folder) and realpath(folder) == realpath(dirname(target)):
         return False

@@ -1,4 +1,4 @@
-"""``qmd status`` and ``qmd cleanup``: what the index holds, and what it need not."""
+"""``qmd status`` and ``qmd cleanup``: the contents of the index, and the removal of orphans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PREVIEW = 60
 
 
 def status(session: Session) -> None:
-    """Print how the index stands."""
+    """Print the state of the index."""
     from qmd.vectors import vectors as own
 
     out = session.out
@@ -67,7 +67,7 @@ def status(session: Session) -> None:
 
 
 def _syntax(session: Session) -> None:
-    """Which languages ``--chunk-strategy auto`` knows."""
+    """Print the languages that ``--chunk-strategy auto`` knows."""
     out = session.out
     found = syntax.languages()
     usable = [name for name, fault in found.items() if not fault]
@@ -79,8 +79,8 @@ def _syntax(session: Session) -> None:
         out.line(f"  Status:   {out.paint('yellow', 'unavailable')} (falling back to regex chunking)")
     for name, fault in found.items():
         if fault:
-            said = f"Unavailable: {name} ({fault})" if usable else f"{name}: {fault}"
-            out.line(f"  {out.paint('yellow' if usable else 'dim', said)}")
+            text = f"Unavailable: {name} ({fault})" if usable else f"{name}: {fault}"
+            out.line(f"  {out.paint('yellow' if usable else 'dim', text)}")
 
 
 def _daemon(session: Session) -> None:
@@ -123,7 +123,7 @@ def _collections(session: Session, stored: list[Stored]) -> None:
 
 
 def _embedding(session: Session) -> None:
-    """Whose vectors the index has, as the fork that had several providers showed it; nothing where it has none."""
+    """Print the vectors of each provider as qmd's fork does; nothing if there are none."""
     from qmd.app.embedding import active
     from qmd.vectors import renewal, vectors
 
@@ -150,7 +150,7 @@ def _models(session: Session) -> None:
     out.line(f"\n{out.paint('bold', 'Models')}")
     configured = session.config.models
     for slot, label in (("embed", "Embedding:  "), ("rerank", "Reranking:  "), ("generate", "Generation: ")):
-        # What somebody has chosen; only questions by meaning use a model that is not.
+        # Show the user's choice; semantic search alone uses the default model.
         uri = configured.get(slot) or os.environ.get(f"QMD_{slot.upper()}_MODEL") or ""
         if slot == "embed" and not uri:
             uri = active(session)
@@ -188,7 +188,7 @@ def _some(names: list[str]) -> str:
 
 
 def cleanup(session: Session) -> None:
-    """Remove what no document has any more, or with ``--dry-run`` say what would go."""
+    """Remove orphans; with ``--dry-run`` only print them."""
     from qmd.index import orphans
 
     out = session.out

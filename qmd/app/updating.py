@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from qmd.app.session import Session
     from qmd.settings import Collection
 
-# Of an index's vectors, the share without a document from which on a cleanup is worth naming.
+# The share of orphaned vectors from which a cleanup is suggested.
 _ORPHANS = 0.1
 _LOCK_WAIT_S = 60
 _TERMINATED = 143
@@ -51,7 +51,7 @@ class _Folder:
 def run(session: Session) -> None:
     """Update every collection. Raises Exit with the code of an update command that fails, 1 if a pull did."""
     out = session.out
-    # Asked before the index is opened: what the user approves counts for this run.
+    # Ask before the index is opened, so that an approval counts for this run.
     allowed = trusted(session)
     connection = session.index_to_write
     stored = collections.stored(connection)
@@ -64,7 +64,7 @@ def run(session: Session) -> None:
     pulls = None
     if "pull" in session.arguments.flags:
         pulls = Pulls(session)
-    with _exclusive(session), _ends_when_told():
+    with _exclusive(session), _ends_on_sigterm():
         for number, each in enumerate(stored, 1):
             head = f"{out.paint('cyan', f'[{number}/{len(stored)}]')} {out.paint('bold', each.name)}"
             out.line(f"{head} {out.paint('dim', f'({each.pattern})')}")
@@ -89,7 +89,7 @@ def run(session: Session) -> None:
             out.line()
             out.flush()
     out.line(out.paint("green", "✓ All collections updated."))
-    _tell_pending(session, connection)
+    _show_pending(session, connection)
     total: int = connection.execute("SELECT count(*) FROM content_vectors").get
     orphaned = models.orphaned(connection) if total else 0
     if total and orphaned / total >= _ORPHANS:
@@ -102,7 +102,7 @@ def run(session: Session) -> None:
 
 
 def _heal(connection: apsw.Connection) -> None:
-    """Fill our tables for what another program has indexed, before its documents are counted as changed."""
+    """Fill our tables for documents that another program has indexed, before they count as changed."""
     foreign = connection.execute(
         "SELECT 1 FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
         " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash) LIMIT 1"
@@ -117,9 +117,9 @@ def index_one(session: Session, collection: Collection) -> None:
     """Index a collection that has just been added."""
     connection = session.index_to_write
     connection.execute("DELETE FROM llm_cache")
-    with _exclusive(session), _ends_when_told():
+    with _exclusive(session), _ends_on_sigterm():
         _index(session, connection, collection, folder(session.settings, collection.path), new=True)
-    _tell_pending(session, connection)
+    _show_pending(session, connection)
 
 
 def _run_command(session: Session, command: str, place: str) -> None:
@@ -146,7 +146,7 @@ def _run_command(session: Session, command: str, place: str) -> None:
             signal.raise_signal(number)
         streams = process.communicate()
     except BaseException:
-        # Told to end: what the command has started ends with it.
+        # On the way out, end the processes that the command has started.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         for pipe in (process.stdout, process.stderr):
@@ -186,15 +186,15 @@ def _index(
         f"\nIndexed: {changes.added} new, {changes.updated} updated, {changes.unchanged} unchanged,"
         f" {changes.removed} removed"
     )
-    _tell_failures(session, place, changes)
-    # New texts have higher rowids: of those that were there, so many went.
+    _show_failures(session, place, changes)
+    # New texts have higher rowids, so the difference is the number of removed texts.
     kept: int = connection.execute("SELECT count(*) FROM content WHERE rowid <= ?", (most,)).get
     if before > kept:
         out.line(f"Cleaned up {before - kept} orphaned content hash(es)")
 
 
 def _adopt(connection: apsw.Connection, where: _Folder) -> None:
-    """Older versions of qmd stored paths less their marks: those documents keep their place under the whole path."""
+    """Give documents of older qmd versions their whole path: those versions dropped punctuation from paths."""
     unknown = connection.execute(
         "SELECT 1 FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id"
         " WHERE d.collection = ? AND d.active = 1 AND f.document_id IS NULL LIMIT 1",
@@ -216,7 +216,7 @@ def _any_file(where: _Folder, changes: Changes) -> bool:
     return next(walk(where), None) is not None
 
 
-def _tell_failures(session: Session, place: str, changes: Changes) -> None:
+def _show_failures(session: Session, place: str, changes: Changes) -> None:
     out = session.out
     if changes.missing:
         how = "cannot be listed" if os.path.isdir(place) else "is missing"
@@ -232,7 +232,7 @@ def _tell_failures(session: Session, place: str, changes: Changes) -> None:
     out.error(f"Skipped {len(changes.failed)} unreadable file(s)")
 
 
-def _tell_pending(session: Session, connection: apsw.Connection) -> None:
+def _show_pending(session: Session, connection: apsw.Connection) -> None:
     pending = models.waiting(connection, session.config)
     if pending:
         session.out.line(f"\nRun 'qmd embed' to update embeddings ({pending} unique hashes need vectors)")
@@ -278,7 +278,7 @@ def _minutes(seconds: float) -> str:
 
 @contextlib.contextmanager
 def _exclusive(session: Session) -> Iterator[None]:
-    """A brain's index has one writer at a time, by a lock of its own; any other is guarded by SQLite's."""
+    """Hold the brain's index lock; SQLite's own lock guards any other index."""
     brain = session.settings.brain
     if brain is None:
         yield
@@ -291,7 +291,7 @@ def _exclusive(session: Session) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held_back(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
-    """Those of these signals that came meanwhile: a program that is being started has no number yet to end it by."""
+    """Collect these signals while a program starts: it has no pid yet by which to end it."""
     import threading
 
     held: list[signal.Signals] = []
@@ -307,8 +307,8 @@ def _held_back(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
 
 
 @contextlib.contextmanager
-def _ends_when_told() -> Iterator[None]:
-    """SIGTERM leaves the index whole, and is told by the exit code."""
+def _ends_on_sigterm() -> Iterator[None]:
+    """End on SIGTERM with its exit code and a whole index."""
     import threading
 
     if threading.current_thread() is not threading.main_thread():
@@ -340,9 +340,9 @@ class Pulls:
         self.failed = False
 
     def pull(self, folder: str) -> None:
-        """Fast-forward the branch that ``folder`` is on to its upstream; do nothing if it is in no repository.
+        """Fast-forward the branch of ``folder`` to its upstream; do nothing outside a repository.
 
-        A failure is printed and kept in ``failed``: the files that are there can be indexed nevertheless.
+        A failure is printed and kept in ``failed``; the present files are still indexed.
         """
         top = _git(["rev-parse", "--show-toplevel"], folder)
         where = top.stdout.decode("utf-8", "replace").strip() if top is not None and not top.code else ""

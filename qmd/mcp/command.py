@@ -1,11 +1,6 @@
-"""``qmd mcp``: the server's command line; the protocol's library is imported only when a server runs.
+"""``qmd mcp [stop] [--http [--daemon] [--port N] [--host NAME]] [--with-aliases]``: the server's command line.
 
-qmd mcp                                            on standard input and output
-qmd mcp --http [--port 8181] [--host localhost]    over HTTP, in the foreground
-qmd mcp --http --daemon                            over HTTP, in the background
-qmd mcp stop                                       end the background server
-
-With --with-aliases, the tools answer to the names of qmd's fork as well.
+Without ``--http`` the server runs on standard input and output. The SDK is imported only when a server runs.
 """
 
 from __future__ import annotations
@@ -24,8 +19,8 @@ HOST = "localhost"
 
 
 def main(argv: Sequence[str], settings: Settings) -> int:
-    """Run what the words after ``mcp`` say; the exit code. Unknown options are passed over, as qmd does."""
-    # Before anything takes time: whoever started the server may be gone by the time that it serves.
+    """Run the command line after ``mcp`` and return the exit code. Unknown options are ignored, as in qmd."""
+    # Ask before the slow imports: the parent process may end before the server runs.
     parent = os.getppid()
     options = _Options(argv)
     if options.stop:
@@ -53,7 +48,7 @@ def main(argv: Sequence[str], settings: Settings) -> int:
 
 
 class _Options:
-    """``--port`` that is no number, or 0, is 8181, as qmd has it."""
+    """The options after ``mcp``. A ``--port`` that is 0 or no number means 8181, as in qmd."""
 
     __slots__ = ("aliases", "daemon", "host", "http", "port", "stop")
 

@@ -1,7 +1,7 @@
 """The server in the background: started once an index, found by its pid file, ended by ``qmd mcp stop``.
 
-``mcp.pid`` and ``mcp.log`` (``mcp-NAME`` for a named index) lie in the cache folder. A pid counts only where the
-process is alive and its command line is that of a qmd server: after a restart of the machine it may be anyone's.
+``mcp.pid`` and ``mcp.log`` (``mcp-NAME`` for a named index) lie in the cache folder. A pid counts only if the process
+is alive and its command line is that of a qmd server: after a restart of the machine another process may have it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Files:
 
 
 def start(settings: Settings, host: str, port: int, *, aliases: bool = False) -> int:
-    """Start the background server and say where it listens; 1 if it runs already or cannot start."""
+    """Start the background server, print its address and return 0; 1 if it runs already or cannot start."""
     files = Files(settings)
     try:
         with locks.FileLock(files.lock, _LOCK_S):
@@ -93,10 +93,10 @@ def _start(settings: Settings, files: Files, host: str, port: int, aliases: bool
         child.wait()
         _forget(files)
         with open(files.log, encoding="utf-8", errors="replace") as stream:
-            said = stream.read().strip()
-        print(said or f"The server did not start; see {files.log}", file=sys.stderr)
+            output = stream.read().strip()
+        print(output or f"The server did not start; see {files.log}", file=sys.stderr)
         return 1
-    # It goes on without us: that it was not waited for is meant.
+    # The child outlives this process on purpose: suppress the warning about it.
     child.returncode = 0
     print(f"Started on http://{shown(host)}:{port}/mcp (PID {child.pid})")
     if settings.brain is not None and os.environ.get("QMD_HTTP_TOKEN", "").strip().lower() != OFF:
@@ -106,7 +106,7 @@ def _start(settings: Settings, files: Files, host: str, port: int, aliases: bool
 
 
 def _is_ready(reader: int) -> bool:
-    """Whether the child says that it listens; it says nothing and closes the pipe where it ends before."""
+    """Return True if the child reports that it listens; False if it closes the pipe or stays silent."""
     try:
         able, _, _ = select.select([reader], [], [], _READY_S)
         return bool(able) and os.read(reader, 1) == b"1"
@@ -115,7 +115,7 @@ def _is_ready(reader: int) -> bool:
 
 
 def resume() -> Settings:
-    """The settings that ``start`` gave to this process, or those that the environment leads to."""
+    """Return the settings that ``start`` gave to this process, or those that the environment leads to."""
     given = os.environ.pop(_SETTINGS, "")
     if not given:
         return locate()
@@ -136,7 +136,7 @@ def _named(function: Callable[..., Any] | None) -> str:
 
 
 def announce() -> None:
-    """Tell whoever started this process in the background that it listens."""
+    """Signal the process that started this one in the background that the server listens."""
     descriptor = os.environ.pop(_READY, "")
     if descriptor:
         with contextlib.suppress(OSError):
@@ -145,7 +145,7 @@ def announce() -> None:
 
 
 def stop(settings: Settings) -> int:
-    """End the background server; 0 in any case."""
+    """End the background server and return 0."""
     files = Files(settings)
     if not os.path.exists(files.pid):
         print("Not running (no PID file).")
@@ -166,14 +166,14 @@ def stop(settings: Settings) -> int:
 
 
 def running(settings: Settings) -> int:
-    """The pid of the background server, 0 where none runs; a stale pid file is left as it is."""
+    """Return the pid of the background server, 0 if none runs; a stale pid file is left as it is."""
     pid = _recorded(Files(settings))
     return pid if is_server(pid) else 0
 
 
 @contextlib.contextmanager
 def owned(settings: Settings) -> Iterator[None]:
-    """On the way out, remove the pid file where it names this process."""
+    """Remove the pid file on exit if it names this process."""
     try:
         yield
     finally:
@@ -183,7 +183,7 @@ def owned(settings: Settings) -> Iterator[None]:
 
 
 def is_server(pid: int) -> bool:
-    """Whether process ``pid`` is alive and a qmd MCP server by its command line."""
+    """Return True if process ``pid`` is alive and its command line is that of a qmd MCP server."""
     if pid <= 0:
         return False
     try:
@@ -194,7 +194,7 @@ def is_server(pid: int) -> bool:
 
 
 def _lives(pid: int) -> bool:
-    """Whether a process has not ended; one that ends loses its command line a moment before."""
+    """Return True if a process has not ended. An ending process loses its command line a moment earlier."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -207,12 +207,14 @@ def _lives(pid: int) -> bool:
 
 
 def looks_like_server(command_line: str) -> bool:
-    """Whether a command line has a bare ``qmd`` (or a path that ends in one) and ``mcp``."""
+    """Return True if a command line has a bare ``qmd`` (or a path that ends in one) and ``mcp``."""
     return bool(_QMD.search(command_line) and _MCP.search(command_line))
 
 
 def _command_line(pid: int) -> str:
-    """The words of a process's command line; empty where it cannot be read, as a process's that has ended cannot."""
+    """Return the words of a process's command line; empty if it cannot be read, as a process's that
+    has ended cannot.
+    """
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as stream:
             return stream.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()

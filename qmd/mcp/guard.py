@@ -1,4 +1,4 @@
-"""Who may speak to the HTTP server: the Origin and Host of a request, and where it comes from.
+"""Access to the HTTP server: the Origin and Host of a request, its source address, its token.
 
 A web page can have its own name resolve to 127.0.0.1 and then reach a server that listens on loopback only; what gives
 such a request away is its Origin or its Host (https://modelcontextprotocol.io/specification, Streamable HTTP).
@@ -56,7 +56,7 @@ class Guard:
         self.checks_hosts = bound not in _EVERY_INTERFACE or bool(self._hosts)
 
     def refusal(self, origins: Iterable[str], hosts: Iterable[str]) -> str:
-        """Why a request with these headers is refused, or nothing. No Origin is fine: programs send none."""
+        """Return why a request with these headers is refused, or nothing. No Origin is fine: programs send none."""
         if self.disabled:
             return ""
         for origin in map(str.strip, origins):
@@ -78,7 +78,7 @@ class Guard:
         if not is_loopback(peer) and not (peer and peer == own):
             return "requests from other machines need a bearer token, and QMD_HTTP_TOKEN is not set"
         for host in map(str.strip, hosts):
-            # Whoever owns a name can have it lead to this machine; nobody owns an address.
+            # The owner of a name can point it at this machine; nobody owns an address.
             if host and not self._host_allowed(host.lower()) and not _is_address(host):
                 return f"Host not allowed: {host} (a bearer token is needed, or QMD_ALLOWED_HOSTS)"
         return ""
@@ -97,7 +97,7 @@ class Guard:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a host name or address means this machine and no other; 0.0.0.0 does not count, browsers reach it."""
+    """Return True if a host name or address means only this machine. 0.0.0.0 does not count: browsers reach it."""
     name = name.strip().lower().strip("[]")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -118,12 +118,12 @@ def _is_address(host: str) -> bool:
 
 
 def shown(host: str) -> str:
-    """A host as it stands in a URL: an IPv6 address in brackets."""
+    """Return a host for a URL: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def token_line(home: Home | None, environ: Mapping[str, str]) -> str:
-    """Return what a user needs to know of the token that clients need."""
+    """Return the line that names the token's place."""
     chosen = environ.get("QMD_HTTP_TOKEN", "").strip() or home is None
     where = "QMD_HTTP_TOKEN" if chosen or home is None else access_token.path(home)
     return f"Clients need the header `Authorization: Bearer TOKEN`; the token is in {where}"

@@ -1,7 +1,7 @@
 """The server over HTTP: ``/mcp`` (Streamable HTTP, stateless, JSON answers), ``/health``, ``/query`` and ``/search``.
 
-A request is looked at in this order: Origin and Host (403), route (404, 405), who asks (401, 403), size (413) and
-slowness (408) of its body; only then is it parsed.
+The checks of a request, in order: Origin and Host (403), route (404, 405), client (401, 403), size (413) and slowness
+(408) of its body. Only then is it parsed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1_000_000
 BODY_S = 10.0
-# How many requests are answered at a time, and how many of one address.
+# Requests answered at a time: in all, and for one address.
 _AT_ONCE = 128
 _OF_ONE = 48
 _LOGGED = 120
@@ -50,7 +50,7 @@ _METHOD = -32000
 
 
 class App:
-    """The ASGI application: what is let in goes to the SDK's session manager or to the server's own paths."""
+    """The ASGI application: admitted requests go to the SDK's session manager or to the server's own paths."""
 
     def __init__(self, service: ToolServer, guard: Guard, log: bool = True) -> None:
         self.manager = StreamableHTTPSessionManager(
@@ -143,7 +143,7 @@ class App:
         return None
 
     async def _mcp(self, body: bytes, scope: Scope, receive: Receive, answer: _Answer) -> str:
-        """Hand the request to the SDK; what the log says of it: the method, never what was asked."""
+        """Hand the request to the SDK and return its label for the log: the method, never the question."""
         if scope["method"] == "POST":
             media = _Headers(scope).first("content-type").partition(";")[0].strip().lower()
             if media != "application/json":
@@ -229,7 +229,7 @@ class Connection(H11Protocol):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # When its client had last got what it asked for: what the client sends meanwhile does not make it younger.
+        # The time of the last complete answer: bytes that the client sends meanwhile do not count.
         self.since = 0.0
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -249,7 +249,7 @@ class Connection(H11Protocol):
         victim = _too_many([each for each in self.connections if isinstance(each, Connection) and each.waits])
         if victim is not None:
             self.connections.discard(victim)  # before the next one is made, which would find the same victim
-            # Not closed: what a client does not read would keep the connection.
+            # Abort instead of close: unread output would keep the connection open.
             victim.transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -350,7 +350,7 @@ async def _serve(service: ToolServer, host: str, sockets: list[socket.socket], g
 
 
 def warnings(guard: Guard, host: str, home: Home | None = None) -> list[str]:
-    """Return what to say of a server that more can reach than its user's programs."""
+    """Return warnings for a server that others than its user's programs can reach."""
     said = []
     if guard.disabled:
         said.append("QMD_ALLOWED_ORIGINS=* turns off every check but the token; use it behind a proxy only.")
@@ -374,7 +374,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
         try:
             sockets.append(_bound(family, kind, protocol, (address[0], port or _port(sockets), *address[2:])))
         except OSError as error:
-            # A machine without IPv6 has an address for it nevertheless.
+            # getaddrinfo also names an IPv6 address on machines without IPv6.
             if error.errno == errno.EADDRINUSE or not is_loopback(str(address[0])):
                 for each in sockets:
                     each.close()

@@ -1,4 +1,4 @@
-"""The index as the server sees it: opened anew for every call, so that what another process changed is seen.
+"""The index of the server, opened for each call, so that changes of other processes are visible.
 
 Calls run in worker threads, a few at a time, each with a deadline; ``interrupt`` ends those that run.
 """
@@ -37,16 +37,16 @@ SECONDS = 30.0
 
 
 class NoIndex(BrainError):
-    """There is no index yet: to a client, one without documents."""
+    """There is no index yet. Clients see an index without documents."""
 
     code = EngineMissing.code
     error = EngineMissing.error
 
 
 class Library:
-    """The documents of one index. ``seconds`` is the time that a call may take.
+    """The documents of one index. A call may take ``seconds``.
 
-    ``aliases``: whether the tools answer to the fork's names too; the configuration may ask for that.
+    ``aliases`` is True if the fork's tool names are served, too; the configuration may ask for that.
     """
 
     def __init__(self, places: Settings, *, seconds: float = SECONDS, aliases: bool = False) -> None:
@@ -54,8 +54,8 @@ class Library:
         self.seconds = seconds
         self._asked_aliases = self.aliases = aliases
         self._models = models.resolve({}, os.environ)
-        # The section of that name, and what names a generator; empty while a project's configuration is not approved:
-        # it would choose where questions are sent.
+        # Sections of the configuration; empty while a project's configuration is not approved, as it would choose where
+        # questions are sent.
         self.embedding: dict[str, Any] = {}
         self._generation: tuple[dict[str, Any], dict[str, str]] = ({}, {})
         self._reranking: tuple[dict[str, Any], dict[str, str]] = ({}, {})
@@ -68,18 +68,18 @@ class Library:
 
     @property
     def embedding_model(self) -> str:
-        """The URI of the model whose vectors count."""
+        """The URI of the embedding model in force."""
         return self._models["embed"]
 
     async def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
-        """``question`` of an open index, answered in a worker thread.
+        """Call ``question`` with an open index in a worker thread and return its result.
 
-        Raises NoIndex where there is none yet, EngineTimeout past the deadline, other BrainErrors for its state.
+        Raises NoIndex if there is none yet, EngineTimeout past the deadline, other BrainErrors for its state.
         """
         return await self._workers.run(self.answer, question)
 
     def judge(self, connection: apsw.Connection) -> Judge | None:
-        """What reranks, None where nothing is configured; the caller closes it. Raises BrainError for its settings."""
+        """Return the reranker, None if none is configured; the caller closes it. Raises BrainError for bad settings."""
         from qmd.reranking.judge import opened
         from qmd.reranking.reranker import QMD_TIMEOUT_S
 
@@ -106,7 +106,7 @@ class Library:
             raise store.damaged(error, self.settings.database) or error from error
 
     def expander(self, connection: apsw.Connection) -> Expander | str:
-        """What expands plain questions, in a third of the time that a call has, or why nothing does."""
+        """Return the query expander, or why there is none. It may take a third of a call's time."""
         from qmd.generation import expander
 
         return expander.opened(
@@ -123,7 +123,9 @@ class Library:
         await anyio.to_thread.run_sync(bring)
 
     async def outgoing(self, value: _Answer) -> _Answer:
-        """``value``, JSON-like text out of documents, as it may leave (``Settings.outgoing``). Raises BrainError."""
+        """Return ``value``, JSON-like text out of documents, as it may leave (``Settings.outgoing``). Raises
+        BrainError.
+        """
         if self.settings.egress is None:
             return value
         shown: _Answer = await anyio.to_thread.run_sync(self.settings.outgoing, value)
@@ -137,7 +139,7 @@ class Library:
         return result
 
     def interrupt(self) -> None:
-        """End the calls that run, and refuse those to come: the server is shutting down."""
+        """End the calls that run and refuse later ones: the server shuts down."""
         with self._lock:
             self.closed = True
             for connection in self._running:
@@ -161,9 +163,9 @@ class Library:
                 connection.close()
 
     def _bring_config(self) -> None:
-        """Tell the index of its collections where the configuration's file has changed since the last call.
+        """Bring the index's collections up to date if the configuration's file has changed since the last call.
 
-        What stands in the way is said on stderr, once: the index still answers with the collections it knows.
+        A failure is printed on stderr once; the index still answers with the collections that it knows.
         """
         stamp = settings.stamp(self.settings.config_path)
         if stamp is None or stamp == self._stamp:
@@ -201,7 +203,7 @@ def _open(path: str) -> apsw.Connection:
     try:
         return store.open_index(path)
     except EngineMissing:
-        # An index that the real qmd wrote and ours has not yet updated has all that these tools read.
+        # An index that only the real qmd has written has all tables that these tools read.
         connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.set_busy_timeout(2000)

@@ -44,7 +44,7 @@ NO_EMBEDDINGS = (
 
 
 class Query:
-    """What is asked: ``searches`` in order or ``plain`` words, over ``collections`` (None: the default ones).
+    """A query: ``searches`` in order or ``plain`` words, over ``collections`` (None: the default ones).
 
     ``limit`` and ``candidates`` are cut to whole numbers; a negative limit leaves out as many at the end, as in qmd.
     """
@@ -73,25 +73,25 @@ class Query:
         self.min_score = min_score
         self.candidates = fusion.CANDIDATES if candidates is None else max(0, int(candidates))
         self.intent = intent
-        # What expands plain words, where something does.
+        # The expander of plain words, None for none.
         self.expander: Expander | None = None
         self._more: list[structured.Search] | None = None
         self.rerank = rerank
 
     @property
     def semantic(self) -> bool:
-        """Whether some of it is for semantic search."""
+        """True if a part of the query needs semantic search."""
         return bool(self.plain) or any(search.kind != "lex" for search in self.searches)
 
     def more(self) -> list[structured.Search]:
-        """What plain words are expanded to: asked once, however often they are searched for. Raises apsw.Error."""
+        """Return the expansion of plain words; the expander is asked once. Raises apsw.Error."""
         if self._more is None:
             self._more = [] if self.expander is None else self.expander.expand(self.plain, self.intent)
         return self._more
 
     @property
     def primary(self) -> str:
-        """The words that choose what a hit shows: the plain ones, else the first ``lex``, else the first ``vec``."""
+        """The words that choose a hit's excerpt: the plain ones, else the first ``lex``, else the first ``vec``."""
         if self.plain:
             return self.plain
         for kind in ("lex", "vec"):
@@ -104,7 +104,7 @@ class Query:
 def run(
     connection: apsw.Connection, query: Query, meaning: Semantic | None = None, judge: Judge | None = None
 ) -> list[dict[str, Any]]:
-    """The hits, best first: docid, file (``collection/path``), title, score, context (or None), line, snippet.
+    """Return the hits, best first: docid, file (``collection/path``), title, score, context (or None), line, snippet.
 
     The score is one over the fused rank, blended with what ``judge`` says. Raises structured.QueryError, apsw.Error.
     """
@@ -120,7 +120,7 @@ def run(
 
 
 def keywords(connection: apsw.Connection, query: Query, *_: object) -> list[dict[str, Any]]:
-    """The hits of one keyword search with their own scores, |bm25| / (1 + |bm25|); the rest as ``run``'s."""
+    """Return the hits of one keyword search with their own scores, |bm25| / (1 + |bm25|); the rest as ``run``'s."""
     most = max(_FETCHED, 2 * query.limit)
     found = lex.search(connection, query.primary, most, _scopes(connection, query))
     best = [each for each in found if each.score >= query.min_score][: query.limit]
@@ -130,9 +130,9 @@ def keywords(connection: apsw.Connection, query: Query, *_: object) -> list[dict
 def vectors(
     connection: apsw.Connection, query: Query, meaning: Semantic | None = None, _: Judge | None = None
 ) -> list[dict[str, Any]]:
-    """The hits of one search by meaning with their cosines; without vectors, ``run``'s."""
+    """Return the hits of one search by meaning with their cosines; without vectors, ``run``'s."""
     if meaning is None:
-        # The threshold is for cosines; what keywords find instead has ranks for scores.
+        # The threshold is for cosines; keyword hits have ranks for scores.
         query.min_score = 0
         return run(connection, query)
     found = meaning.search(query.plain, max(0, query.limit), _scopes(connection, query))
@@ -147,7 +147,7 @@ def answered(
     section: dict[str, Any],
     open_judge: Callable[[apsw.Connection], Judge | None] | None = None,
 ) -> tuple[list[dict[str, Any]], str]:
-    """(the hits of ``engine``, what a client should know of how they were found).
+    """Return (the hits of ``engine``, notes for the client on skipped steps).
 
     ``section`` is the configuration's ``embedding``; ``open_judge`` gives what reranks, where the query asks for that.
     Raises structured.QueryError, BrainError, apsw.Error.
@@ -187,7 +187,9 @@ def _answered(
 
 
 async def rest(library: Library, body: bytes) -> tuple[int, dict[str, Any]]:
-    """(status, ``{"results": […]}``); ``error`` says what is wrong, ``note`` that a semantic search found nothing."""
+    """Return (status, ``{"results": […]}``); ``error`` says what is wrong, ``note`` that a semantic search found
+    nothing.
+    """
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):
@@ -242,7 +244,7 @@ def _number(value: Any, default: float | None) -> float | None:
 
 
 def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
-    """The collections to look into; none means all."""
+    """Return the collections to look into; none means all."""
     if query.collections is not None:
         return query.collections
     return [
@@ -287,7 +289,7 @@ def _plain(
 
 
 def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> list[lex.Found]:
-    """What a question in plain language finds where not all of its words occur: documents by their best passage.
+    """Return documents by their best passage, also if not all words of the question occur.
 
     Nothing in an index that has no passages, because another program wrote it.
     """

@@ -1,4 +1,4 @@
-"""The server on standard input and output: one client, whose going ends it.
+"""The server on standard input and output: it has one client and ends with that client.
 
 Input is read and output written by threads of their own that nothing waits for, so that a signal ends the server while
 its client neither writes nor reads. Output that is no message (a stray print) goes to standard error.
@@ -33,7 +33,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(service: ToolServer, parent: int) -> int:
-    """Serve until the client is gone (0) or a signal comes (128 + its number); what was asked is answered first.
+    """Serve until the client is gone (0) or a signal comes (128 + its number); answer pending requests first.
 
     The client counts as gone with ``parent``, the pid of the process that started this one, unless that is 1.
     """
@@ -64,7 +64,7 @@ async def _serve(service: ToolServer, parent: int) -> int:
 
 
 async def _watch_parent(wire: _Wire, parent: int) -> None:
-    """Whoever started the server may be gone although something else holds its end of the pipe."""
+    """Close the input when the parent process ends: another process may still hold its end of the pipe."""
     while parent != 1 and os.getppid() == parent:
         await anyio.sleep(_PARENT_S)
     if parent != 1:
@@ -74,7 +74,7 @@ async def _watch_parent(wire: _Wire, parent: int) -> None:
 class _Wire:
     """Standard input as lines and standard output, as the SDK's transport takes them.
 
-    Its end of input is told once every request that came before has its answer, or after five seconds.
+    It reports the end of input once every earlier request has its answer, or after five seconds.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -150,7 +150,7 @@ class _Wire:
                 while view:
                     view = view[os.write(self._output, view) :]
             except OSError:
-                # Nobody reads any more: what is left to say is dropped, and the end of input will come.
+                # Nobody reads any more: drop the remaining output; the end of input will follow.
                 self._tell(self.close)
             self._tell(_settle, done)
 
@@ -159,13 +159,13 @@ class _Wire:
         self._tell(self._lines.put_nowait, line)
 
     def _tell(self, what: Callable[..., None], *arguments: Any) -> None:
-        # A loop that has ended needs to be told nothing.
+        # The loop may have ended already.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what, *arguments)
 
 
 def _expects(line: bytes) -> int:
-    """How many answers more a message leads to: a request one, a cancellation one less."""
+    """Return how many answers a message adds: 1 for a request, -1 for a cancellation, else 0."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

@@ -142,14 +142,14 @@ Each result has the `line` (1-based) of its best match: `get` with `fromLine` a 
 
 
 def find(connection: apsw.Connection, name: str, *, body: bool = True) -> retrieve.Document | retrieve.NotFound:
-    """The document that a client's ``name`` means. The file system is not asked, so no name leads out of the index."""
+    """Return the document of that name. Only the index is read, so no name leads out of it."""
     if "\0" in name:
         return retrieve.NotFound(name)
     return retrieve.get(connection, name, body=body)
 
 
 def missing(found: retrieve.NotFound, name: str) -> str:
-    """What to say of a document that is not there; paths like it are left to the caller."""
+    """Return the message for a missing document; the caller adds similar paths."""
     if found.ignored:
         collection, path, rule = found.ignored
         return (
@@ -160,7 +160,7 @@ def missing(found: retrieve.NotFound, name: str) -> str:
 
 
 def with_context(text: str, context: str) -> str:
-    """``text`` after a comment with its context, where it has one."""
+    """Return ``text`` after a comment with its context, where it has one."""
     return f"<!-- Context: {context} -->\n\n{text}" if context else text
 
 
@@ -250,7 +250,7 @@ async def _get(library: Library, values: dict[str, Any]) -> CallToolResult:
         if found.similar:
             message += "\n\nDid you mean one of these?\n" + "\n".join(f"  - {path}" for path in found.similar)
         return failure(message)
-    # Before lines are cut out and numbered: what goes over several could not be told any more.
+    # Filter the whole text before lines are cut out: a secret may span several lines.
     text = references.lines(await library.outgoing(found.body or ""), first, count)
     if values["lineNumbers"]:
         text = references.number_lines(text, first or 1)

@@ -1,1 +1,1 @@
-"""Search that belongs to a project: its own configuration, its own index, and names that no substrate shows through."""
+"""Search in a project: its own configuration, its own index, and record names that hide the engine."""

@@ -42,7 +42,7 @@ class Project:
         approved = _approved().get(path, ())
         for each in config.collections.values():
             each.path = os.path.normpath(join(self.root, expanduser(each.path)))
-            each.update = ""  # nothing of a checked-in file is run
+            each.update = ""  # no command of a checked-in file is run
             trusted = self._is_inside(each.path) or realpath(each.path) in approved
             (self.collections if trusted else self.outside).append(each)
 
@@ -59,7 +59,7 @@ class Project:
 
 
 def find(name: str, folder: str) -> str | None:
-    """The nearest file or folder ``name`` at or above ``folder``, None where there is none."""
+    """Return the nearest file or folder ``name`` at or above ``folder``, None if there is none."""
     folder = abspath(folder)
     while True:
         candidate = join(folder, name)
@@ -71,7 +71,7 @@ def find(name: str, folder: str) -> str | None:
 
 
 def locate(given: str | None, folder: str) -> str:
-    """The configuration's absolute path: as given, else the nearest one. Raises BadInput where there is none."""
+    """Return the configuration's absolute path: as given, else the nearest one. Raises BadInput if there is none."""
     if given:
         return abspath(expanduser(given))
     found = find(FILE, folder)
@@ -81,20 +81,20 @@ def locate(given: str | None, folder: str) -> str:
 
 
 def database(given: str | None, config: str | None, folder: str) -> str:
-    """The index's absolute path: as given, else beside ``config``, else the nearest that there is.
+    """Return the index's absolute path: as given, else next to ``config``, else the nearest index.
 
-    Raises Refused where that is a symlink which nobody named.
+    Raises Refused if that is a symlink which nobody named.
     """
     if given:
         return abspath(expanduser(given))
-    beside = config or find(FILE, folder)
-    found = join(dirname(beside), DATABASE) if beside else find(DATABASE, folder) or join(abspath(folder), DATABASE)
+    near = config or find(FILE, folder)
+    found = join(dirname(near), DATABASE) if near else find(DATABASE, folder) or join(abspath(folder), DATABASE)
     require_no_symlink(found, "remove it, or name the index: --database FILE")
     return found
 
 
 def read(path: str) -> Project:
-    """The project that a configuration describes. Raises BadInput, saying what is wrong with it."""
+    """Return the project that a configuration describes. Raises BadInput, saying what is wrong with it."""
     from qmd.config_file import load
 
     if not os.path.isfile(path):
@@ -119,7 +119,7 @@ def _approved() -> dict[str, list[str]]:
     try:
         found = json.loads(read_or_none(_record()) or b"{}")
     except ValueError:
-        return {}  # nothing is approved; another approval writes it anew
+        return {}  # nothing is approved; the next approval replaces the file
     return found if isinstance(found, dict) else {}
 
 

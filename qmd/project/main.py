@@ -66,7 +66,7 @@ def get(argv: Sequence[str] | None = None) -> int:
 
 
 def status(argv: Sequence[str] | None = None) -> int:
-    """Say how the index stands."""
+    """Print the state of the index."""
     return _run(_parser("status", "say what is indexed, since when, and by which embedding backend"), argv, _status)
 
 
@@ -117,7 +117,7 @@ def _run(
     except KeyboardInterrupt:
         return 130
     except (BrainError, OSError, _sqlite_error()) as error:
-        return _tell(parser.prog, _known(error), as_json)
+        return _fail(parser.prog, _known(error), as_json)
     return OK
 
 
@@ -137,7 +137,7 @@ def _known(error: Exception) -> BrainError:
     return translate(error, "the index")  # type: ignore[arg-type]
 
 
-def _tell(program: str, failure: BrainError, as_json: bool) -> int:
+def _fail(program: str, failure: BrainError, as_json: bool) -> int:
     if as_json:
         from core import jsonio
 
@@ -311,7 +311,7 @@ def _hits(hits: list[dict[str, Any]]) -> str:
 
 
 def _collections(connection: apsw.Connection, arguments: argparse.Namespace) -> list[str]:
-    """The collections asked for, else all that are to be searched unasked. Raises BadInput where one is unknown."""
+    """Return the collections asked for, else all that are to be searched unasked. Raises BadInput if one is unknown."""
     known: dict[Any, Any] = dict(
         connection.execute("SELECT name, include_by_default FROM store_collections").fetchall()  # type: ignore[arg-type]
     )

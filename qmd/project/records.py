@@ -1,4 +1,4 @@
-"""What a project's search calls things: ``kb/notes/a.md#file`` and, for a passage of it, ``kb/notes/a.md#chunk-0001``.
+"""Record ids of a project's search: ``kb/notes/a.md#file`` and, for a passage, ``kb/notes/a.md#chunk-0001``.
 
 The path is the file's, relative to the project, so that the same file has the same name in every checkout; a file
 outside the project has its absolute path. Chunks are the engine's passages, counted from 1: an edit moves them.
@@ -58,11 +58,11 @@ class Records:
         }
 
     def path(self, collection: str, relative: str) -> str:
-        """A document's path as its id has it."""
+        """Return a document's path as its id has it."""
         return shown(self.root, join(self._folders.get(collection, ""), relative))
 
     def chunk(self, digest: str, line: int) -> int:
-        """The number of the passage in which a line (1-based) of a content begins or stands, 0 where in none."""
+        """Return the number of the passage that contains a line (1-based) of a content, 0 for none."""
         row = self._connection.execute(
             "SELECT c.doc, b.starts FROM content c JOIN brain_contents b ON b.hash = c.hash WHERE c.hash = ?", (digest,)
         ).fetchone()
@@ -76,7 +76,7 @@ class Records:
         return 0 if not bounds or position < bounds[0] else min(bisect_right(bounds, position), len(bounds) - 1)
 
     def get(self, name: str) -> Record:
-        """The record of an id, or of a path without ``#…``, ``collection/path``, or the unique end of a path.
+        """Return the record of an id, or of a path without ``#…``, ``collection/path``, or the unique end of a path.
 
         Raises NoRecord, naming what comes close.
         """
@@ -132,12 +132,12 @@ class Records:
 
 
 def identity(path: str, chunk: int = 0) -> str:
-    """The id of a file, or of its ``chunk``."""
+    """Return the id of a file, or of its ``chunk``."""
     return f"{path}#{_CHUNK}{chunk:04d}" if chunk else f"{path}#{_FILE}"
 
 
 def parse(name: str) -> tuple[str, int]:
-    """(path, chunk) of an id; 0 for the whole file, which a name without ``#…`` means, too."""
+    """Return (path, chunk) of an id; 0 for the whole file, which a name without ``#…`` means, too."""
     path, mark, unit = name.rpartition("#")
     number = unit.removeprefix(_CHUNK)
     if mark and unit == _FILE:
@@ -148,6 +148,6 @@ def parse(name: str) -> tuple[str, int]:
 
 
 def shown(root: str, path: str) -> str:
-    """``path`` relative to the project where it lies in it, else as it is."""
+    """Return ``path`` relative to the project where it lies in it, else as it is."""
     relative = relpath(path, root)
     return path if relative == ".." or relative.startswith("../") else relative

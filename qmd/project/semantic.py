@@ -1,4 +1,4 @@
-"""The half of a project's search that needs a model: which backend there is, embedding, and finding by meaning.
+"""Semantic search in a project: the embedding backend, embedding, and search by meaning.
 
 The model that comes with the engine runs on this machine. A checked-in configuration has no say in it: what it could
 name is where a project's text is sent.
@@ -46,7 +46,9 @@ class Near:
 
 
 def provider() -> Provider:
-    """The backend. Raises EngineMissing where there is none, BadInput where ``COMMONPLACE_EMBEDDING`` names another."""
+    """Return the backend. Raises EngineMissing if there is none, BadInput where ``COMMONPLACE_EMBEDDING`` names
+    another.
+    """
     setting = os.environ.get(SETTING) or _LOCAL
     if setting == NONE:
         raise EngineMissing(f"{SETTING}={NONE}: there is no embedding backend", f"unset {SETTING}; {_instead()}")
@@ -62,7 +64,9 @@ def provider() -> Provider:
 
 
 def status(connection: apsw.Connection) -> dict[str, Any]:
-    """``backend`` (``none`` where there is none, with ``why``), how many ``vectors`` it made, and files ``pending``."""
+    """Return ``backend`` (``none`` where there is none, with ``why``), how many ``vectors`` it made, and files
+    ``pending``.
+    """
     try:
         model = provider()
     except EngineMissing as error:
@@ -84,9 +88,9 @@ def status(connection: apsw.Connection) -> dict[str, Any]:
 
 
 def embed(connection: apsw.Connection, progress: Callable[[int, int, str], None] | None = None) -> Report:
-    """Give vectors to every file that lacks them; what another state of the model made is made anew.
+    """Compute missing embeddings, and replace those of another state of the model.
 
-    Ended at any moment, it goes on from there. Raises EngineMissing where there is no backend.
+    Ended at any moment, it goes on from there. Raises EngineMissing if there is no backend.
     """
     from qmd.embedding.embedder import embed as run
 
@@ -100,9 +104,9 @@ def embed(connection: apsw.Connection, progress: Callable[[int, int, str], None]
 
 
 def search(connection: apsw.Connection, question: str, limit: int, collections: Sequence[str]) -> list[Near]:
-    """The ``limit`` files of ``collections`` whose chunks are nearest to a question, the nearest first.
+    """Return the ``limit`` files of ``collections`` that have the chunks nearest to a question, the nearest first.
 
-    Raises EngineMissing where there is no backend, or nothing was embedded by it.
+    Raises EngineMissing if there is no backend, or nothing was embedded by it.
     """
     from qmd.embedding.provider import quantise
 
@@ -114,13 +118,13 @@ def search(connection: apsw.Connection, question: str, limit: int, collections: 
         model.close()
     vectors.load(connection)
     found: dict[tuple[str, str], Near] = {}
-    with connection:  # one state of the index: vectors may be made anew while the question is encoded, and after
+    with connection:  # read one state of the index: another process may replace vectors meanwhile
         found = _nearest(connection, _space(connection, model), vector, limit, collections)
     return list(found.values())[:limit]
 
 
 def _space(connection: apsw.Connection, model: Provider) -> Space:
-    """The vectors that the model made. Raises EngineMissing where it made none."""
+    """Return the vectors that the model made. Raises EngineMissing if it made none."""
     space = vectors.find(connection, model.name, model.model)
     if space is None or space.fingerprint != model.fingerprint:
         raise EngineMissing(f"nothing is embedded by {model.name}/{model.model} yet", "commonplace-search-update")
@@ -130,7 +134,9 @@ def _space(connection: apsw.Connection, model: Provider) -> Space:
 def _nearest(
     connection: apsw.Connection, space: Space, vector: bytes, limit: int, collections: Sequence[str]
 ) -> dict[tuple[str, str], Near]:
-    """(collection, path) → the file, of as many as there are, up to a few more than ``limit``, the nearest first."""
+    """Return (collection, path) → the file, of as many as there are, up to a few more than ``limit``, the nearest
+    first.
+    """
     marks = ", ".join("?" * len(collections))
     rows: Any = connection.execute(
         f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?'
@@ -149,7 +155,7 @@ def _nearest(
 
 
 def _files(connection: apsw.Connection, chunk: int, collections: Sequence[str]) -> list[Any]:
-    """The files that have a chunk: collection, path, title, hash, text, and where it begins."""
+    """Return the files that have a chunk: collection, path, title, hash, text, and where it begins."""
     marks = ", ".join("?" * len(collections))
     return connection.execute(
         'SELECT d.collection, d.path, d.title, d.hash, x.doc, c."start" FROM brain_chunks c'

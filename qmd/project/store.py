@@ -1,4 +1,4 @@
-"""A project's index: opened, brought up to date by one writer at a time, and told how it stands."""
+"""A project's index: opening, updating by one writer at a time, and its state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BUSY_MS = 10_000
 
 
 def open_to_read(path: str) -> apsw.Connection:
-    """The index for readers, any number of them. Raises EngineMissing where there is none yet."""
+    """Return the index for readers, any number of them. Raises EngineMissing if there is none yet."""
     if not exists(path):
         raise EngineMissing(f"there is no search index yet at {path}", UPDATE)
     try:
@@ -37,7 +37,7 @@ def open_to_read(path: str) -> apsw.Connection:
 
 
 def root(connection: apsw.Connection, database: str) -> str:
-    """The project's folder as the last update saw it."""
+    """Return the project's folder as the last update saw it."""
     row = connection.execute("SELECT value FROM brain_state WHERE key = ?", (_ROOT,)).fetchone()
     return str(row[0]) if row else dirname(dirname(database))
 
@@ -50,11 +50,11 @@ def update(
     then: Callable[[apsw.Connection], None] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Changes]:
-    """Make the index that of the project's files; the second run in a row changes nothing.
+    """Bring the index up to date with the project's files; a second run changes nothing.
 
     ``then`` is called with the index once its words are up to date, before another update may begin.
 
-    Documents of files and collections that are gone leave it. Raises LockContention where another update runs for long.
+    Documents of files and collections that are gone leave it. Raises LockContention if another update runs for long.
     """
     from core import clock
     from core.locks import FileLock
@@ -78,7 +78,7 @@ def update(
 
 
 def status(connection: apsw.Connection, database: str) -> dict[str, Any]:
-    """How an index stands: where it is and of what, its collections, and when it was last updated (UTC)."""
+    """Return the state of an index: its place, its collections, and its last update (UTC)."""
     from core import clock
 
     known: dict[Any, Any] = dict(

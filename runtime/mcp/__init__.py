@@ -1,1 +1,1 @@
-"""Brain's own MCP tools: what ``qmd.mcp``'s transports serve for it."""
+"""Brain's own MCP tools, served by the transports of ``qmd.mcp``."""

@@ -66,7 +66,7 @@ class MemoryTool(Tool):
 
 
 def call(home: Home, tool: MemoryTool, given: dict[str, Any]) -> dict[str, Any]:
-    """The envelope of one call, recorded in the telemetry. Raises BrainError."""
+    """Return the envelope of one call, recorded in the telemetry. Raises BrainError."""
     started = time.perf_counter()
     fields: dict[str, Any] = {}
     code = INTERNAL

@@ -15,7 +15,7 @@ _RESTRICTIONS = ("collections", "source", "project", "since", "until")
 
 
 def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
-    """Nothing found is no proof that there is nothing: what was left out, and what might hold it, is said."""
+    """Return the text for no results: it names the restrictions and the pending documents, which may hide a hit."""
     within = [name for name in _RESTRICTIONS if given.get(name)]
     lines = [f"Asked only within {', '.join(within)}: leave that out to ask all of memory."] if within else []
     about = envelope.get("days")
@@ -29,7 +29,7 @@ def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
     if "route" not in envelope:  # no question was put: nothing is there of what was asked for
         lines.append(f"Nothing was found {where}. That is an answer; do not make one up.")
     else:
-        # A table stands for the model in a cold process, and words alone find only what they spell.
+        # A cold process has a table instead of the model, and keywords find only their own spelling.
         found = "Nothing relevant enough" if envelope.get("abstained") else "Nothing that matches"
         lines.append(
             f"{found} was found {where}. That is an answer: say that nothing was found, and do not make one up. It may"
@@ -102,7 +102,7 @@ def explained(envelope: dict[str, Any]) -> str:
     problems = [f"- {agents.line(str(problem), 400)}" for problem in envelope["problems"]]
     index, semantic = envelope.get("index", {}), envelope.get("semantic", {})
     head = [f"index: {agents.line(str(index), 600)}", f"semantic: {agents.line(str(semantic), 400)}"]
-    # What problems quote (paths, records' types, reasons) was named by others.
+    # Problems quote text of others: paths, types of records, reasons.
     return agents.block([*head, f"problems: {len(problems) or 'none'}", *problems])
 
 

@@ -1,1 +1,1 @@
-"""The one process of a home that stays: what it is made of, and how the others ask it."""
+"""The resident process of a home: its roles, its model, and how other processes ask it."""

@@ -1,8 +1,7 @@
-"""Asking the resident process, by whoever would answer alone as well.
+"""Ask the resident process; the caller can always answer alone.
 
-It is on the way of every question that finds a socket, so it imports next to nothing. Nothing is promised: whatever is
-wrong with the other side (gone, foreign, slow, speaking nonsense, of another version) is no answer, and the caller goes
-on as if nobody had been there.
+Every question that finds a socket passes this module, so it imports next to nothing. If the other side is gone,
+foreign, slow, broken or of another version, there is no answer, and the caller goes on alone.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ if TYPE_CHECKING:
     from runtime.asking.request import Request
 
 MOST_BYTES = 4 << 20
-# Of a question's time so much may be spent on waiting for a warm answer; the rest is for looking it up oneself.
+# The share of a question's time that may pass waiting for a warm answer; the rest is for a cold one.
 _SHARE = 0.5
 _MOST_PATIENCE_S = 2.0
 _PIECE = 1 << 16
 _SOCKET, _KIND = 0o140000, 0o170000
-# Of an answer's hits, what every surface reads.
+# The fields of a hit that every surface reads.
 _HIT = ("rank", "score", "uri", "title", "snippet", "age", "trust", "collection", "docid")
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def ask(home: Home, question: str, request: Request, timeout_s: float) -> dict[str, Any] | None:
-    """The envelope that a warm process gives within a part of ``timeout_s``; None where there is none to be had."""
+    """Return the envelope that a warm process gives within a part of ``timeout_s``, None for none."""
     patience = min(timeout_s * _SHARE, _MOST_PATIENCE_S)
     given = {name: _plain(getattr(request, name)) for name in request.__slots__}
     given["timeout_s"] = patience
@@ -47,7 +46,7 @@ def ask(home: Home, question: str, request: Request, timeout_s: float) -> dict[s
 
 
 def call(home: Home, message: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
-    """The answer to one message, None where there is none within ``patience_s`` seconds."""
+    """Return the answer to one message, None if there is none within ``patience_s`` seconds."""
     deadline = time.monotonic() + patience_s
     path = home.socket
     if not is_ours(path):
@@ -61,7 +60,7 @@ def call(home: Home, message: dict[str, Any], patience_s: float) -> dict[str, An
 
 
 def caller(home: Home) -> dict[str, object]:
-    """What must be the same on both sides, so that one may answer for the other."""
+    """Return the facts that must be equal on both sides, so that one process may answer for the other."""
     return {
         "version": VERSION,
         "index": INDEX,
@@ -74,19 +73,19 @@ def caller(home: Home) -> dict[str, object]:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a socket of this user is there."""
+    """Return True if ``path`` is a socket of this user in a folder that only this user may write to."""
     try:
         found = os.lstat(path)
         above = os.stat(os.path.dirname(path))
     except OSError:
         return False
-    # In a folder that others may write to, it could be exchanged under our hands.
+    # Others could replace the socket if they may write to its folder.
     private = above.st_uid == os.getuid() and not above.st_mode & 0o022
     return found.st_mode & _KIND == _SOCKET and found.st_uid == os.getuid() and private
 
 
 def peer(connection: Any) -> int:
-    """The user id of the process at the other end. Raises OSError where the system does not say."""
+    """Return the user id of the process at the other end. Raises OSError if the system does not say."""
     if sys.platform == "linux":
         # struct ucred: pid, uid, gid (unix(7)).
         return int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
@@ -102,7 +101,7 @@ def _exchange(path: str, line: bytes, deadline: float) -> bytes:
         if peer(connection) != os.getuid():
             raise OSError("another user's")
         connection.sendall(line)
-        # While the other side looks it up: what showing the answer and noting it will need.
+        # Import what showing and recording the answer needs while the other side searches.
         from core import telemetry  # noqa: F401
 
         parts: list[bytes] = []
@@ -128,7 +127,7 @@ def _left(deadline: float) -> float:
 
 
 def _is_answer(found: dict[str, Any], question: str) -> bool:
-    """Whether it has the form of an answer to this question (docs/ask.md)."""
+    """Return True if ``found`` has the form of an answer to this question (docs/ask.md)."""
     hits = found.get("hits")
     route = found.get("route")
     return (

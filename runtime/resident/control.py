@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 _ROOT = dirname(dirname(dirname(abspath(__file__))))
 _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
 _TRIED = "serve.tried"
-# A process that could not be started is not started anew by each question.
+# The pause after a failed start: not every question starts the process again.
 _AGAIN_S = 60.0
 _START_S = 20.0
 _STOP_S = 6.0
 _POLL_S = 0.05
-# Giving up a watch ends its threads and the run that is under way, each of which has its time for that.
+# Stopping a watch ends its threads and its current run, each within a time of its own.
 _PATIENCE_S = 40.0
-# Who it is, it says at once: where it does not, it is not waited for as long as that.
+# A status comes at once; a process without one is hung and is given less time.
 _HUNG_S = 5.0
 
 
 def status(home: Home, patience_s: float = 2.0) -> dict[str, Any]:
-    """What the resident process says of itself; ``running`` false where there is none, or where it does not answer."""
+    """Return the resident process's status; ``running`` is false if there is none, or it does not answer."""
     found = client.call(home, {"op": "status"}, patience_s)
     if found is not None and found.get("running") is True:
         return found
@@ -45,7 +45,7 @@ def status(home: Home, patience_s: float = 2.0) -> dict[str, Any]:
 
 
 def holder(home: Home) -> int | None:
-    """The pid of the process that serves this home, whether or not it answers; None where there is none."""
+    """Return the pid of the process that serves this home, whether or not it answers; None if there is none."""
     path = join(home.state, "serve.lock")
     if not os.path.exists(path):
         return None
@@ -60,17 +60,17 @@ def holder(home: Home) -> int | None:
 
 
 def command() -> list[str]:
-    """The words that start brain as this process was: the same interpreter, the same code."""
+    """Return the words that start brain as this process was: the same interpreter, the same code."""
     return [sys.executable, "-P", "-c", _CODE, _ROOT]
 
 
 def words_after(line: Sequence[str]) -> list[str]:
-    """What follows ``command()`` in another process's command line, nothing where that begins otherwise."""
+    """Return the words after ``command()`` in another process's command line, [] if it begins otherwise."""
     return list(line[5:]) if list(line[1:4]) == ["-P", "-c", _CODE] else []
 
 
 def spawn(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """Start ``brain serve``, detached from everything of ours. Another one that is there already makes it end at once.
+    """Start ``brain serve``, detached from this process. It ends at once if another one serves the home.
 
     Raises OSError.
     """
@@ -84,13 +84,13 @@ def spawn(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -
         env={**environ, "BRAIN_HOME": home.root, "BRAIN_INBOX_DIR": home.inbox, "BRAIN_SURFACE": "launchd"},
         start_new_session=True,
     )
-    # Where this process outlives it, it is not to lie about as a zombie.
+    # Wait for it, so that it leaves no zombie if this process lives longer.
     threading.Thread(target=child.wait, daemon=True).start()
     return child
 
 
 def on_demand(home: Home, environ: Mapping[str, str]) -> bool:
-    """Start it for the questions to come, unless that was tried a moment ago; whether it was started now."""
+    """Start it for later questions, unless that was tried a moment ago; return True if it was started now."""
     mark = join(home.state, _TRIED)
     try:
         if time.time() - os.stat(mark).st_mtime < _AGAIN_S:
@@ -109,7 +109,7 @@ def on_demand(home: Home, environ: Mapping[str, str]) -> bool:
 
 
 def start(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, Any]:
-    """Have one running, and say what ``status`` says. Raises Internal where it ends at once, EngineTimeout."""
+    """Start the process if none runs and return its status. Raises Internal if it ends at once, EngineTimeout."""
     found = status(home)
     if found["running"]:
         return {**found, "started": False}
@@ -127,11 +127,11 @@ def start(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -
 
 
 def watch(home: Home) -> dict[str, Any] | None:
-    """Have the process that serves this home watch it as well; its status, None where no process serves it.
+    """Let the serving process watch the home as well; return its status, None if no process serves it.
 
-    Raises Refused where it is another version's or environment's, LockContention where it does not answer.
+    Raises Refused if it is another version's or environment's, LockContention where it does not answer.
     """
-    found = _told(home, "watch")
+    found = _request(home, "watch")
     if found is None:
         return None
     if found.get("ok") is not True:
@@ -140,16 +140,16 @@ def watch(home: Home) -> dict[str, Any] | None:
 
 
 def unwatch(home: Home) -> bool:
-    """Have the process that serves this home watch no more; whether it did. It goes on serving.
+    """Let the serving process stop watching; return True if it was watching. It goes on serving.
 
-    Raises LockContention where it does not answer: then nobody knows whether it still watches.
+    Raises LockContention if it does not answer: then nobody knows whether it still watches.
     """
-    found = _told(home, "unwatch")
+    found = _request(home, "unwatch")
     return found is not None and found.get("ended") is True
 
 
-def _told(home: Home, operation: str) -> dict[str, Any] | None:
-    """The answer of the process that serves this home, None where there is none. Raises LockContention."""
+def _request(home: Home, operation: str) -> dict[str, Any] | None:
+    """Return the answer of the process that serves this home, None if there is none. Raises LockContention."""
     found = client.call(home, {"op": "status"}, _HUNG_S)
     if found is not None:
         found = client.call(home, {"op": operation}, _PATIENCE_S)
@@ -159,15 +159,15 @@ def _told(home: Home, operation: str) -> dict[str, Any] | None:
 
 
 def stop(home: Home) -> dict[str, Any]:
-    """End it: told, then by SIGTERM, then by SIGKILL; returns when it is gone. ``stopped`` false where there was none.
+    """End the process by a message, then SIGTERM, then SIGKILL; return when it is gone. ``stopped`` is false for none.
 
-    Raises Internal where it does not go.
+    Raises Internal if it does not go.
     """
     pid = before = holder(home)
-    told = client.call(home, {"op": "stop"}, 1.0)
-    # It may be gone before anybody looks, or have come since.
-    if before is None and told is not None and isinstance(told.get("pid"), int):
-        before = told["pid"]
+    answer = client.call(home, {"op": "stop"}, 1.0)
+    # It may have ended before the first look, or started after it.
+    if before is None and answer is not None and isinstance(answer.get("pid"), int):
+        before = answer["pid"]
     for number, patience in ((0, _STOP_S), (signal.SIGTERM, _STOP_S), (signal.SIGKILL, _STOP_S)):
         if pid and number:
             try:

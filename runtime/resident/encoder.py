@@ -1,4 +1,4 @@
-"""The model, seen from the process that stays: a child that is started when a question needs it and ends when idle."""
+"""The model of the resident process: a child that starts when a question needs it and ends when idle."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.
 # A model that did not load is not tried again for so long.
 _RETRY_S = 60.0
 _END_S = 2.0
-# What the shipped model takes as the kernel counts it (with 320 MB it does not load); another may take more.
+# The data segment that the shipped model needs (320 MB are too little); another model may need more.
 MODEL_BYTES = 340 << 20
 # How libraries and the system say that there is no memory to be had.
 _NO_MEMORY = ("bad_alloc", "MemoryError", "allocate memory", "out of memory")
-# A child that is at one question for so long is given no other: whoever asks would wait for nothing.
+# A child that works on one question for longer gets no other one: its asker would wait in vain.
 _STUCK_S = 2.0
 _WHOSE_LEVEL = ("local", "all-MiniLM-L6-v2")
 
 
 class Encoded(NamedTuple):
-    """What the child says of a question."""
+    """The child's answer to a question."""
 
     vector: bytes
     chunks: list[tuple[int, float]] | None
@@ -65,12 +65,12 @@ class Model:
         self._not_before = 0.0
         self._why = ""
         self._fault: dict[str, str] | None = None
-        # The last question that the child has not answered, and since when it has not answered any.
+        # (the last unanswered question, the time since which the child has answered none)
         self._unanswered: tuple[int, float] | None = None
         self.encoded = 0
 
     def encoder(self, section: dict[str, Any]) -> Encoder | None:
-        """An encoder by the model that the section ``embedding`` names, None while it loads; that has begun then."""
+        """Return an encoder for the model of the section ``embedding``; None while it loads, which this call starts."""
         with self._lock:
             self._used = time.monotonic()
             if self._child is not None and section != self._section:
@@ -82,9 +82,10 @@ class Model:
         return Encoder(self, hello) if hello is not None else None
 
     def encode(self, text: str, timeout_s: float, look: Look | None = None) -> Encoded:
-        """The vector of a question, int8, and the chunks that ``look`` asks for, None where it is for others to look.
+        """Return the vector of a question, int8, and the chunks that ``look`` asks for, None if it is for others to
+        look.
 
-        Raises EngineMissing where the child does not give it in time.
+        Raises EngineMissing if the child does not give it in time.
         """
         if not self._turn.acquire(timeout=timeout_s):
             raise EngineMissing("the model is busy")
@@ -116,7 +117,7 @@ class Model:
                     answer = said.get(timeout=max(0.0, deadline - time.monotonic()))
                     if answer is None:
                         raise EngineMissing("the model has ended")
-                    if answer.get("id") == number:  # others are answers that came too late for their questions
+                    if answer.get("id") == number:  # other ids are late answers
                         self._unanswered = None
                         break
             except (OSError, ValueError, queue.Empty):
@@ -135,7 +136,7 @@ class Model:
             self._turn.release()
 
     def _catch_up(self, said: queue.SimpleQueue[dict[str, Any] | None], number: int) -> None:
-        """Take what was answered too late; raises EngineMissing where the child is at an earlier question for long."""
+        """Read late answers. Raises EngineMissing if the child has worked on an earlier question for long."""
         while self._unanswered is not None and not said.empty():
             answer = said.get()
             if answer is None:
@@ -155,16 +156,16 @@ class Model:
         return {}
 
     def pids(self) -> list[int]:
-        """The child's, while there is one."""
+        """Return the child's, while there is one."""
         with self._lock:
             return [self._child.pid] if self._child is not None else []
 
     def busy(self) -> bool:
-        """A model in memory is no reason to stay."""
+        """Return a model in memory is no reason to stay."""
         return False
 
     def tick(self, now: float) -> None:
-        """End the child where it has idled long enough, and notice where it has ended by itself."""
+        """End an idle child, and record a child that has ended by itself."""
         with self._lock:
             if self._child is not None and (code := self._child.poll()) is not None:
                 was_ready = self._hello is not None
@@ -179,9 +180,9 @@ class Model:
                 self._not_before = 0.0
 
     def status(self) -> dict[str, Any]:
-        """``state`` (none, loading, ready), the model's name, how many questions it encoded, why there is none.
+        """Return ``state`` (none, loading, ready), the model's name, how many questions it encoded, why there is none.
 
-        ``fault`` is how its process last ended by itself, and when; None where it never did.
+        ``fault`` is how its process last ended by itself, and when; None if it never did.
         """
         with self._lock:
             state = "ready" if self._hello else "loading" if self._child is not None else "none"
@@ -199,12 +200,14 @@ class Model:
         """It starts with the first question that needs it."""
 
     def relieve(self, why: str) -> None:
-        """Give its memory back at once, and not come back for a while."""
+        """End the child at once, and start no other for a while."""
         with self._lock:
             self._end(self._for_want_of_memory(why, self._memory < MODEL_BYTES))
 
     def _for_want_of_memory(self, why: str, is_so: bool) -> str:
-        """``why``, and that the bound is too small for the model, where that ``is_so``."""
+        """Return Return ``why``, with a note on ``--memory`` if the limit ``is_so`` small that the
+        model cannot load.
+        """
         if not self._memory or not is_so:
             return why
         return (
@@ -273,7 +276,7 @@ class Model:
             if child.stdin is not None:
                 child.stdin.close()
         except OSError:
-            child.kill()  # it has ended, or will not read: nothing more can be said to it
+            child.kill()  # it has ended or does not read: no message reaches it
         try:
             child.wait(_END_S if not why else 0)
         except subprocess.TimeoutExpired:
@@ -290,13 +293,13 @@ class Encoder:
         self._model = model
         self.kind = "model"
         self.fingerprint = str(hello["fingerprint"])
-        # Of other models it has not been measured.
+        # The level is measured for this model only.
         known = (hello["provider"], hello["model"]) == _WHOSE_LEVEL
         self.level: float | None = MODEL_LEVEL if known else None
         self.timeout_s = 1.0
 
     def begin(self, question: str, look: Look | None = None) -> Encoding:
-        """Have the question encoded, and what is near it looked up, while words are searched."""
+        """Encode the question, and look up its nearest chunks, while keywords are searched."""
         found: Future[Encoded] = Future()
 
         def encode() -> None:
@@ -310,7 +313,7 @@ class Encoder:
 
 
 class Encoding:
-    """A question that the child has; both wait for it, and raise EngineMissing where it does not answer in time."""
+    """A pending question. Both methods wait for the child and raise EngineMissing if it does not answer in time."""
 
     __slots__ = ("_found",)
 
@@ -318,9 +321,9 @@ class Encoding:
         self._found = found
 
     def vector(self) -> bytes:
-        """The vector, int8 of length 127."""
+        """Return the vector, int8 of length 127."""
         return self._found.result().vector
 
     def chunks(self) -> list[tuple[int, float]] | None:
-        """The nearest chunks, as ``qmd.vectors.knn.chunks`` gives them; None where the child has not looked."""
+        """Return the nearest chunks, as ``qmd.vectors.knn.chunks`` gives them; None if the child has not looked."""
         return self._found.result().chunks

@@ -1,9 +1,8 @@
-"""The vectors of a space in memory: what is nearest to a question, exactly as ``qmd.vectors.knn.chunks`` would find it.
+"""The vectors of a space in memory: exact nearest neighbours, as ``qmd.vectors.knn.chunks`` finds them.
 
-The process that has the model has numpy as well, and a core of its own while words are searched. It reads what lies
-behind the vec0 table (https://github.com/asg017/sqlite-vec/blob/main/ARCHITECTURE.md): chunks of as many vectors as fit
-one blob, int8, with the ids of those that are there. As soon as anything has been written to the index, they are read
-anew: a thousand vectors a third of a millisecond.
+The model's process has numpy, and a core of its own while keywords are searched. It reads the tables of vec0
+(https://github.com/asg017/sqlite-vec/blob/main/ARCHITECTURE.md): each row has a blob of int8 vectors and their ids.
+After any write to the index the vectors are read again: a thousand vectors take a third of a millisecond.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
-# A space with more is left to SQLite, which has other means then (qmd/vectors/coarse.py).
+# SQLite searches a larger space by other means (qmd/vectors/coarse.py).
 _MOST_BYTES = 64 << 20
-# Selections of chunks that are kept until the index changes: those of a few sets of collections.
+# How many selections of chunks are kept until the index changes.
 _MOST_KEPT = 8
 
 
 class Matrix:
-    """The vectors of one space of one index at a time, that which was last asked for."""
+    """The vectors of one space of one index: the one of the last question."""
 
     def __init__(self) -> None:
         self._connection: apsw.Connection | None = None
@@ -41,7 +40,7 @@ class Matrix:
         self._kept: dict[tuple[object, ...], NDArray[np.bool_]] = {}
 
     def nearest(self, look: dict[str, Any], vector: bytes) -> list[tuple[int, float]] | None:
-        """(chunk, L2 distance) of the nearest, nearest first; None of a space that is not to be held in memory.
+        """Return (chunk, L2 distance) of the nearest, nearest first; None of a space that is not to be held in memory.
 
         ``look`` has the fields of ``qmd.vectors.knn.Look``, of its space ``name``, ``table`` and ``dimensions``. Raises
         BrainError, apsw.Error, OSError, ValueError (a table of another form), MemoryError.
@@ -59,7 +58,7 @@ class Matrix:
         return self._best(np.frombuffer(vector, np.int8).astype(np.float32), allowed, most)
 
     def close(self) -> None:
-        """Give all back."""
+        """Release the vectors and the index."""
         self._forget()
         if self._connection is not None:
             self._connection.close()
@@ -96,7 +95,7 @@ class Matrix:
             there = np.unpackbits(np.frombuffer(validity, np.uint8), count=size, bitorder="little").astype(bool)
             if under_way:
                 there &= ~np.isin(np.frombuffer(rowids, "<i8").reshape(size) // SPAN, under_way)
-            # Of equally near ones vec0 takes those of an earlier chunk first, and within it the later ones.
+            # For equal distances vec0 returns earlier chunks first, and within a chunk the later vectors first.
             block = np.ascontiguousarray(np.frombuffer(packed, np.int8).reshape(size, dimensions)[there][::-1])
             ids.append(np.frombuffer(rowids, "<i8").reshape(size)[there][::-1])
             # Whole numbers below 2^24 throughout, so that float32 is exact.
@@ -107,7 +106,7 @@ class Matrix:
         return True
 
     def _allowed(self, connection: apsw.Connection, look: dict[str, Any]) -> NDArray[np.bool_] | None:
-        """Which of the vectors may be found, None for all."""
+        """Return which of the vectors may be found, None for all."""
         if not look["among"]:
             return None
         key = (look["among"], *look["bindings"])

@@ -1,6 +1,6 @@
-"""The process that holds the model: questions in, vectors out, a JSON line each; it ends with whoever started it.
+"""The model's process: questions in, vectors out, one JSON line each; it ends with its parent.
 
-Asked to look as well, it says which vectors of an index are nearest to the question's (``runtime.resident.matrix``).
+A question may also ask for the nearest vectors of an index (``runtime.resident.matrix``).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Read the configuration, load the model, then answer until the input ends. The first line out says what it is."""
-    # What libraries print must not mix with what is said here.
+    """Read the configuration, load the model, then answer until the input ends. The first line names the model."""
+    # Output of libraries must not mix with the answers.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -46,7 +46,7 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         if isinstance(source, Remote):
-            # Nobody waits so long; but an endpoint may have to load its model, and the next question finds it there.
+            # Nobody waits this long, but an endpoint may have to load its model for the next question.
             source.hurry(QUESTION_S)
         try:
             (vector,) = quantise(source.embed([asked["text"]], question=True))
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _nearest(matrix: Matrix, look: dict[str, Any], vector: bytes) -> list[tuple[int, float]] | None:
-    """None where the one who asks has to look for itself, and to say what is wrong."""
+    """Return the nearest chunks, None if the caller must search by itself and report the fault."""
     import apsw
 
     try:

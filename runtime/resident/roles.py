@@ -1,4 +1,6 @@
-"""What the resident process does, each a role; the process itself (``runtime.resident.server``) knows none of them."""
+"""The roles of the resident process: asking and watching. ``runtime.resident.server`` runs them and
+knows none by name.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,26 @@ if TYPE_CHECKING:
     from runtime.resident.encoder import Model
 
     Operation = Callable[[dict[str, Any]], dict[str, Any]]
+    from collections.abc import Sequence
+
+    from runtime.watching.watching import Watcher
 
 # Open indexes that are kept for the next question, and for how long.
 _KEPT = 2
 _KEPT_S = 60.0
+_TICK_S = 1.0
+# Watching a hundred thousand folders takes seconds; a caller does not wait longer than this.
+_FOLLOW_S = 2.0
 
 
 class Role(Protocol):
-    """One thing that wants to stay alive.
+    """One service of the resident process.
 
-    ``operations`` are the messages that it answers: name → a function from the message to the answer, called from any
-    thread; what it raises (BrainError) is told to the caller. ``tick`` is called about once a second, by the thread
-    that lets callers in: what takes time is for a thread of the role. What it raises is kept, and shown by ``status``.
-    A role that is ``busy`` keeps the process from ending idle. Its child processes (``pids``) count against the memory
-    that the process may take; ``relieve`` asks for memory back at once. After ``stop`` nothing of it may be left.
+    ``operations`` maps a message's name to a function from the message to the answer. It is called from any thread; its
+    BrainError becomes the caller's. ``tick`` is called about once a second by the thread that accepts callers, so slow
+    work needs a thread of the role; its exception is kept and shown by ``status``. A ``busy`` role keeps the process
+    from ending when idle. The child processes (``pids``) count against the memory limit; ``relieve`` asks for memory
+    at once. After ``stop`` nothing of the role is left.
     """
 
     name: str
@@ -49,15 +57,15 @@ class Role(Protocol):
     def stop(self) -> None: ...
 
 
-def for_the_same(me: Mapping[str, object], message: Mapping[str, Any]) -> None:
-    """Raises Refused where the caller of ``message`` would have done otherwise than this process, which is ``me``."""
+def require_same_caller(me: Mapping[str, object], message: Mapping[str, Any]) -> None:
+    """Raise Refused if the caller of ``message`` has another version or environment than this process, ``me``."""
     # The time zone moves with its user.
     if {**me, "zone": time.localtime().tm_gmtoff} != message.get("caller"):
         raise Refused("this process answers for another version or environment", "brain serve --stop")
 
 
 class Asking:
-    """Questions over an index that stays open, encoded by the model where that is in memory."""
+    """Answers questions from an index that stays open, by the model if it is in memory."""
 
     name = "ask"
 
@@ -75,7 +83,7 @@ class Asking:
         return {"ask": self._ask, "encode": self._encode}
 
     def start(self) -> None:
-        """Have the model loaded before it is asked for, where somebody is about to ask (``warm``)."""
+        """Load the model in advance, if ``warm``."""
         if self._warm:
             self._model.encoder(load(self._home).section("embedding"))
 
@@ -93,7 +101,7 @@ class Asking:
     def pids(self) -> list[int]:
         return []
 
-    def relieve(self, why: str) -> None:  # noqa: ARG002  # there is one thing that it can do, whatever the reason
+    def relieve(self, why: str) -> None:  # noqa: ARG002  # the same for every reason
         """Close all indexes that are kept."""
         self.stop()
 
@@ -107,8 +115,10 @@ class Asking:
             each.close()
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The envelope of a question. Raises BrainError; Refused where the caller would have answered otherwise."""
-        for_the_same(self._me, message)
+        """Return the envelope of a question. Raises BrainError; Refused where the caller would have
+        answered otherwise.
+        """
+        require_same_caller(self._me, message)
         request = Request(**{name: value for name, value in message["request"].items() if name in Request.__slots__})
         question = str(message["question"])
         opened = self._open()
@@ -126,8 +136,8 @@ class Asking:
         return envelope
 
     def _encode(self, message: dict[str, Any]) -> dict[str, Any]:
-        """What the model in memory makes of ``text``, and without one what it is. Raises EngineMissing, Refused."""
-        for_the_same(self._me, message)
+        """Return the model in memory and its vector of ``text``, if given. Raises EngineMissing, Refused."""
+        require_same_caller(self._me, message)
         encoder = self._model.encoder(load(self._home).section("embedding"))
         if encoder is None:
             raise EngineMissing("no model is in memory yet")
@@ -168,7 +178,7 @@ class _Open:
                 status = os.stat(path)
             except OSError:
                 raise EngineMissing(f"there is no {path}", "brain index") from None
-            # The index changes with every write; it is another one where another file stands in its place.
+            # Every write changes the index's mtime, so only another inode means another index.
             found.append((path, status.st_ino, 0 if path == home.index else status.st_mtime_ns))
         return tuple(found)
 
@@ -190,3 +200,136 @@ class _Open:
 
     def close(self) -> None:
         self._asker.__exit__()
+
+
+class _Run:
+    """A running watch: a watcher and the thread that ticks it, apart from the thread that accepts callers."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+        self.fault: Exception | None = None
+        self.followed = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch. Raises OSError, RuntimeError (no thread to be had)."""
+        self.watcher.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self.watcher.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop watching, and end the current run."""
+        from runtime.watching.watching import END_S
+
+        self._ended.set()
+        self.watcher.ending.set()
+        self._thread.join(END_S)
+        self.watcher.stop()
+
+    def _keep(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self.watcher.tick()
+            except Exception as error:  # noqa: BLE001  # the role's tick raises it, and the next one may succeed
+                self.fault = error
+            self.followed.set()
+            self._ended.wait(_TICK_S)
+
+
+class Watching:
+    """Watches sources and collections while the role is taken; ``command`` are the words that start brain.
+
+    A process that watches does not end when idle. Until the role is taken, no module of watching is in memory.
+    """
+
+    name = "watch"
+
+    def __init__(self, home: Home, command: Sequence[str], *, taken: bool = False) -> None:
+        self._home = home
+        self._command = tuple(command)
+        self._me = caller(home)
+        self._lock = threading.Lock()
+        self._wanted = taken
+        # Changed under the lock. A reader copies the reference once, and may see a state of a moment ago.
+        self._run: _Run | None = None
+        self._counts: dict[str, int] = {}
+
+    @property
+    def operations(self) -> Mapping[str, Operation]:
+        return {"watch": self._take, "unwatch": self._give_up}
+
+    def start(self) -> None:
+        """Start watching if the process was started for it. Raises OSError, RuntimeError."""
+        if self._wanted:
+            self._begin()
+
+    def tick(self, now: float) -> None:  # noqa: ARG002  # the watcher has a clock of its own
+        """Raise a fault of the watching thread since the last tick."""
+        run = self._run
+        if run is not None and run.fault is not None:
+            fault, run.fault = run.fault, None
+            raise fault
+
+    def busy(self) -> bool:
+        """Watching is a reason to stay."""
+        return self._run is not None
+
+    def pids(self) -> list[int]:
+        """Return Return none: its children are runs that end, like those of a schedule."""
+        return []
+
+    def relieve(self, why: str) -> None:
+        """Do nothing: the role holds no memory to release."""
+
+    def status(self) -> dict[str, Any]:
+        """Return ``watching``, and where it is so, what ``Watcher.status`` says."""
+        run = self._run
+        return {"watching": run is not None, **(run.watcher.status() if run is not None else {})}
+
+    def done(self) -> dict[str, int]:
+        """Return how many events came, and how many runs of each kind were started, in the life of this process."""
+        run = self._run
+        now = run.watcher.counts if run is not None else {}
+        return {name: self._counts.get(name, 0) + now.get(name, 0) for name in {**self._counts, **now}}
+
+    def stop(self) -> None:
+        """End the watches, and the run that is under way."""
+        self._end()
+
+    def _end(self) -> bool:
+        """Stop watching; return True if it was watching."""
+        with self._lock:
+            run, self._run = self._run, None
+        if run is None:
+            return False
+        try:
+            run.stop()  # outside the lock: a run may take time to end, and callers must be answered
+        finally:
+            with self._lock:
+                for name, count in run.watcher.counts.items():
+                    self._counts[name] = self._counts.get(name, 0) + count
+        return True
+
+    def _begin(self) -> bool:
+        with self._lock:
+            if self._run is not None:
+                return False
+            from runtime.watching.watching import Watcher
+
+            run = _Run(Watcher(self._home, self._command))
+            run.start()
+            self._run = run
+        run.followed.wait(_FOLLOW_S)
+        return True
+
+    def _take(self, message: dict[str, Any]) -> dict[str, Any]:
+        require_same_caller(self._me, message)
+        taken = self._begin()
+        return {"schema": 1, "ok": True, "taken": taken, **self.status()}
+
+    def _give_up(self, message: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # any caller may end it
+        return {"schema": 1, "ok": True, "ended": self._end()}

@@ -1,8 +1,8 @@
-"""A question that is to be reranked, where a resident process is there: its model encodes, this process does the rest.
+"""A question with reranking, if there is a resident process: its model encodes, this process does the rest.
 
-No resident process holds a reranker. An endpoint is asked by whoever has its key, and with the patience of whoever
-waits for the answer; a cross-encoder needs more memory than that process may take. So what is reranked is what a warm
-answer would have been chosen from, and it is reranked as without a resident process.
+No resident process holds a reranker. The process with the key asks an endpoint, with its own patience; a cross-encoder
+needs more memory than the resident process may take. So the candidates of a warm answer are reranked here, as without
+a resident process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qmd.vectors.knn import Look
     from runtime.asking.request import Request
 
-# A question is encoded in a few ms; what takes longer is not worth waiting for.
+# Encoding takes a few ms; a longer wait is not worth it.
 _PATIENCE_S = 1.0
 _SHARE = 0.1
 
@@ -40,7 +40,7 @@ class Encoder:
         self.level = level
 
     def begin(self, question: str, look: Look | None = None) -> Known:
-        """The question's vector. Raises EngineMissing where the process does not give it."""
+        """Return the question's vector. Raises EngineMissing if the process does not give it."""
         found = _call(self._home, self._patience_s, text=question)
         vector = found.get("vector")
         if found.get("fingerprint") != self.fingerprint or not isinstance(vector, str):
@@ -56,7 +56,7 @@ class Encoder:
 
 
 def encoder(home: Home, patience_s: float) -> Encoder | None:
-    """The model of the process that is there; None where it has none in memory, or is none that answers for us."""
+    """Return the model of the process that is there; None if it has none in memory, or is none that answers for us."""
     try:
         found = _call(home, patience_s)
     except EngineMissing:
@@ -68,7 +68,8 @@ def encoder(home: Home, patience_s: float) -> Encoder | None:
 
 
 def ask(home: Home, config: Config, question: str, request: Request, timeout_s: float) -> tuple[dict[str, Any], bool]:
-    """(the envelope, whether the resident process encoded the question), within ``timeout_s``. Raises as ``Asker.ask``.
+    """Return (the envelope, whether the resident process encoded the question), within ``timeout_s``. Raises as
+    ``Asker.ask``.
 
     Whatever is wrong with that process, the question is answered without it.
     """
@@ -81,7 +82,7 @@ def ask(home: Home, config: Config, question: str, request: Request, timeout_s: 
         except EngineMissing:
             if model is None:
                 raise
-        asker.refresh(None)  # the model went in the middle of it
+        asker.refresh(None)  # the model ended during the search
         request.timeout_s = max(0.001, until - time.monotonic())
         return asker.ask(question, request), False
 

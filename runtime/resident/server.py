@@ -1,7 +1,7 @@
-"""The resident process: one a home, on a socket of its user's alone; it ends when idle, when told, or above its memory.
+"""The resident process: one per home, on a private socket. It ends when idle, on request, or above its memory limit.
 
-It accepts a line of JSON on a connection and answers with one. What it can answer its roles say
-(``runtime.resident.roles``); besides, ``status`` and ``stop``.
+It reads one line of JSON per connection and answers with one. It answers ``status`` and ``stop``, and the operations of
+its roles (``runtime.resident.roles``).
 """
 
 from __future__ import annotations
@@ -70,12 +70,14 @@ class Server:
         self._wake, self._woken = os.pipe()
 
     def run(self) -> str:
-        """Serve; why it ended. Raises LockContention where another process serves this home, Refused, OSError."""
+        """Serve, and return why it ended. Raises LockContention if another process serves this
+        home, Refused, OSError.
+        """
         with FileLock(join(self._home.state, LOCK), wait_s=_LOCK_S):
             write_atomic(join(self._home.state, PID), str(os.getpid()).encode())
             listener = self._listen()
             inode = os.lstat(self._path).st_ino
-            before = {number: signal.signal(number, self._on_signal) for number in _heeded()}
+            before = {number: signal.signal(number, self._on_signal) for number in _ending_signals()}
             try:
                 for role in self._roles:
                     role.start()
@@ -84,13 +86,13 @@ class Server:
                 listener.close()
                 if is_ours(self._path) and os.lstat(self._path).st_ino == inode:
                     os.unlink(self._path)
-                self._farewell()
+                self._shut_down()
                 for number, handler in before.items():
                     signal.signal(number, handler)
         return self._why
 
     def end(self, why: str) -> None:
-        """End soon, for this reason; the first one counts. Any thread, or a signal's handler, may say so."""
+        """End soon for the reason ``why``; the first reason counts. Any thread or signal handler may call it."""
         self._why = self._why or why
         os.write(self._woken, b".")
 
@@ -100,7 +102,7 @@ class Server:
         found = os.lstat(folder)
         if found.st_uid != os.getuid() or found.st_mode & 0o077:
             raise Refused(f"{folder} is open to others: its socket would be as well", f"chmod 700 {folder}")
-        # Whoever held the lock before is gone: what it left is nobody's.
+        # The former holder of the lock is gone; nobody uses its socket.
         if os.path.lexists(self._path):
             os.unlink(self._path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -130,14 +132,14 @@ class Server:
         try:
             connection, _ = listener.accept()
         except OSError:
-            return  # it went before it was let in
+            return  # the caller left before it was accepted
         if not self._room.acquire(blocking=False):
-            connection.close()  # too many at once: this one answers for itself
+            connection.close()  # too many at once: this caller answers its question alone
             return
         self._used = time.monotonic()
-        threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
+        threading.Thread(target=self._serve_one, args=(connection,), daemon=True).start()
 
-    def _hear(self, connection: socket.socket) -> None:
+    def _serve_one(self, connection: socket.socket) -> None:
         try:
             with connection:
                 if peer(connection) != os.getuid():
@@ -147,7 +149,7 @@ class Server:
                 if line:
                     connection.sendall(_dumps(self._answer(line)).encode() + b"\n")
         except OSError:
-            return  # the caller has gone, or never says anything
+            return  # the caller has gone, or stays silent
         finally:
             self._used = time.monotonic()
             self._room.release()
@@ -174,12 +176,12 @@ class Server:
             return error.envelope()
         except apsw.Error as error:
             return translate(error, self._home.index).envelope()
-        except Exception as error:  # noqa: BLE001  # a message that breaks something is answered, the next one too
+        except Exception as error:  # noqa: BLE001  # a message that causes a failure gets an answer, and so does the next one
             fault = damaged(error, self._home.index)
             return (fault or Internal(f"{type(error).__name__}: {error}")).envelope()
 
     def status(self) -> dict[str, Any]:
-        """What ``brain serve --status`` shows."""
+        """Return the envelope of ``brain serve --status``."""
         now = time.monotonic()
         return {
             "schema": 1,
@@ -207,9 +209,9 @@ class Server:
         for role in self._roles:
             try:
                 role.tick(now)
-            except Exception as error:  # noqa: BLE001  # the others go on, and so does this one
-                said = f"{type(error).__name__}: {error}"
-                self._faults[role.name] = {"message": said, "at": clock.iso(int(time.time()))}
+            except Exception as error:  # noqa: BLE001  # the other roles go on, and so does this one
+                message = f"{type(error).__name__}: {error}"
+                self._faults[role.name] = {"message": message, "at": clock.iso(int(time.time()))}
         try:
             there = os.lstat(self._path).st_ino == inode
         except OSError:
@@ -229,8 +231,8 @@ class Server:
         pids = [os.getpid(), *(pid for role in self._roles for pid in role.pids())]
         return sum(resident(pid) for pid in pids)
 
-    def _farewell(self) -> None:
-        """Let those that are being answered have their answer, then stop the roles, whatever one of them does."""
+    def _shut_down(self) -> None:
+        """Finish the answers in progress, then stop every role, also if one of them fails."""
         deadline = time.monotonic() + _FAREWELL_S
         for _ in range(_AT_ONCE):
             if not self._room.acquire(timeout=max(0.0, deadline - time.monotonic())):
@@ -239,7 +241,7 @@ class Server:
         for role in reversed(self._roles):
             try:
                 role.stop()
-            except Exception as error:  # noqa: BLE001  # the others are to be stopped as well
+            except Exception as error:  # noqa: BLE001  # the other roles must stop as well
                 failures.append(error)
         os.close(self._wake)
         if failures:
@@ -247,7 +249,7 @@ class Server:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process takes, 0 where it has gone."""
+    """Return bytes of memory that a process takes, 0 if it has gone."""
     if sys.platform == "linux":
         try:
             with open(f"/proc/{pid}/statm", "rb") as stream:
@@ -272,15 +274,14 @@ def serve(
     """Serve a home with all the roles there are.
 
     With ``watch`` (or ``serve: {watch: true}`` in collections.yml) it watches as well, and no model is loaded before
-    something is asked. Returns {"reason" (why it ended), "watched" (counts, empty where it did not watch)}. Raises as
+    something is asked. Returns {"reason" (why it ended), "watched" (counts, empty if it did not watch)}. Raises as
     ``Server.run``, EngineMissing where there is neither an index nor a watch that would make one.
     """
     from core.config import load
     from runtime.resident import control
     from runtime.resident.encoder import Model
     from runtime.resident.model import limit
-    from runtime.resident.roles import Asking
-    from runtime.resident.watch import Watching
+    from runtime.resident.roles import Asking, Watching
 
     watch = watch or load(home).section("serve").get("watch") is True
     if not watch and not os.path.exists(home.index):
@@ -298,8 +299,8 @@ def serve(
     return {"reason": reason, "watched": watching.done()}
 
 
-def _heeded() -> list[signal.Signals]:
-    """The signals that end it; a terminal that goes away does, unless whoever started it said otherwise (nohup)."""
+def _ending_signals() -> list[signal.Signals]:
+    """Return the signals that end the process; SIGHUP is one unless it is ignored (nohup)."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [signal.SIGTERM, signal.SIGINT, *([] if ignored else [signal.SIGHUP])]
 

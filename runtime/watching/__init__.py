@@ -1,1 +1,1 @@
-"""Watching folders, and the work in the background."""
+"""The background: watching folders, and embedding."""

@@ -1,4 +1,4 @@
-"""The background clock: vectors for what lacks them, within a budget of time, by one process at a time."""
+"""Background embedding: compute missing embeddings within a time budget, by one process at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LOCK = "embed.lock"
 # A rebuild of the index holds its lock for minutes; vectors can wait.
 _BUSY_MS = 600_000
-# Of the texts that a provider would not take, so many are listed; all are counted.
+# How many texts that a provider refused are listed; all are counted.
 _LISTED = 20
 _NICE = 10
 
@@ -42,9 +42,9 @@ def embed(
     budget_s: float | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Embed what lacks vectors; returns the envelope of ``brain embed --json``.
+    """Compute missing embeddings and return the envelope of ``brain embed --json``.
 
-    ``provider`` and ``model`` take the place of the configured ones for this run. Raises BadInput, EngineMissing,
+    ``provider`` and ``model`` replace the configured ones for this run. Raises BadInput, EngineMissing,
     LockContention where another run is under way, Refused, and what the provider raises.
     """
     from qmd.embedding.embedder import alone
@@ -108,8 +108,9 @@ def embed(
 def _query_table(
     home: Home, connection: apsw.Connection, source: Any, space: Any, deadline: float | None, progress: Progress | None
 ) -> tuple[str, str]:
-    """Make ready what cold questions are encoded by: ``fitted``, ``current``, ``later`` or ``none``, and where it
-    waits for more than time, why.
+    """Bring the table up to date by which cold processes encode questions; return (state, reason).
+
+    The state is ``fitted``, ``current``, ``later`` or ``none``. The reason says why it waits, if not for time.
 
     All vectors are stored by then: a full disk keeps the table waiting, and is no failure of the run.
     """
@@ -133,14 +134,14 @@ def _made_ready(
         texture.measure(connection)
     if not static_fit.can(source):
         return "none", ""
-    # Old vectors that are not replaced yet are of another state of the model: a table for them is not made by this one.
+    # The present vectors are of another state of the model, so this state cannot make their table.
     if space.fingerprint != source.fingerprint or not static_fit.due(connection, space):
         return "current" if static_fit.exists(connection, space) else "none", ""
     folder = join(home.state, "models")
     make_private(folder)
-    # Looked at first: what cannot be written has cost a minute, and would with each run.
+    # Check the room first: a table that cannot be written costs a minute in each run.
     wanted, disk = static_fit.room(space, source, folder), os.statvfs(folder)
-    if disk.f_blocks and disk.f_bavail * disk.f_frsize < wanted:  # some file systems of the network tell nothing
+    if disk.f_blocks and disk.f_bavail * disk.f_frsize < wanted:  # some network file systems report nothing
         return "later", f"the disk is full: it takes {wanted / 1e6:.0f} MB"
     if static_fit.fit(connection, space, source, folder, deadline, progress) is None:
         return "later", ""
@@ -148,5 +149,5 @@ def _made_ready(
 
 
 def be_nice() -> None:
-    """Let whatever else this machine does go first."""
+    """Lower this process's priority."""
     os.nice(_NICE)

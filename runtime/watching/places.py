@@ -1,8 +1,7 @@
-"""Where something may change that the index should know of: folders of collections and sources, and single files.
+"""The places to watch: folders of collections and sources, and single files.
 
-A file that is a source of its own (a shell's history, a database) is watched by its folder, because most programs put
-a new file in its place. Browsers are watched where somebody has asked for their history to be read once; code and
-commits, which are read on request too, are not.
+A file that is a source of its own (a shell's history, a database) is watched by its folder, because most programs
+replace the file. Browsers are watched once their history has been indexed; code and commits are not watched.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from core.home import Home
 
 CHROME = "chrome"
-# What SQLite writes beside a database; not its -shm, which readers write to as well.
+# Companions of a SQLite database; not its -shm, which readers write to as well.
 _JOURNALS = ("-wal", "-journal")
 
 
 class Place(NamedTuple):
     """A folder to watch: all below it, or, where ``files`` names some, only these in the folder itself.
 
-    ``source`` is what its changes belong to where that is read on request only, else empty.
+    ``source`` is the source of its changes if that source is indexed on request only, else "".
     """
 
     folder: str
@@ -37,25 +36,25 @@ class Place(NamedTuple):
     source: str = ""
 
     def counts(self, path: str) -> bool:
-        """Whether an event on ``path`` is news: not temporary and hidden files, except those that are sources."""
+        """Return True if an event on ``path`` counts. Hidden and temporary files do not, unless they are sources."""
         name = basename(path)
         return name in self.files if self.files else not name.startswith(".")
 
     def paths(self) -> list[str]:
-        """What is watched, as its user knows it: the folder, or those of its files that are there."""
+        """Return the watched paths: the folder, or those of its files that exist."""
         files = [join(self.folder, name) for name in sorted(self.files) if not name.endswith(_JOURNALS)]
         return [path for path in files if os.path.exists(path)] if files else [self.folder]
 
 
 def is_database(path: str) -> bool:
-    """Whether a path is a database's, or its journal's: their applications write to them all the time."""
+    """Return True if a path is a database or its journal: applications write to those all the time."""
     for end in _JOURNALS:
         path = path.removesuffix(end)
     return path.endswith(SUFFIXES) or basename(path) == "History"
 
 
 def places(home: Home) -> list[Place]:
-    """What there is to watch now; a configuration that does not hold leaves the sources' own places."""
+    """Return the present places to watch; an invalid configuration leaves the sources' own places."""
     config = registry.settled(home)
     folders = [] if config is None else [each.path for each in config.collections.values()]
     files: dict[str, set[str]] = {}
@@ -65,7 +64,7 @@ def places(home: Home) -> list[Place]:
         else:
             files.setdefault(dirname(root), set()).update(_names(root))
     there = sorted(dict.fromkeys(folder for folder in folders if isdir(folder)))
-    # What lies below another is watched with it.
+    # A folder below another is watched with it.
     whole = [each for each in there if not _below(each, there)]
     found = [Place(folder) for folder in whole]
     found += [Place(folder, frozenset(names)) for folder, names in sorted(files.items()) if not _below(folder, whole)]
@@ -78,7 +77,7 @@ def _below(folder: str, others: Iterable[str]) -> bool:
 
 def _browsers(home: Home) -> list[Place]:
     if not os.path.exists(join(home.state, "ledger", f"{CHROME}.json")):
-        return []  # nobody who indexes sessions has thereby asked for browsing to be read
+        return []  # indexing sessions is no consent to reading the browsing history
     chrome = registry.source(CHROME)
 
     try:

@@ -1,13 +1,15 @@
-"""Watching sources and collections: lexical at once, semantic in idle time, each by a child process that ends.
+"""Watching sources and collections: index at once, embed in idle time, each by a child process that ends.
 
-The process that watches parses, indexes and loads nothing itself, so that what stays in memory is an interpreter and
-its watches. An event says only that there is something to do; what, the index run finds out, as without watching.
+The watching process parses, indexes and loads nothing itself, so it holds only an interpreter and its watches. An event
+only triggers a run; the run finds out what has changed, as without watching.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,25 +17,28 @@ from typing import TYPE_CHECKING, Any
 from core import clock as dates
 from core import load
 from core.errors import LOCKED
-from runtime.watching.limits import of_children, set_free, with_small_stacks
 from runtime.watching.places import CHROME, Place, is_database, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from watchdog.observers.api import BaseObserver
+
     from core.home import Home
 
 _IDLE_S = 60.0
 _LOOK_S = 30.0
-# What no event told (a network folder, a lost watch) is found this much later.
+# A change without an event (a network folder, a lost watch) is found after this time.
 _SWEEP_S = 900.0
 _JUMP_S = 30.0
 END_S = 10.0
-# Whoever ticks is waited for, then those that listen, then the run that is under way.
+# The longest wait for the ticking thread, the listening threads and the current run.
 LONGEST_STOP_S = 3 * END_S
-# A file that never rests must not keep the machine at work: after a run comes a pause of so many times its cpu time.
+# After a run comes a pause of this many times its cpu time, so that a file that always changes costs little.
 _EASE = 10.0
 _LONGEST_PAUSE_S = 60.0
+_STACK_BYTES = 1 << 19
+_NICE = 10
 _LOUD = frozenset(("created", "modified", "moved", "deleted", "closed"))
 _INDEX = ("index", "--new", "--queue")
 _BROWSING = ("index", "--source", CHROME, "--new")
@@ -42,7 +47,7 @@ _EMBED = ("embed", "--budget", f"{_BUDGET_S}s")
 
 
 class Due:
-    """Something that is to be done once its events pause for ``quiet_s``, or ``patience_s`` after the first of them."""
+    """Work that is due once its events pause for ``quiet_s``, or ``patience_s`` after the first event."""
 
     __slots__ = ("_first", "_last", "patience_s", "quiet_s", "waits")
 
@@ -53,26 +58,26 @@ class Due:
         self._first = self._last = 0.0
 
     def note(self, now: float) -> None:
-        """There is something to do, since ``now`` at the latest."""
+        """Record an event at ``now``."""
         self._first = self._first if self.waits else now
         self._last = now
         self.waits = True
 
     def at_once(self) -> None:
-        """There is something to do, and nothing to wait for."""
+        """Make the work due at once."""
         self.waits = True
         self._first = self._last = float("-inf")
 
     def ready(self, now: float) -> bool:
-        """Whether it is time."""
+        """Return True if the work is due."""
         return self.waits and (now - self._last >= self.quiet_s or now - self._first >= self.patience_s)
 
 
 class Watcher:
     """``start()``, a ``tick()`` about once a second, ``stop()``; ``command`` are the words that start brain.
 
-    Ticks are one thread's, and begin nothing once ``ending`` is set; all else is for any thread.
-    ``clock`` stands still while the machine sleeps, ``wall`` does not, and is set by people; both in seconds.
+    One thread ticks; a tick starts nothing once ``ending`` is set. Any thread may call the other methods.
+    ``clock`` pauses while the machine sleeps; ``wall`` does not, and people set it. Both are in seconds.
     """
 
     def __init__(
@@ -98,7 +103,7 @@ class Watcher:
         # Whole databases are copied to be read, and their applications write to them all day long.
         self._databases = Due(10.0, 300.0)
         self._browsing = Due(60.0, 900.0)
-        self._files.note(self._clock())  # what happened while nobody watched
+        self._files.note(self._clock())  # changes from before the start
         self._heard = self._clock()
         self._stale = True
         self._child: subprocess.Popen[bytes] | None = None
@@ -116,11 +121,11 @@ class Watcher:
         self._observer = with_small_stacks(Observer())
 
     def start(self) -> None:
-        """Begin to listen, to what the first tick finds. Raises OSError, RuntimeError."""
+        """Start the observer; the first tick adds the places. Raises OSError, RuntimeError."""
         self._observer.start()
 
     def stop(self) -> None:
-        """Stop listening, and end the run that is under way: it goes on where it was with the next one."""
+        """Stop listening, and end the current run: the next run continues it."""
         self.ending.set()
         if self._observer.is_alive():
             self._observer.stop()
@@ -128,7 +133,9 @@ class Watcher:
         self._end()
 
     def status(self) -> dict[str, Any]:
-        """What is watched, what was done, what runs, and which places cannot be watched, with the reason."""
+        """Return the watched paths, the counts, the current run, and the places that cannot be watched, with the
+        reason.
+        """
         watched = [path for place in list(self._watched) for path in place.paths()]
         child = self._child
         return {
@@ -141,7 +148,7 @@ class Watcher:
         }
 
     def noted(self, path: str, source: str = "") -> None:
-        """An event on a file: any thread, and as cheap as can be, for they come by the ten thousand."""
+        """Record an event on a file. It is called by any thread, ten thousands of times."""
         home = self._home
         if path.startswith((home.state + os.sep, home.logs + os.sep, home.index)):
             return
@@ -153,7 +160,7 @@ class Watcher:
             due.note(now)
 
     def tick(self) -> None:
-        """Do what is due."""
+        """Start the run that is due."""
         now = self._clock()
         offset = self._wall() - now
         if abs(offset - self._offset) > _JUMP_S:  # the machine slept, or its clock was set: events may be lost
@@ -177,7 +184,7 @@ class Watcher:
             self._run(words, now)
 
     def _next(self, now: float) -> tuple[str, ...]:
-        """The words of what is to run now, none where nothing is."""
+        """Return the words of the run to start now, () for none."""
         with self._lock:
             for words in [words for words, at in self._again.items() if now >= at]:
                 del self._again[words]
@@ -199,7 +206,7 @@ class Watcher:
         return () if self._on_battery() else _EMBED
 
     def _ended(self, now: float) -> bool:
-        """Whether the child has ended; an embedding gives way to what is new."""
+        """Return True if the child has ended. New files end an embedding."""
         assert self._child is not None
         code = self._child.poll()
         if code is None:
@@ -220,17 +227,17 @@ class Watcher:
             "took_s": round(now - self._began, 1),
         }
         if self._words == _EMBED:
-            # Its time was up before its work was done, or another one is at it.
+            # It ran out of time, or another run embeds.
             self._stale |= code == LOCKED or now - self._began >= _BUDGET_S
             failed = code != 0 and not self._stale
         else:
             failed = code not in (0, LOCKED)
-            self._not_before = now + min(_EASE * (of_children() - self._cost), _LONGEST_PAUSE_S)
-            if code == LOCKED:  # somebody else has been writing all the while: what changed is still to be read
+            self._not_before = now + min(_EASE * (children_cpu_s() - self._cost), _LONGEST_PAUSE_S)
+            if code == LOCKED:  # another writer held the lock: the changes are still unread
                 self._not_before = now + _LONGEST_PAUSE_S
                 with self._lock:
                     self._due(self._words).note(now)
-        if failed:  # what was due still is; what comes meanwhile does not wait for that
+        if failed:  # the work is still due; new events do not wait for it
             self._failures += 1
             self._again[self._words] = now + min(_LONGEST_PAUSE_S * 2.0 ** min(self._failures - 1, 8), _SWEEP_S)
         elif code == 0:
@@ -243,7 +250,7 @@ class Watcher:
     def _run(self, words: tuple[str, ...], now: float) -> None:
         self._words = words
         self._began = now
-        self._cost = of_children()
+        self._cost = children_cpu_s()
         self._stale = words != _EMBED
         self.counts[words[0]] += 1
         home = self._home
@@ -258,8 +265,8 @@ class Watcher:
             self._not_before = now + _LONGEST_PAUSE_S
             return
         self._child = child
-        set_free(child.pid, patient=words == _EMBED)
-        if self.ending.is_set():  # said meanwhile: whoever said so may have looked too early
+        lift_limits(child.pid, patient=words == _EMBED)
+        if self.ending.is_set():  # `stop` may have looked for the child too early
             self._end()
 
     def _end(self) -> None:
@@ -274,7 +281,7 @@ class Watcher:
             child.wait()
 
     def _follow(self, now: float) -> None:
-        """Watch what is there now: folders come, go, and come back as others."""
+        """Watch the present places: folders appear, vanish and are replaced."""
         wanted: dict[Place, tuple[int, int]] = {}
         for place in places(self._home):
             try:
@@ -283,7 +290,7 @@ class Watcher:
             except OSError:
                 continue  # not there any more
         before = len(self._watched)
-        # A folder that is made anew may get the number of the one that was removed, whose watch has ended by itself.
+        # A new folder may have the inode of a removed one, and the watch of the removed one has ended by itself.
         deaf = (
             {each.watch for each in self._observer.emitters if not each.is_alive()} if self._observer.is_alive() else ()
         )
@@ -292,7 +299,7 @@ class Watcher:
             for place, (watch, identity) in self._watched.items()
             if watch in deaf or wanted.get(place) != identity
         }
-        # Two places may share a folder, and then its watch: both are begun anew.
+        # Two places may share a folder and its watch: both start again.
         self._watched = {place: kept for place, kept in self._watched.items() if kept[0] not in gone}
         for watch in gone:
             self._observer.unschedule(watch)
@@ -320,8 +327,46 @@ class Watcher:
         try:
             watch = self._observer.schedule(Handler(), place.folder, recursive=not place.files)
         except (OSError, RuntimeError) as error:
-            # Too many watches (fs.inotify.max_user_watches), or threads: sweeping still finds it.
+            # Too many watches (fs.inotify.max_user_watches), or threads: the sweep still finds its changes.
             self.problems[place.folder] = getattr(error, "strerror", None) or str(error)
             return
         self._watched[place] = (watch, identity)
         self.problems.pop(place.folder, None)
+
+
+def with_small_stacks(observer: BaseObserver) -> BaseObserver:
+    """Give each watch's thread a small stack, so that all of them together stay below the process's limit.
+
+    The small size is in force only while such a thread starts.
+    """
+    ordinary = observer._emitter_class
+
+    class Emitter(ordinary):  # type: ignore[misc, valid-type]
+        def start(self) -> None:
+            self.on_thread_start()
+            before = threading.stack_size(_STACK_BYTES)
+            try:
+                threading.Thread.start(self)
+            finally:
+                threading.stack_size(before)
+
+    observer._emitter_class = Emitter
+    return observer
+
+
+def children_cpu_s() -> float:
+    """Return the cpu seconds of all ended children."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def lift_limits(pid: int, *, patient: bool) -> None:
+    """Lift the watching process's memory limit from a run; a ``patient`` run gets a lower priority."""
+    try:
+        if sys.platform == "linux":
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            resource.prlimit(pid, resource.RLIMIT_DATA, (hard, hard))
+        if patient:
+            os.setpriority(os.PRIO_PROCESS, pid, _NICE)
+    except OSError:
+        return  # it has ended already, or the system forbids it: leave it as it is

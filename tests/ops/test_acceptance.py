@@ -12,7 +12,7 @@ from core import clock
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from evals import kept, personal
-from ops.checks import acceptance as check
+from ops.checks import usage as check
 from ops.checks.finding import CheckContext
 from ops.install import installed
 from ops.stats import acceptance

@@ -21,7 +21,7 @@ import pytest
 from core.config import load
 from core.home import Home
 from ingest.pipeline import state
-from ops.checks import doctor, notify, wedge
+from ops.checks import doctor, wedge
 from ops.install import completions, hooks, installed, program, skills
 from qmd.index.store import open_index
 from qmd.vectors import vectors
@@ -316,7 +316,7 @@ def test_a_check_that_breaks_hides_no_other(well: Home, monkeypatch: pytest.Monk
 def _listening(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Path]:
     """What notifications say, and the second log that the configuration asks for."""
     told: list[str] = []
-    monkeypatch.setattr(notify, "send", lambda title, text, environ: told.append(text))
+    monkeypatch.setattr(doctor, "notify", lambda title, text, environ: told.append(text))
     second = folder / "brain-doctor.log"
     path = Path(home.path("collections.yml"))
     path.write_text((ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {second}}}\n")
@@ -365,7 +365,7 @@ def test_a_link_in_place_of_the_second_log_is_not_followed(well: Home, tmp_path:
 
 
 def test_a_notification_is_data_and_no_script() -> None:
-    argv = notify.command("Brain", '"; do shell script "rm -rf ~', "darwin")
+    argv = doctor.notification("Brain", '"; do shell script "rm -rf ~', "darwin")
     assert argv[-1] == '"; do shell script "rm -rf ~'
     assert "rm" not in argv[2]
 

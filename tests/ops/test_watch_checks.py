@@ -20,8 +20,8 @@ from ops.checks import engine
 from ops.checks.finding import CheckContext
 from ops.checks.surfaces import watch
 from runtime.resident import control
+from runtime.resident.roles import Watching
 from runtime.resident.server import LOCK, Server
-from runtime.resident.watch import Watching
 from runtime.watching.watching import Watcher
 
 

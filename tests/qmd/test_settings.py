@@ -80,7 +80,7 @@ def test_values_are_yaml_1_2s(tmp_path: Path, text: str, value: object) -> None:
     assert config_file.load(str(tmp_path / "i.yml")) == {"x": value}
 
 
-@pytest.mark.parametrize("text", ["[", "- a\n", "a: b: c", "\t", "a: !!python/object:os.system x"])
+@pytest.mark.parametrize("text", ["[", "- a\n", "a: b: c", "\t", "a: 1\na: 2\n", "a: !!python/object:os.system x"])
 def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "i.yml").write_text(text)
     with pytest.raises(BadInput, match="Failed to parse"):

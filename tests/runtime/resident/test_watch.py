@@ -23,9 +23,9 @@ from core.config import load
 from core.errors import LOCKED, LockContention
 from core.home import Home
 from core.locks import FileLock
-from runtime.resident import client, control, watch
+from runtime.resident import client, control, roles
+from runtime.resident.roles import Watching
 from runtime.resident.server import LOCK, Server
-from runtime.resident.watch import Watching
 from runtime.watching.watching import LONGEST_STOP_S, Watcher
 from tests.conftest import Brain
 
@@ -187,7 +187,7 @@ def test_a_process_that_ends_when_it_was_just_asked_is_asked_again(
 
 def test_while_folders_are_looked_through_others_are_answered(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.make()
-    monkeypatch.setattr(watch, "_FOLLOW_S", 0.0)
+    monkeypatch.setattr(roles, "_FOLLOW_S", 0.0)
     looked, go_on = threading.Event(), threading.Event()
 
     def endless(_: Watcher) -> None:
@@ -283,7 +283,7 @@ def test_teardown_ends_it_and_proves_it(home: Home, brain: Brain) -> None:
 def test_nothing_of_what_watching_needs_is_loaded_before_it_watches(home: Home) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from core.home import Home\nfrom runtime.resident.watch import Watching\n"
+        "from core.home import Home\nfrom runtime.resident.roles import Watching\n"
         "Watching(Home(sys.argv[2]), []); sys.exit('watchdog' in sys.modules or 'numpy' in sys.modules)"
     )
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(client.__file__))))

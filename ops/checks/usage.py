@@ -1,4 +1,4 @@
-"""The behavioural ledger: whole rows, private, and still being written."""
+"""The telemetry: every line a row, private; and the verdict of the acceptance gate on each week."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from core import telemetry
+from core.errors import BrainError
 from ops.checks.finding import CheckContext, Finding
-from ops.stats import stats
+from ops.stats import acceptance, stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,33 +19,26 @@ if TYPE_CHECKING:
 def rows(context: CheckContext) -> Iterator[Finding]:
     """Every line of the ledger, of what was rotated out of it, and of what other machines sent is one row."""
     aside = f"{context.home.usage.removesuffix('.jsonl')}.torn"
-    for path in telemetry.ledgers(context.home):
+    own = [("", path) for path in telemetry.ledgers(context.home)]
+    for machine, path in (*own, *stats.machines(context.home).items()):
         try:
             torn = _torn(path)
         except OSError as error:
             yield Finding("telemetry", "error", f"cannot read {path}: {error.strerror}", f"ls -l {quote(path)}")
             continue
-        if torn:
-            yield Finding(
-                "telemetry-torn",
-                "warning",
-                _said(path, torn),
-                "brain doctor --fix  (moves them to usage.torn)",
-                lambda path=path: _set_aside(path, aside),  # type: ignore[misc]
-            )
-    for name, path in stats.machines(context.home).items():
-        try:
-            torn = _torn(path)
-        except OSError as error:
-            yield Finding("telemetry", "error", f"cannot read {path}: {error.strerror}", f"ls -l {quote(path)}")
+        if not torn:
             continue
-        if torn:  # a copy: the repaired file comes with the next synchronisation
-            there = f"brain doctor --fix; brain sync  (on {name})"
-            yield Finding("telemetry-torn-elsewhere", "notice", _said(path, torn), there)
+        said = f"{len(torn)} lines of {path} are no rows (line {', '.join(map(str, torn[:5]))})"
+        if machine:  # a copy: the repaired file comes with the next synchronisation
+            fix = f"brain doctor --fix; brain sync  (on {machine})"
+            yield Finding("telemetry-torn-elsewhere", "notice", said, fix)
+        else:
+            fix = "brain doctor --fix  (moves them to usage.torn)"
+            yield Finding("telemetry-torn", "warning", said, fix, lambda path=path: _set_aside(path, aside))  # type: ignore[misc]
 
 
 def _torn(path: str) -> list[int]:
-    """The numbers of the lines that are no rows; none of a file that is not there. Raises OSError."""
+    """Return the numbers of the lines that are no rows; none of a file that is not there. Raises OSError."""
     try:
         stream = open(path, "rb")  # noqa: SIM115  # closed below
     except FileNotFoundError:
@@ -56,10 +50,6 @@ def _torn(path: str) -> list[int]:
 def _is_row(line: bytes) -> bool:
     row = telemetry.row_of(line)
     return row is not None and "surface" in row
-
-
-def _said(path: str, torn: list[int]) -> str:
-    return f"{len(torn)} lines of {path} are no rows (line {', '.join(map(str, torn[:5]))})"
 
 
 def mode(context: CheckContext) -> Iterator[Finding]:
@@ -108,4 +98,34 @@ def _set_aside(path: str, aside: str) -> str:
     return f"moved {len(bad)} torn lines to {aside}"
 
 
-CHECKS = (rows, mode)
+def gate(context: CheckContext) -> Iterator[Finding]:
+    """Every week that is over has its verdict; one that says no is shown until the next."""
+    home = context.home
+    try:
+        for week in acceptance.owed(home, context.now):
+            acceptance.judge(home, week, now=context.now)
+        weeks = acceptance.verdicts(home)
+        latest = acceptance.verdict(home, weeks[-1]) if weeks else None
+    except (BrainError, OSError) as error:
+        fix = (error.fix if isinstance(error, BrainError) else "") or "brain acceptance"
+        yield Finding("acceptance", "warning", f"the week cannot be judged: {error}", fix)
+        return
+    if latest is not None and latest["verdict"] != acceptance.CONTINUE:
+        failed = [each["id"] for each in latest["criteria"] if each["met"] is False]
+        failed = failed or [f"{name} not measured" for name in latest.get("unmeasured") or ()]
+        yield Finding(
+            f"acceptance:{latest['verdict']}",
+            "notice",
+            f"the verdict on week {latest['week']} is {latest['verdict']}: {', '.join(failed)}",
+            f"brain acceptance --week {latest['week']}",
+        )
+    elif latest is not None and latest.get("conditional"):
+        yield Finding(
+            "acceptance:unmeasured",
+            "notice",
+            f"the verdict on week {latest['week']} is conditional: recall was not measured",
+            "brain eval build && brain eval run",
+        )
+
+
+CHECKS = (rows, mode, gate)
