@@ -1,10 +1,15 @@
 """Cursor: the editor's ``state.vscdb`` (global, and of each workspace), and agents' transcripts in ``~/.cursor``.
 
-Formats: ``ingest.sources.cursor.reading``.
+Formats: ``ingest.sources.cursor.storage`` (databases) and ``ingest.sources.cursor.parser`` (transcripts).
+
+Since 3.0 the editor writes transcripts of its conversations, too, under the same id. A transcript has other records and
+other names of tools than the database: copies are compared by their words. A place that knows less of a conversation
+adds only what no better place has.
 """
 
 from __future__ import annotations
 
+from ingest.session.events import COMMENTARY, PROMPT, TAKEN_BACK, TEXT
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -15,14 +20,20 @@ if TYPE_CHECKING:
     from ingest.pipeline.reading import Reading
     from ingest.raw.files import SourceFile
     from ingest.raw.store import RawStore
+    from ingest.session.events import Event
+    from ingest.session.session import Session
     from ingest.source import Composed
 
 
 _IN_EDITOR = ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")
+# ``Session.rank``: how much a place knows of a conversation.
+TRANSCRIPT, AGENT, EDITOR = 0, 1, 2
+# Prompts that the editor made up (TAKEN_BACK) are compared, too.
+_WORDS = (PROMPT, TEXT, COMMENTARY, TAKEN_BACK)
 
 
 class Cursor(Source):
-    """Databases of Cursor and transcripts of its agents; texts only where transcripts lie."""
+    """Databases of Cursor and transcripts of its agents; ``.txt`` files only in the transcripts' folders."""
 
     name = "cursor"
     prefix = "cursor__"
@@ -32,10 +43,10 @@ class Cursor(Source):
         ("", "~/Library/Application Support", _IN_EDITOR),
         ("XDG_CONFIG_HOME", "~/.config", _IN_EDITOR),
         ("APPDATA", "", _IN_EDITOR),
-        # What an editor asks of `cursor-agent acp` lies apart, in the same form (tiann/hapi pull request 844).
+        # Chats that an editor starts by `cursor-agent acp` have a folder of their own (tiann/hapi pull request 844).
         ("", "~/.cursor", ("projects", "chats", "acp-sessions")),
-        # The agent in the terminal keeps its chats, and they alone, with its settings (rimio-ai/rimz pull request 399;
-        # with a capital letter chenhg5/cc-connect pull request 1232).
+        # The agent in the terminal keeps only its chats with its settings (rimio-ai/rimz pull request 399; with a
+        # capital letter chenhg5/cc-connect pull request 1232).
         ("CURSOR_CONFIG_DIR", "", ("chats", "acp-sessions")),
         ("XDG_CONFIG_HOME", "~/.config", ("cursor/chats", "cursor/acp-sessions", "Cursor/chats")),
     )
@@ -52,15 +63,69 @@ class Cursor(Source):
         )
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.cursor.reading import stream
+        from ingest.raw.databases import SUFFIXES
 
-        yield from stream(path, raw)
+        if path.endswith(SUFFIXES):
+            from ingest.sources.cursor.storage import stream
+
+            yield from stream(path, raw)
+        else:
+            from ingest.sources.cursor.parser import read
+
+            yield read(path, raw)
 
     def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
-        """Drop what a conversation's transcript repeats of its database."""
-        from ingest.sources.cursor.copies import once
+        """Compose a conversation without what one place repeats of a better one."""
+        return super().compose(unit, _without_repeats(parts), link, mtime_ns)
 
-        return super().compose(unit, once(parts), link, mtime_ns)
+
+def _without_repeats(parts: list[Session]) -> list[Session]:
+    """Return the parts of one conversation, those of lower rank without what the higher ones say."""
+    ranks = sorted({part.rank for part in parts}, reverse=True)
+    if len(ranks) < 2:
+        return parts
+    found: list[Session] = []
+    known: dict[str, int] = {}
+    for rank in ranks:
+        group = [part for part in parts if part.rank == rank]
+        if found:
+            group = [part.showing(_unknown_events(part.events, dict(known))) for part in group]
+            for part in group:
+                if ranks[0] == EDITOR:
+                    part.extra.pop("surface", None)  # the conversation is the editor's
+        most: dict[str, int] = {}
+        for part in group:
+            for words, count in _count_words(part.events).items():
+                most[words] = max(most.get(words, 0), count)
+        for words, count in most.items():
+            known[words] = known.get(words, 0) + count
+        found += group
+    return found
+
+
+def _unknown_events(events: Iterable[Event], known: dict[str, int]) -> list[Event]:
+    """Return the events that are not ``known``; a step of work belongs to the words before it."""
+    left: list[Event] = []
+    is_known = True
+    for event in events:
+        if event.kind in _WORDS:
+            words = " ".join(event.text.split())
+            is_known = known.get(words, 0) > 0
+            if is_known:
+                known[words] -= 1
+        if not is_known:
+            left.append(event)
+    return left
+
+
+def _count_words(events: Iterable[Event]) -> dict[str, int]:
+    """Return each text of a conversation, white space folded → how often it is there."""
+    counts: dict[str, int] = {}
+    for event in events:
+        if event.kind in _WORDS:
+            words = " ".join(event.text.split())
+            counts[words] = counts.get(words, 0) + 1
+    return counts
 
 
 SOURCE = Cursor()

@@ -17,8 +17,10 @@ from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.run import run
 from ingest.raw import damaged_text, databases, records
 from ingest.raw.store import DISK
-from ingest.sources.cursor import reading as _cursor
-from ingest.sources.opencode import parser as _opencode
+from ingest.source import Source
+from ingest.sources.cursor.source import SOURCE as CURSOR
+from ingest.sources.opencode.parser import NAMELESS
+from ingest.sources.opencode.source import SOURCE as OPENCODE
 from tests.ingest.transcripts import corpus
 
 AT = 1_777_366_440_000
@@ -71,15 +73,19 @@ def ingest(home: Home, source: str, folder: Path) -> Ledger:
     return run(home, source, [str(folder)], trust_stat=False)
 
 
-@pytest.mark.parametrize(("make", "module"), [(opencode, _opencode), (cursor, _cursor)])
-def test_the_parts_of_a_database_are_handed_over_one_by_one(home: Home, tmp_path: Path, make: Any, module: Any) -> None:
+@pytest.mark.parametrize(("make", "source"), [(opencode, OPENCODE), (cursor, CURSOR)])
+def test_the_parts_of_a_database_are_handed_over_one_by_one(
+    home: Home, tmp_path: Path, make: Any, source: Source
+) -> None:
     path = make(tmp_path)
     held = []
-    for reading in module.stream(str(path), DISK):
+    for reading in source.parse(str(path), DISK):
         held.append(len(reading.parts))
         reading.hand_over()
     assert held == [1, 1, 1, 1, 1, 0]
-    assert len(reading.taken) == len(module.read(str(path), DISK).parts) == 5
+    assert len(reading.taken) == 5
+    *_, reading = source.parse(str(path), DISK)
+    assert len(reading.parts) == 5
 
 
 @BOTH
@@ -200,7 +206,7 @@ def test_a_session_beside_damaged_text_is_read(
 def test_a_session_whose_name_is_damaged_is_counted_and_the_others_are_read(home: Home, tmp_path: Path) -> None:
     damage(opencode(tmp_path), "session", "id", "id = 'ses_2'")
     ledger = ingest(home, "opencode", tmp_path)
-    assert ledger.failed_reasons == {_opencode.NAMELESS: 1}
+    assert ledger.failed_reasons == {NAMELESS: 1}
     assert len(corpus(home)) == 4
 
 

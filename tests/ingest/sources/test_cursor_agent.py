@@ -17,8 +17,7 @@ from core.tombstones import Tombstones
 from ingest.archive import archive
 from ingest.pipeline.run import run
 from ingest.policy import forgetting
-from ingest.sources.cursor.human import typed
-from ingest.sources.cursor.outcomes import of_text
+from ingest.sources.cursor.parser import extract_user_text, shell_error
 from ingest.sources.gemini.parser import shell_exit_code
 from tests.ingest.archive.test_rows import again
 from tests.ingest.transcripts import corpus
@@ -129,7 +128,7 @@ def test_a_command_that_failed_says_so_though_nothing_else_does(home: Home, tmp_
     ("3221225477", 3221225477), ("--5", 0), ("²", 0), ("٣", 0), ("", 0),
     pytest.param("9" * 5000, 0, id="many")])  # fmt: skip
 def test_an_exit_code_is_a_number_and_nothing_else_loses_the_result(text: str, code: int) -> None:
-    assert of_text("Shell", f"Exit code: {text}\nx") == (f"Exit code {code}\nx" if code else "")
+    assert shell_error("Shell", f"Exit code: {text}\nx") == (f"Exit code {code}\nx" if code else "")
     assert shell_exit_code(f"Output: x\nExit Code: {text}") == code
 
 
@@ -244,7 +243,7 @@ NAMESPACES = (
         "<dynamic_tools> is what I find in my log: why?",
         "<hooks_context is never closed, mend it"))])  # fmt: skip
 def test_a_sentence_that_begins_like_the_editors_lists_is_a_persons(said: str, words: str) -> None:
-    assert typed(said) == words
+    assert extract_user_text(said).typed == words
 
 
 def test_what_an_editor_asks_of_the_agent_lies_in_a_folder_of_its_own(home: Home) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.sources.cursor.human import typed
+from ingest.sources.cursor.parser import extract_user_text
 
 ENDED = "Briefly inform the user about the task result and perform any follow-up actions (if needed)."
 VISIBLE = "The beginning of the above subagent result is already visible to the user. Perform any follow-up actions"
@@ -28,10 +28,10 @@ INFO = "<timestamp>Tuesday, Apr 28, 2026, 9:14 AM (UTC)</timestamp>\n[Image]\n<i
     "further response is required.",
 ])  # fmt: skip
 def test_what_the_editor_asks_is_nobodys(said: str) -> None:
-    assert typed(said) == ""
-    assert typed(f"{NOTE}<user_query>{said}</user_query>") == ""
-    assert typed(f"{NOTE}<user_query>{said}\nAnd mend it.</user_query>") == "And mend it."
-    assert typed(f"{NOTE}<user_query>{said} A new sentence of theirs.</user_query>") == ""
+    assert extract_user_text(said).typed == ""
+    assert extract_user_text(f"{NOTE}<user_query>{said}</user_query>").typed == ""
+    assert extract_user_text(f"{NOTE}<user_query>{said}\nAnd mend it.</user_query>").typed == "And mend it."
+    assert extract_user_text(f"{NOTE}<user_query>{said} A new sentence of theirs.</user_query>").typed == ""
 
 
 @pytest.mark.parametrize(("said", "words"), [
@@ -45,7 +45,7 @@ def test_what_the_editor_asks_is_nobodys(said: str) -> None:
     ("Why?\n<system_reminder>\nBe brief.\n</system_reminder>", "Why?"),
 ])  # fmt: skip
 def test_what_is_put_around_a_persons_words_is_cut_off(said: str, words: str) -> None:
-    assert typed(said) == words
+    assert extract_user_text(said).typed == words
 
 
 QUOTES = (
@@ -59,8 +59,8 @@ QUOTES = (
 
 @pytest.mark.parametrize("said", QUOTES)
 def test_a_person_who_writes_of_the_editors_marks_loses_no_word(said: str) -> None:
-    assert typed(f"{INFO}<user_query>\n{said}\n</user_query>") == said
-    shown = " ".join(typed(said).split())
+    assert extract_user_text(f"{INFO}<user_query>\n{said}\n</user_query>").typed == said
+    shown = " ".join(extract_user_text(said).typed.split())
     assert all(word in shown for word in said.split() if "user_query" not in word)
 
 
@@ -69,24 +69,24 @@ PIECES = ("<user_query>", "</user_query>", "\n", INFO, NOTE, "Why?", ENDED, "<ru
 
 @given(st.lists(st.sampled_from(PIECES)))
 def test_no_text_stops_it_and_no_words_are_lost_that_are_marked(parts: list[str]) -> None:
-    made = typed("".join(parts))
+    made = extract_user_text("".join(parts)).typed
     assert made == made.strip()
-    assert "Why?" in typed(f"<user_query>\nWhy?\n{''.join(parts)}")
+    assert "Why?" in extract_user_text(f"<user_query>\nWhy?\n{''.join(parts)}").typed
 
 
 @pytest.mark.parametrize("part", ["<user_query>Why?</user_query>\n", "<user_query>\n", INFO, NOTE, "</user_query>\n",
     "<rules>\n", f"{ENDED} "])  # fmt: skip
 def test_a_long_text_takes_time_in_proportion(part: str) -> None:
     began = time.perf_counter()
-    typed(part * (1_000_000 // len(part)))
-    typed(f"<user_query>{part * (1_000_000 // len(part))}</user_query>")
+    extract_user_text(part * (1_000_000 // len(part)))
+    extract_user_text(f"<user_query>{part * (1_000_000 // len(part))}</user_query>")
     assert time.perf_counter() - began < 3
 
 
 @pytest.mark.parametrize("tag", ["attached_files", "task_notification", "user_info"])
 def test_a_block_that_quotes_its_own_closing_tag_is_the_editors(tag: str) -> None:
     said = f"<{tag}>\nIt ends at `</{tag}>`.\nAll of it.\n</{tag}>"
-    assert typed(said) == ""
-    assert typed(f"{INFO.replace('[Image]', '')}{said}\n<user_query>\nWhy?\n</user_query>") == "Why?"
-    assert "Why?" in typed(f"{said}\n\nWhy?")
-    assert "Why?" in typed(f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>\n<user_query>So?</user_query>")
+    assert extract_user_text(said).typed == ""
+    assert extract_user_text(f"{INFO.replace('[Image]', '')}{said}\n<user_query>\nWhy?\n</user_query>").typed == "Why?"
+    assert "Why?" in extract_user_text(f"{said}\n\nWhy?").typed
+    assert "Why?" in extract_user_text(f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>\n<user_query>So?</user_query>").typed
