@@ -164,7 +164,7 @@ class Source:
         A run uses ``parse`` and ``compose`` instead, which put the copies of one session together.
         """
         from core.document import Document, Failure
-        from ingest.pipeline.names import stem
+        from ingest.pipeline.units import stem
         from ingest.raw.store import DISK
         from ingest.session.document import faults
 

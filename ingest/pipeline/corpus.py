@@ -12,9 +12,8 @@ import os
 from os.path import join
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.files import read_or_none, remove_temporary, sweep_temporaries, write_temporary
+from core.files import Syncs, read_or_none, remove_temporary, sweep_temporaries, write_temporary
 from core.home import Home, make_private
-from ingest.pipeline.syncs import Syncs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container

@@ -13,7 +13,7 @@ from os.path import join
 
 from core.counting import add
 from core.home import Home
-from ingest.policy import hashed_paths
+from ingest.pipeline.state import HIDDEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -227,6 +227,6 @@ def of(home: Home, source: str) -> dict[str, object]:
 
 def shown(path: str) -> str:
     """A path that any JSON writer and terminal can take, whatever bytes the file's name has."""
-    if path.startswith(hashed_paths.MARK):
+    if path.startswith(HIDDEN):
         return "a file that is called what was forgotten"
     return os.fsencode(path).decode("utf-8", "backslashreplace")

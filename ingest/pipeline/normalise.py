@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from core.document import render
 from core.home import Home
-from ingest.pipeline import names
 from ingest.pipeline.corpus import Corpus
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.state import FileRow, UnitRow
-from ingest.pipeline.units import is_agent
+from ingest.pipeline.units import assign, is_agent, stem
 from ingest.raw import databases
 from ingest.session.lineage import Lineage
 
@@ -97,7 +96,7 @@ class Normaliser:
                 self._owned.setdefault(path, set()).add(unit)
         self._stems: dict[str, set[str]] = {}
         for unit in self._units:
-            self._stems.setdefault(names.stem(unit).casefold(), set()).add(unit)
+            self._stems.setdefault(stem(unit).casefold(), set()).add(unit)
         self._outcome: dict[str, str] = {}
         self._written: set[str] = set()
         self._late: set[str] = set()
@@ -289,9 +288,9 @@ class Normaliser:
             self._on_written(self._source.collection, name, data, status)
 
     def _name(self, unit: str) -> str:
-        group = self._stems.setdefault(names.stem(unit).casefold(), set())
+        group = self._stems.setdefault(stem(unit).casefold(), set())
         group.add(unit)
-        return f"{self._source.prefix}{names.assign(group)[unit]}.md"
+        return f"{self._source.prefix}{assign(group)[unit]}.md"
 
     def _row(self, reading: Reading) -> None:
         """Remember a file that was read, and account for it."""
@@ -327,13 +326,13 @@ class Normaliser:
         self._ledger.removed += 1
 
     def _rename(self) -> bool:
-        """Give every document the name that the set of units gives it (``ingest.pipeline.names``); whether any had
+        """Give every document the name that the set of units gives it (``ingest.pipeline.units``); whether any had
         another.
         """
         before = self._ledger.renamed
-        for unit, stem in names.assign(self._units).items():
+        for unit, name in assign(self._units).items():
             row = self._units[unit]
-            name = f"{self._source.prefix}{stem}.md"
+            name = f"{self._source.prefix}{name}.md"
             if row.name == name:
                 continue
             moved = self._corpus.rename(row.name, name)

@@ -13,9 +13,8 @@ from ingest import registry
 from ingest.archive.keeping import Keeping
 from ingest.pipeline import run
 from ingest.pipeline.ledger import GIVEN, OWN, Ledger
-from ingest.pipeline.state import FileRow, known, known_units
-from ingest.pipeline.waiting import standing
-from ingest.policy import hashed_paths
+from ingest.pipeline.pulse import standing
+from ingest.pipeline.state import FileRow, known, known_units, with_hidden
 from ingest.raw.store import DISK
 from ingest.session.lineage import Lineage
 from ingest.source import Options
@@ -53,7 +52,7 @@ def over(source: Source, home: Home, roots: Sequence[str] | None, options: Optio
     """Rehearse a run over a source whose files become sessions: see ``rehearse``."""
     places = [abspath(root) for root in roots] if roots else standing(source, home)
     files = source.discover(places)
-    rows = hashed_paths.found(known(home, source.name), files)
+    rows = with_hidden(known(home, source.name), files)
     readable = [file for file in files if not file.skip]
     new = readable if options.rebuild else source.pending(files, rows, trust_stat=options.trust_stat)
     ledger = Ledger(source.name, GIVEN if roots else OWN)

@@ -16,17 +16,21 @@ from core.home import Home, make_private
 from core.sqlite import connect, roll_back
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest.pipeline.remade import DAMAGE, set_aside
-from ingest.policy import hashed_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
+    from ingest.raw.files import SourceFile
+
 FILE = "sources.sqlite"
 _BUSY_MS = 10_000
 
 _VERSION = 2
+# Begins what stands for the path of a raw file whose path was forgotten; no path contains this character. Without the
+# row, the next run would take the file for new; with its path, the state would say what was forgotten.
+HIDDEN = "\0"
 
 # Paths are blobs: a file name need not be UTF-8. ``notes`` is the file's part of the ledger, JSON or NULL.
 _SCHEMA = """
@@ -164,7 +168,7 @@ class State:
     def file(self, source: str, path: str) -> FileRow | None:
         """The row of one file, None where it is not known."""
         row = _files(self._connection, source, path).get(path)
-        return row or _files(self._connection, source, hashed_paths.key(path)).get(hashed_paths.key(path))
+        return row or _files(self._connection, source, hidden_key(path)).get(hidden_key(path))
 
     def unit_keys(self, source: str, sessions: Iterable[str]) -> list[str]:
         """The units that have a document and are of one of the ``sessions``."""
@@ -263,11 +267,7 @@ class State:
         encode = os.fsencode
         files = list(files)
         hidden = self._hidden(source) if files else set()
-        called = {
-            row.path: hashed_paths.key(row.path)
-            for row in files
-            if hidden and not row.path.startswith(hashed_paths.MARK)
-        }
+        called = {row.path: hidden_key(row.path) for row in files if hidden and not row.path.startswith(HIDDEN)}
         named = [key for row in files if (key := called.get(row.path)) in hidden and row.status == "ingested"]
         called = {path: key for path, key in called.items() if key in hidden and key not in named}
         execute = self._connection.executemany
@@ -386,3 +386,19 @@ def _meta(connection: apsw.Connection, key: str) -> str | None:
 
 def _versions() -> str:
     return f"{PARSER}.{DOCUMENT}.{REDACTION}"
+
+
+def hidden_key(path: str) -> str:
+    """What stands in the place of a path."""
+    import hashlib  # a run that finds nothing new does without it
+
+    return HIDDEN + hashlib.sha256(os.fsencode(path)).hexdigest()
+
+
+def with_hidden(rows: dict[str, FileRow], files: Iterable[SourceFile]) -> dict[str, FileRow]:
+    """Path → row, also of those files that only a digest is known of; their rows keep that for a path."""
+    hidden = {path: row for path, row in rows.items() if path.startswith(HIDDEN)}
+    if not hidden:
+        return rows
+    named = {path: row for path, row in rows.items() if path not in hidden}
+    return named | {file.path: row for file in files if (row := hidden.get(hidden_key(file.path))) is not None}

@@ -12,9 +12,8 @@ import apsw
 from core.sqlite import connect
 from ingest.archive.keeping import FORGOTTEN
 from ingest.pipeline import remade
-from ingest.pipeline.names import stem
-from ingest.pipeline.state import FILE, State
-from ingest.policy import hashed_paths
+from ingest.pipeline.state import FILE, State, hidden_key
+from ingest.pipeline.units import stem
 from ingest.sources.histories.source import is_history
 
 if TYPE_CHECKING:
@@ -271,7 +270,7 @@ def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
         told = {path for _, path, _ in rows if test(os.fsdecode(path))}
         gone = [row[:2] for row in rows if (row[2] or row[1] in told) and not os.path.lexists(row[1])]
         unsaid = [
-            (os.fsencode(hashed_paths.key(os.fsdecode(path))), source, path)
+            (os.fsencode(hidden_key(os.fsdecode(path))), source, path)
             for source, path, _ in rows
             if path in told and (source, path) not in gone
         ]

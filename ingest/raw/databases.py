@@ -89,9 +89,8 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     from core.sqlite import is_full
     from ingest.archive.rows import Shelf
     from ingest.pipeline.reading import unreadable
-    from ingest.raw.damaged_text import bear
     from ingest.raw.records import REPLACED
-    from ingest.raw.sqlite_copy import Unsettled, copied, is_database
+    from ingest.raw.sqlite_copy import Unsettled, bear, copied, is_database
 
     path = reading.path
     shelf = Shelf(reading, lambda lines: _parts(reading, lines, take))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ingest.pipeline import remade
-from ingest.policy.exclusion_log import Withheld
+from ingest.policy.exclusions import Withheld
 from ops import forgetting
 from ops.backup import backup, restore
 from ops.checks.finding import CheckContext, Finding

@@ -233,7 +233,7 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     and EngineMissing also where the transcript cannot be read.
     """
     from core.config import load
-    from ingest.pipeline.one import one
+    from ingest.pipeline.run import one
     from runtime.distill.queue import PendingQueue
 
     config = load(home)

@@ -19,7 +19,7 @@ from core.errors import BadInput, BrainError, EngineMissing, LockContention
 from core.files import write_atomic
 from core.locks import FileLock
 from core.tombstones import Tombstones
-from ingest.pipeline.names import stem
+from ingest.pipeline.units import stem
 from runtime.capture import unindexed
 from runtime.distill import queue as pending_queue
 from runtime.distill import source as sources

@@ -93,7 +93,7 @@ def ledger(home: Home) -> dict[str, Any]:
 
 def transcripts(home: Home, as_of: str | None) -> dict[str, Any]:
     """How many transcripts are new or have grown, in all and by source; ``as_of`` is that of the last index run."""
-    from ingest.pipeline.waiting import waiting
+    from ingest.pipeline.pulse import waiting
 
     sources = waiting(home)
     return {"waiting": sum(sources.values()), "sources": sources, "as_of": as_of}

@@ -12,8 +12,7 @@ import apsw
 from core.errors import Internal
 from core.sqlite import connect
 from ingest import registry
-from ingest.pipeline.state import FILE
-from ingest.policy import hashed_paths
+from ingest.pipeline.state import FILE, HIDDEN, hidden_key
 from runtime.asking.envelope import uri
 
 if TYPE_CHECKING:
@@ -96,12 +95,12 @@ def _rows(home: Home, path: str, reference: str) -> list[tuple[str, str, str, st
         connection.execute("PRAGMA query_only=1; PRAGMA busy_timeout=2000").fetchall()
         if not connection.pragma("user_version"):
             return []
-        keys = os.fsencode(path), os.fsencode(hashed_paths.key(path))
+        keys = os.fsencode(path), os.fsencode(hidden_key(path))
         found: list[Any] = connection.execute(f"{_ROWS} f.path in (?1, ?2) ORDER BY u.name", keys).fetchall()
         if not found and os.sep not in reference:
             end = os.fsencode(f"{os.sep}{reference}")
             found = connection.execute(f"{_ROWS} substr(f.path, -length(?1)) = ?1 ORDER BY u.name", (end,)).fetchall()
     finally:
         connection.close()
-    hidden = hashed_paths.MARK.encode()
+    hidden = HIDDEN.encode()
     return [(source, path if blob.startswith(hidden) else os.fsdecode(blob), *rest) for source, blob, *rest in found]

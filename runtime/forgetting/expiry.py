@@ -41,8 +41,7 @@ def expiring(
     """
     from ingest import registry
     from ingest.archive import archive
-    from ingest.pipeline.state import known
-    from ingest.policy import hashed_paths
+    from ingest.pipeline.state import known, with_hidden
 
     instant = time.time() if now is None else now
     claude = registry.source("claude")
@@ -54,7 +53,7 @@ def expiring(
     unarchived: list[float] = []
     for root, days in periods.items():
         files = claude.discover([root])
-        passed_over = {path for path, row in hashed_paths.found(rows, files).items() if row.status == "skipped"}
+        passed_over = {path for path, row in with_hidden(rows, files).items() if row.status == "skipped"}
         for file in files:
             if file.skip or not file.size or file.path in passed_over or claude.is_history(file.path):
                 continue

@@ -19,7 +19,7 @@ from core.files import read_or_none, sync_folder
 from core.locks import FileLock
 from core.tombstones import Tombstones, digests, hidden, is_by_content
 from ingest import registry
-from ingest.pipeline.names import stem
+from ingest.pipeline.units import stem
 from ingest.policy import forgetting
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git

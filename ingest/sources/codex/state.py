@@ -51,8 +51,7 @@ def names(path: str) -> dict[str, str]:
 
     from core.home import resolve
     from ingest.raw import databases
-    from ingest.raw.damaged_text import bear
-    from ingest.raw.sqlite_copy import Unsettled, copied, is_database
+    from ingest.raw.sqlite_copy import Unsettled, bear, copied, is_database
 
     before = _known.get(path)
     try:

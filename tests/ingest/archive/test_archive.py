@@ -13,7 +13,7 @@ import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest.archive import archive, keeping, packing, recording
+from ingest.archive import archive, keeping, recording
 from ingest.pipeline import reading
 from ingest.pipeline.run import run
 from ingest.pipeline.state import State
@@ -134,7 +134,7 @@ def test_an_archive_that_cannot_be_written_ends_the_run_and_nothing_counts_as_re
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(packing, "write_temporary", full)
+        patch.setattr(recording, "write_temporary", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(home, folder)
     assert held(home) == []

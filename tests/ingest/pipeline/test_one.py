@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.home import Home
-from ingest.pipeline import names
-from ingest.pipeline.one import _Scope
+from ingest.pipeline import units
+from ingest.pipeline.run import _Scope
 from ingest.pipeline.state import State, UnitRow
 from ingest.pipeline.units import split_key, unit_key
 
@@ -41,4 +41,4 @@ def test_a_file_bears_on_its_session_its_agents_and_whoever_shares_their_names(k
     assert found == {each for each in known if not ids.isdisjoint(_ids(each))}
     # What this is for: the names are those that all units together would have.
     if unit in known:
-        assert names.assign(found)[unit] == names.assign(known)[unit]
+        assert units.assign(found)[unit] == units.assign(known)[unit]

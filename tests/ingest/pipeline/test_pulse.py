@@ -15,8 +15,8 @@ from core.config import load
 from core.home import Home
 from ingest import registry
 from ingest.pipeline import pulse
+from ingest.pipeline.pulse import waiting
 from ingest.pipeline.run import run
-from ingest.pipeline.waiting import waiting
 from tests.ingest.transcripts import OTHER, SESSION, Script, ingest, lines, save
 
 

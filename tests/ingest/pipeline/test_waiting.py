@@ -13,8 +13,8 @@ from core import config
 from core.errors import BadInput
 from core.home import Home
 from ingest.pipeline import state as state_module
+from ingest.pipeline.pulse import waiting
 from ingest.pipeline.run import run
-from ingest.pipeline.waiting import waiting
 from tests.ingest.transcripts import Script, ingest, lines, save
 
 

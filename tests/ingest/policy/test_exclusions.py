@@ -12,8 +12,7 @@ from core.errors import EngineMissing
 from core.home import Home
 from ingest.archive import archive
 from ingest.pipeline.run import run
-from ingest.policy.exclusion_log import FILE, UNITS, Withheld
-from ingest.policy.exclusions import SYNTHETIC_PROMPT, Rules
+from ingest.policy.exclusions import FILE, SYNTHETIC_PROMPT, UNITS, Rules, Withheld
 from ingest.raw import store
 from tests import damaged
 from tests.ingest.sources import test_codex as codex

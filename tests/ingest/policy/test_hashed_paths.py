@@ -12,11 +12,10 @@ import pytest
 
 from core import config
 from core.home import Home
-from ingest.pipeline.one import one
+from ingest.pipeline.pulse import waiting
 from ingest.pipeline.rehearsal import rehearse
-from ingest.pipeline.state import State
-from ingest.pipeline.waiting import waiting
-from ingest.policy import hashed_paths
+from ingest.pipeline.run import one
+from ingest.pipeline.state import State, hidden_key
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
 from runtime.explaining.transcript import fate
@@ -90,7 +89,7 @@ def test_it_is_named_again_when_a_document_is_made_of_it(forgotten: Home, folder
     finally:
         state.close()
     assert str(folder / f"{SESSION}.jsonl") in files
-    assert hashed_paths.key(str(folder / f"{SESSION}.jsonl")) not in files
+    assert hidden_key(str(folder / f"{SESSION}.jsonl")) not in files
 
 
 def test_nothing_is_known_any_more_of_one_that_is_gone_when_the_text_is_forgotten(home: Home, folder: Path) -> None:

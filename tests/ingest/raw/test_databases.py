@@ -15,7 +15,7 @@ from ingest.archive import archive, rows
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.run import run
-from ingest.raw import damaged_text, databases, records
+from ingest.raw import databases, records, sqlite_copy
 from ingest.raw.store import DISK
 from ingest.source import Source
 from ingest.sources.cursor.source import SOURCE as CURSOR
@@ -219,7 +219,7 @@ def test_rows_around_damaged_text_come_once_each_in_their_order(tmp_path: Path) 
     plain: list[Any] = connection.execute(
         "select a, cast(b as blob), c, d from t where a < ? order by a desc", (9,)
     ).fetchall()
-    replaced = damaged_text.bear(connection)
+    replaced = sqlite_copy.bear(connection)
     cursor = connection.execute("select a, b, c, d from t where a < ? order by a desc", (9,))
     first, rest = cursor.fetchone(), list(cursor)
     assert [first, *rest] == [(a, str(b, "utf-8", "replace"), c, d) for a, b, c, d in plain]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from ingest.raw.zstd_frames import end_early
+from ingest.raw.store import end_early
 
 _NOISE = random.Random(1).randbytes(200_000)
 

@@ -13,8 +13,8 @@ from core.home import Home
 from core.tombstones import Tombstones
 from ingest.archive import archive
 from ingest.pipeline import pulse
+from ingest.pipeline.pulse import waiting
 from ingest.pipeline.run import run
-from ingest.pipeline.waiting import waiting
 from ingest.policy import forgetting
 from ingest.sources.codex import source as codex
 from tests.ingest.sources.test_codex import NAME, OTHER, SESSION, Rollout, document, ingest, save

@@ -19,10 +19,9 @@ from core.home import Home
 from ingest import registry
 from ingest.archive import archive
 from ingest.pipeline.ledger import Ledger
-from ingest.pipeline.one import one
+from ingest.pipeline.pulse import waiting
 from ingest.pipeline.rehearsal import rehearse
-from ingest.pipeline.run import run
-from ingest.pipeline.waiting import waiting
+from ingest.pipeline.run import one, run
 from ingest.raw import store
 from ingest.sources.histories import reading as history_read
 from runtime.asking.documents import Selection
