@@ -12,7 +12,7 @@ from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.search.search import Searcher
-from runtime.asking.ask import default_filters
+from runtime.asking.steps import default_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

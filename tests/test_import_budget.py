@@ -64,7 +64,7 @@ OURS = {
     "runtime.asking.envelope",
     "runtime.asking.freshness",
     "runtime.dates.days",
-    "runtime.asking.representations",
+    "runtime.asking.steps",
     "runtime.asking.plan",
     "runtime.asking.request",
 }

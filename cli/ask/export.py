@@ -10,8 +10,8 @@ from cli.spec import Args, Command, Option, file_path
 from core import clock, config, redaction
 from core.errors import NO_RESULTS, OK, BadInput
 from qmd.index.store import open_index
-from runtime.asking.ask import project_glob
 from runtime.asking.documents import Selection, select
+from runtime.asking.request import project_glob
 from runtime.dates.dates import parse_day
 from runtime.explaining import export
 

@@ -11,17 +11,15 @@ import os
 import time
 from os.path import basename, exists, join
 
-from core import clock
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
 from core.files import open_regular
 from qmd.index import catalogue, store
 from qmd.search.snippets import Hit
 from qmd.search.terms import STOP
-from runtime.asking import freshness
-from runtime.asking.ask import Asker
+from runtime.asking import freshness, steps
+from runtime.asking.ask import Asker, wait_ms
 from runtime.asking.envelope import SCHEME, entry
 from runtime.asking.plan import date_boost
-from runtime.asking.request import validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from runtime.asking.ask import Request
+    from runtime.asking.request import Request
 
 _CONFIG = "index"
 _QUOTED = 80
@@ -79,21 +77,19 @@ class ForeignAsker(Asker):
         self._environ = environ
 
     def __enter__(self) -> ForeignAsker:
-        if not exists(self._home.index):
+        if not exists(self.home.index):
             # The other program would create it, readable for everybody and without our tables.
-            self._home.make()
-            store.open_index(self._home.index, write=True).close()
-        self._connection = store.open_index(self._home.index, busy_ms=self._busy_ms(self._timeout_s))
+            self.home.make()
+            store.open_index(self.home.index, write=True).close()
+        self.connection = store.open_index(self.home.index, busy_ms=wait_ms(self._timeout_s))
         return self
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """As ``Asker.ask``; BadInput for what the other program has no way to do, Internal where it fails."""
-        started = time.perf_counter()
-        question = validate(question, literal=request.literal)
+        answer = steps.Answer(question, request, self._timeout_s)
+        steps.validate_question(self, answer)
         refuse(request)
-        self._filters(request)  # names of collections are checked
-        now = clock.now()
-        timeout = request.timeout_s or self._timeout_s
+        question, now, timeout = answer.question, answer.now, answer.timeout_s
         deadline = time.monotonic() + timeout
         self._configure()
         reason = "every term must occur"
@@ -103,12 +99,9 @@ class ForeignAsker(Asker):
             if words and words != question:
                 reason = "every term must occur; words that say little left out"
                 found = self._search(words, request, deadline, timeout)
-        fresh = freshness.Freshness(self._home, self._config, self._connection)
+        fresh = freshness.Freshness(self.home, self.config, self.connection)
         if not found and not fresh.complete:
-            from runtime.asking import absence
-
-            if absence.is_anything_unread(self._home, self._config, self._connection):
-                raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
+            steps.require_run(self, answer)
         _, span = (None, None) if request.strict else date_boost(question, now)
         if span is not None:
             reason += f"; the date in the question ({span.phrase}) is only words to it"
@@ -127,7 +120,7 @@ class ForeignAsker(Asker):
         if not found:
             envelope["error"] = "no_results"
         envelope["hits"] = [self._answer(rank, each, now) for rank, each in enumerate(found[: request.limit], 1)]
-        envelope["took_ms"] = round((time.perf_counter() - started) * 1000, 1)
+        envelope["took_ms"] = round((time.perf_counter() - answer.started) * 1000, 1)
         return envelope
 
     def _configure(self) -> None:
@@ -137,7 +130,7 @@ class ForeignAsker(Asker):
         from core.files import write_atomic
 
         collections = {}
-        for folder in self._config.collections.values():
+        for folder in self.config.collections.values():
             entry: dict[str, Any] = {"path": folder.path, "pattern": folder.pattern}
             if folder.ignore:
                 entry["ignore"] = list(folder.ignore)
@@ -151,7 +144,7 @@ class ForeignAsker(Asker):
         write_atomic(join(self._place(), f"{_CONFIG}.yml"), text.encode() + b"\n")
 
     def _place(self) -> str:
-        return join(self._home.state, "qmd")
+        return join(self.home.state, "qmd")
 
     def _search(self, question: str, request: Request, deadline: float, timeout: float) -> list[_Answer]:
         from core import child
@@ -161,7 +154,7 @@ class ForeignAsker(Asker):
             argv += ["-c", name]
         argv += ["--", question]
         place = self._place()
-        environ = {**self._environ, "INDEX_PATH": self._home.index, "QMD_CONFIG_DIR": place, "PWD": place}
+        environ = {**self._environ, "INDEX_PATH": self.home.index, "QMD_CONFIG_DIR": place, "PWD": place}
         environ["NO_COLOR"] = "1"
         try:
             done = child.run(argv, timeout_s=max(0.0, deadline - time.monotonic()), environ=environ, folder=place)
@@ -200,14 +193,14 @@ class ForeignAsker(Asker):
         return f"see what it says: {self._program} search x --json; or unset BRAIN_QMD"
 
     def _answer(self, rank: int, answer: _Answer, now: int) -> dict[str, Any]:
-        row = catalogue.by_path(self._connection, answer.collection, answer.path)
+        row = catalogue.by_path(self.connection, answer.collection, answer.path)
         row = row or self._from_disk(answer)
         known = row is not None
         hit = Hit(row or _blank(answer), answer.score, {})
         hit.line = answer.line
         hit.snippet = answer.snippet
         hit.is_clean = False  # the snippet is the other program's
-        result = entry(rank, hit, self._config, now)
+        result = entry(rank, hit, self.config, now)
         if answer.docid:
             result["docid"] = answer.docid
         if not known:
@@ -217,7 +210,7 @@ class ForeignAsker(Asker):
 
     def _from_disk(self, answer: _Answer) -> catalogue.Row | None:
         """The row that the index would have, from the file itself: another program's update may be ahead of ours."""
-        folder = self._config.collections.get(answer.collection)
+        folder = self.config.collections.get(answer.collection)
         if folder is None or os.pardir in answer.path.split("/"):
             return None
         from qmd.index import facts

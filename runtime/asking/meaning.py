@@ -33,7 +33,7 @@ class Semantics:
     ``beside`` is a connection that searches by a vector while words are searched, None where there is no other one.
     """
 
-    __slots__ = ("_beside", "_connection", "encoder", "space", "weights")
+    __slots__ = ("_connection", "_second", "encoder", "space", "weights")
 
     def __init__(
         self,
@@ -41,16 +41,16 @@ class Semantics:
         space: Space,
         encoder: Encoder,
         weights: dict[str, float],
-        beside: Beside | None = None,
+        second: Beside | None = None,
     ) -> None:
         self._connection = connection
-        self._beside = beside
+        self._second = second
         self.space = space
         self.encoder = encoder
         self.weights = weights
 
-    def stands(self) -> bool:
-        """Whether the space is what it was: its vectors may have been made anew since, in another table."""
+    def is_current(self) -> bool:
+        """Return False if the vectors were computed again since, into another table."""
         space = vectors.find(self._connection, self.space.provider, self.space.model)
         return space is not None and (space.table, space.fingerprint) == (self.space.table, self.space.fingerprint)
 
@@ -65,11 +65,11 @@ class Semantics:
         if begun is None:
             return None
         found: Callable[[], list[tuple[int, float]] | None] = begun.chunks
-        if self._beside is not None:
+        if self._second is not None:
             from qmd.search.parallel_read import Later
 
             vector, restricted = begun.vector(), bool(look.among)
-            later = Later(self._beside, lambda other: knn.chunks(other, self.space, vector, filters, restricted, limit))
+            later = Later(self._second, lambda other: knn.chunks(other, self.space, vector, filters, restricted, limit))
             found = later.outcome
         if not factor:
             return knn.Meaning(self.space, begun.vector, {}, 1.0, limit, found)
@@ -79,7 +79,7 @@ class Semantics:
 
 
 def open_space(
-    connection: apsw.Connection, config: Config, encoder: Encoder | None, beside: Beside | None = None
+    connection: apsw.Connection, config: Config, encoder: Encoder | None, second: Beside | None = None
 ) -> Semantics | str:
     """The semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error.
 
@@ -92,7 +92,7 @@ def open_space(
     loading = None
     if encoder is None or encoder.fingerprint != space.fingerprint:
         # The extension is loaded where it is needed, and while the table is found.
-        loading = beside.begin(vectors.load) if beside is not None else None
+        loading = second.begin(vectors.load) if second is not None else None
         table = static_query.of(connection, space)
         if isinstance(table, str):
             return table
@@ -111,4 +111,4 @@ def open_space(
             vectors.load(connection)
     except EngineMissing as error:
         return error.message
-    return Semantics(connection, space, encoder, weights, beside if loading is not None else None)
+    return Semantics(connection, space, encoder, weights, second if loading is not None else None)

@@ -1,4 +1,4 @@
-"""What a question asks for: words, meaning, or a walk through the days that it names; and why."""
+"""The plan of a question: search by words, search by meaning, or walk through the days that it names; and why."""
 
 from __future__ import annotations
 
@@ -10,28 +10,34 @@ from runtime.dates import dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Sequence
 
     from qmd.index.catalogue import Filters
     from qmd.search.search import Searcher
     from qmd.search.snippets import Hit
     from qmd.vectors.knn import Meaning
-    from runtime.asking.ask import Request
     from runtime.asking.meaning import Semantics
+    from runtime.asking.request import Request
+    from runtime.dates.boost import DateBoost
+    from runtime.dates.dates import Span
 
 MODES = ("auto", "lex", "vec", "hybrid", "time")
 _LEXICAL = "lexical: terms ORed, documents and passages scored together"
 _BLENDED = "words and meaning blended"
-# What ``vec0`` and SQLite say of tables that are not what they were.
+# Errors of ``vec0`` and SQLite about damaged tables of vectors.
 _DAMAGED = (apsw.SQLError, apsw.CorruptError)
 
 
 class Plan:
     """What a question asks for. ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``.
 
-    ``open_semantics`` gives what to ask by meaning with, or says why there is nothing; it is called only where meaning
-    is wanted. ``read`` are the collections of pages and articles, which answer first what was read in some days.
+    ``level`` is the cosine that questions without an answer reach, None if no vector takes part.
+
+    Args:
+        filters: get the days that the question names, unless the request names others.
+        now: epoch seconds.
+        open_semantics: returns the vectors and their encoder, or why there are none; called if meaning may take part.
+        read: the collections of pages and articles, which answer first a question about what was read on some days.
     """
 
     __slots__ = (
@@ -46,7 +52,7 @@ class Plan:
         filters: Filters,
         now: int,
         open_semantics: Callable[[], Semantics | str],
-        read: tuple[str, ...] = (),
+        read: Sequence[str] = (),
     ) -> None:
         if request.mode not in MODES:
             raise BadInput(f"there is no mode {request.mode!r}", f"one of: {', '.join(MODES)}")
@@ -58,83 +64,84 @@ class Plan:
         self._open_semantics = open_semantics
         self._read = read
         self._meaning: Meaning | None = None
-        self._boost: Any = None
-        self._span: Any = None
+        self._boost: DateBoost | None = None
+        self._span: Span | None = None
         self._no_day = ""
         self.level: float | None = None
         self.mode = "strict" if request.strict else "lex"
         self._why = "--strict: every term must occur" if request.strict else _LEXICAL
-        if request.strict:
-            return
+        if not request.strict:
+            self._read_dates(now)
+
+    def _read_dates(self, now: int) -> None:
+        """Read the dates in the question: they limit the filters, lift documents, or ask for a walk through time."""
+        question, wanted, filters = self._question, self._request.mode, self._filters
         self._no_day = dates.no_day(question, now)
-        self._boost, span = date_boost(question, now)
-        self._span = span
+        self._boost, self._span = boost, span = date_boost(question, now)
         given = filters.since is not None or filters.until is not None
-        if request.mode == "time" or (
-            request.mode == "auto"
-            and (_asks_for_newest(question) if span is None else _asks_only_when(question, span.phrase))
-        ):
+        only_when = _asks_for_newest(question) if span is None else _asks_only_when(question, span.phrase)
+        if wanted == "time" or (wanted == "auto" and only_when):
             self.mode = "time"
             self._why = "chronological: the newest documents first"
             if span is not None or given:
                 self._why = "chronological: the documents of the days named, newest first"
-        if span is not None and not given and (span.mode == "bound" or self.mode == "time"):
+        if span is not None and not given and (boost is None or self.mode == "time"):
             filters.since, filters.until = span.since, span.until
 
     def choose(self, embedded: bool, space: str) -> None:
         """Decide between words and meaning, if anything is ``embedded`` by ``space``. Raises apsw.Error."""
+        if self.mode == "lex":
+            self._why = self._words_alone(embedded, space) or self._by_meaning()
+
+    def _words_alone(self, embedded: bool, space: str) -> str:
+        """Return why meaning takes no part, "" if it may."""
         wanted = self._request.mode
-        if self.mode != "lex":
-            return
         if wanted == "lex":
-            self._why = f"--mode lex; {_LEXICAL}"
-            return
+            return f"--mode lex; {_LEXICAL}"
         if not any(map(str.isalnum, self._question)):
-            self._why = f"{_LEXICAL}; not by meaning: there is no word in it"
-            return
+            return f"{_LEXICAL}; not by meaning: there is no word in it"
         if not embedded:
-            self._why = f"{_LEXICAL}; nothing is embedded by {space} yet" + (
-                "" if wanted == "auto" else f", --mode {wanted} or not"
-            )
-            return
-        factor, why = 1.0, f"--mode {wanted}"
+            insisted = "" if wanted == "auto" else f", --mode {wanted} or not"
+            return f"{_LEXICAL}; nothing is embedded by {space} yet{insisted}"
+        return ""
+
+    def _by_meaning(self) -> str:
+        """Let meaning take part, and return why, or why it cannot."""
+        wanted, question = self._request.mode, self._question
+        weight, why = 1.0, f"--mode {wanted}"
         if wanted == "auto":
             from qmd.search.scoring import PROVENANCE
             from runtime.asking import route
 
-            kind, said = route.kind(self._question)
+            kind, said = route.kind(question)
             if kind == route.LITERAL:
-                self._why = f"literal ({said[:40]}): its words as they stand"
-                return
+                return f"literal ({said[:40]}): its words as they stand"
             why = "conceptual"
             if kind == route.PROVENANCE:
-                factor, why = PROVENANCE, f"provenance ({said}): words, path and date above likeness"
+                weight, why = PROVENANCE, f"provenance ({said}): words, path and date above likeness"
         semantics = self._open_semantics()
         if isinstance(semantics, str):
-            self._why = f"{_LEXICAL}; not by meaning: {semantics}"
-            return
-        question = self._question
+            return f"{_LEXICAL}; not by meaning: {semantics}"
         if self._span is not None:
             question = question.replace(self._span.phrase, " ", 1).strip() or question
-        weight = 0.0 if wanted == "vec" else factor
+        fitted = semantics.encoder.kind == "static"
         try:
-            self._meaning = semantics.of(question, weight, self._filters, self._request.limit)
+            self._meaning = semantics.of(
+                question, 0.0 if wanted == "vec" else weight, self._filters, self._request.limit
+            )
         except EngineMissing as error:
-            if semantics.encoder.kind != "static":
-                raise  # who asks by a model asks once more without it
-            self._why = f"{_LEXICAL}; not by meaning: {error.message} ({error.fix})"
-            return
+            if not fitted:
+                raise  # the caller asks once more, without the model
+            return f"{_LEXICAL}; not by meaning: {error.message} ({error.fix})"
         if self._meaning is None:
-            self._why = f"{_LEXICAL}; not by meaning: no word of the question is known"
-            return
+            return f"{_LEXICAL}; not by meaning: no word of the question is known"
         self.level = semantics.encoder.level
-        self.mode = "vec" if wanted == "vec" else "hybrid"
-        how = "a fitted table of tokens" if semantics.encoder.kind == "static" else "the model"
-        self._why = f"{why}; {'meaning alone' if wanted == 'vec' else _BLENDED}, the question encoded by {how}"
+        self.mode, blended = ("vec", "meaning alone") if wanted == "vec" else ("hybrid", _BLENDED)
+        return f"{why}; {blended}, the question encoded by {'a fitted table of tokens' if fitted else 'the model'}"
 
     @property
     def exact(self) -> bool:
-        """Whether exact things are looked for, which stand in a text or do not: whatever has them is an answer."""
+        """True if the question is literal: whatever has its words is an answer."""
         if self.mode != "lex":
             return False
         from runtime.asking import route
@@ -143,13 +150,13 @@ class Plan:
 
     @property
     def judged(self) -> bool:
-        """Whether what was found says how likely it is that there is an answer at all."""
+        """True if the search measures the evidence for an answer."""
         return self.mode == "lex" or (self.mode in ("hybrid", "vec") and self.level is not None)
 
     def run(self, searcher: Searcher, limit: int = 0) -> list[Hit]:
-        """The hits, at most as many as were asked for, or ``limit``. Raises apsw.Error.
+        """Return the hits, at most as many as were asked for, or ``limit``. Raises apsw.Error.
 
-        Where the vectors are damaged, the words answer alone, and ``reason`` says so.
+        If the vectors are damaged, the words answer alone, and ``reason`` reports that.
         """
         limit = limit or self._request.limit
         if self.mode == "time":
@@ -186,7 +193,7 @@ class Plan:
         )
 
     def reason(self, hits: list[Hit]) -> str:
-        """Why the answer was looked for in this way, dates and filters included."""
+        """Return why the answer was looked for in this way, dates and filters included."""
         reason = self._why
         if self._span is not None:
             reason += f"; {self._span.reason}"
@@ -219,18 +226,18 @@ _READ = _READING | frozenset(
     """article articles blogs internet link links online page pages paper papers posts site sites tab tabs url urls web
     webpage webpages website websites""".split()
 )
-# What asks for the newest of it, without a date.
+# Words that ask for the latest, without a date.
 _NEWEST = frozenset("last latest newest recent previous".split())
 _NEWEST_PHRASES = ("these days", "leave off", "left off")
 
 
 def _asks_only_when(question: str, phrase: str) -> bool:
-    """Whether nothing is left to search for once the date is taken out ("what did I do yesterday?")."""
+    """Return True if nothing is left to search for without the date ("what did I do yesterday?")."""
     return all(_says_nothing(word) for word in _words(question.replace(phrase, " ", 1)))
 
 
 def _asks_for_newest(question: str) -> bool:
-    """Whether a question without a date asks for nothing but what came last ("what was the last thing I did?")."""
+    """Return True if a question without a date asks only for the latest ("what was the last thing I did?")."""
     words = _words(question)
     newest = not _NEWEST.isdisjoint(words) or any(phrase in " ".join(words) for phrase in _NEWEST_PHRASES)
     return (
@@ -248,13 +255,13 @@ def _says_nothing(word: str) -> bool:
     return word in STOP or word in _RECORD or word in _READ or (word[-2:] in ("am", "pm") and word[:-2].isdigit())
 
 
-def date_boost(question: str, now: int) -> tuple[Any, Any]:
-    """(boost, span): what the question's date lifts, and the date itself; (None, None) where it names none."""
+def date_boost(question: str, now: int) -> tuple[DateBoost | None, Span | None]:
+    """Return (boost, span): the lift for documents of the question's date, if it gives one, and the date, if any."""
     if not dates.may_name_a_date(question):
         return None, None
     span = dates.find(question, now)
     if span is None or span.mode == "bound":
         return None, span
-    from runtime.asking.boost import DateBoost
+    from runtime.dates.boost import DateBoost
 
     return DateBoost(span), span

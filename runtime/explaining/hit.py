@@ -15,11 +15,11 @@ from qmd.index import store
 from qmd.index.catalogue import Filters
 from qmd.search import search
 from qmd.search.search import Explanation
-from runtime.asking.ask import DEFAULT_LIMIT, Request, default_filters
 from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import SCHEME, docid, uri
 from runtime.asking.plan import date_boost
-from runtime.asking.request import validate
+from runtime.asking.request import DEFAULT_LIMIT, Request, validate
+from runtime.asking.steps import default_filters
 from runtime.explaining.transcript import SUFFIX, Fate, fate
 from runtime.resident.answer import answer
 

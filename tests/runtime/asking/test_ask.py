@@ -9,7 +9,8 @@ from core import clock
 from core.config import load
 from core.errors import BadInput, BadQuery, EngineMissing
 from core.home import Home
-from runtime.asking.ask import Asker, Request, batch, project_glob
+from runtime.asking.ask import Asker, Request, batch
+from runtime.asking.request import project_glob
 from tests.runtime.index_fixture import Shelf
 
 DAY = 86_400

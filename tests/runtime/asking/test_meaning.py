@@ -221,7 +221,7 @@ def test_vectors_that_are_searched_beside_the_words_change_no_answer(
     def answers(**given: Any) -> list[Any]:
         with Asker(shelf.home, shelf.config, **given) as asker:
             found = [asker.ask(question, Request(mode=mode, min_score=0.0, explain=True)) for question, mode in asked]
-            assert (asker._beside is not None) == bool(beside or given)
+            assert (asker._second is not None) == bool(beside or given)
         return [{**envelope, "took_ms": 0} for envelope in found]
 
     beside = False

@@ -197,7 +197,7 @@ def test_of_a_body_no_more_is_cut_into_chunks_than_could_be_judged(
     ((digest,),) = shelf.sql("SELECT hash FROM documents WHERE path = 'long.md'")
     with Asker(shelf.home, shelf.config) as asker:
         hit = Hit((1, "brain", "long.md", "L", digest, "", "", 0, apsw.jsonb_encode({}), 0), 1.0, {})
-        opened = reranking.Reranking(asker._connection, shelf.config)
+        opened = reranking.Reranking(asker.connection, shelf.config)
         opened.apply(QUESTION, [hit], 30)
         opened.close()
     assert looked == [judge.LONGEST]
@@ -267,7 +267,7 @@ def test_nor_does_the_middle_of_a_private_span_that_shows_neither_of_its_tags(
     # Where no passage was found, the best chunk is looked for.
     ((digest,),) = shelf.sql("SELECT hash FROM documents WHERE path = 'g.md'")
     with Asker(shelf.home, shelf.config) as asker:
-        opened = reranking.Reranking(asker._connection, shelf.config, remember=False)
+        opened = reranking.Reranking(asker.connection, shelf.config, remember=False)
         hit = Hit((1, "inbox", "g.md", "G", digest, "", "", 0, apsw.jsonb_encode({}), 0), 1.0, {})
         opened.apply("walrus therapist ailment", [hit], 30)
         opened.close()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from core.clock import DAY, parse_iso
-from runtime.asking.boost import DateBoost
+from runtime.dates.boost import DateBoost
 from runtime.dates.dates import Span
 
 
