@@ -41,7 +41,7 @@ class Reading:
     ``size``, ``mtime_ns`` and ``inode`` are as ``discover`` would give them; ``consumed`` and ``digest`` describe
     the prefix that was read (see ``records.Records``); ``redacted`` counts secrets by kind; ``unknown`` maps what
     was not understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
-    ``marks``: what the file says of sessions that lie elsewhere, as digests (``ingest.sources.codex.state``);
+    ``marks``: what the file says of sessions that lie elsewhere, as digests (Codex);
     ``dropped``: records that are left out, by reason; ``failures`` holds the first of ``failed_reasons``; ``stays``:
     there was more of it, and the archive keeps that; ``taken``: the units whose parts were handed over;
     ``withheld``: why others of them were left out; ``excluded``: those that a rule left out.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
-from ingest.sources.codex.human import typed
-from ingest.sources.codex.imported import parts
+from ingest.sources.codex.user_text import extract_user_text
+from ingest.sources.codex.user_text import imported_parts as parts
 from tests.ingest.sources.test_codex import NAME, OTHER, SESSION, Rollout, document, ingest, save
 from tests.ingest.transcripts import corpus
 
@@ -29,6 +29,11 @@ PLACES = (
     "\n## User Comment 1\nFile: src/a.py\nLines: 3\nDiff hunk:\n+x\nComment:\nWhy\nthis?\n\n"
     "## User Comment 2\nComment: So?\n"
 )
+
+
+def typed(text: str, *, is_event: bool = False) -> str:
+    """Return a person's words in a text."""
+    return extract_user_text(text, is_event=is_event).typed
 
 
 @pytest.mark.parametrize(("text", "said"), [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from ingest.sources.codex.forks import FORKED
+from ingest.sources.codex.parser import FORKED
 from tests.ingest.sources.test_codex import OTHER, SESSION, Record, Rollout, document, ingest, save
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.home import Home
-from ingest.sources.codex.turn_items import pieces
+from ingest.sources.codex.user_text import answer_pieces as pieces
 from tests.ingest.sources.test_codex import NAME, OTHER, SESSION, Record, Rollout, document, ingest, save
 from tests.scanned import Scanned
 
