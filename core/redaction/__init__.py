@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from core.redaction.carried import Carried
+    from core.redaction.keys import Carried
 
 MARK = "[redacted:"
 
@@ -41,7 +41,7 @@ def clean(text: str, counts: dict[str, int]) -> str:
     """``text`` without secrets and private spans; what was replaced is added to ``counts`` (kind → number)."""
     if not (_suspects or _loaded())(text.encode("utf-8", "surrogatepass")):
         return text
-    from core.redaction.rules import replace
+    from core.redaction.replacing import replace
 
     return replace(text, counts)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 from core.redaction import clean
-from core.redaction.carried import Carried
+from core.redaction.assignments import assigned, is_session
+from core.redaction.keys import Carried
 from core.redaction.private import TAG, across
-from core.redaction.rules import assigned
-from core.redaction.stores import is_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,16 +1,103 @@
-"""Does a name speak of a secret, and of which kind?"""
+"""Words and names for a secret: their patterns, and which kind of secret a name speaks of."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from functools import cache, lru_cache
 
-from core.redaction.screen import NAMED, PASSWORD
+from core.redaction.rule import made
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.redaction.rule import Prefilter
+
+with open(f"{os.path.dirname(__file__)}/vocabulary.json", encoding="utf-8") as _file:
+    VOCABULARY: dict[str, list[str]] = json.load(_file)
+# Ends of names that hold a secret. `auth` alone precedes too much else.
+_PASSES = "admin ftp imap ldap mail pg redis require root smtp sql ssh sudo user vnc".split()
+_PASSWORDS = (
+    *("_pass", "_pw", "bindpw", "dbpass", "rootpw"),
+    *("passcode", "passphrase", "passw(?:or)?d", "passwd", "passwort", "pwd"),
+    *(r"contrase(?:ñ|n|\\u00f1)a", "mot de passe", "senha", "wachtwoord"),
+)
+# Words of other languages that are rare elsewhere: whatever follows is worth a look.
+FOREIGN = (
+    "adgangskode|contrasenya|geslo|haslo|heslo|jelszo|kata sandi|kennwort|kodeord|losenord|lozinka|palavra-passe|parola"
+    "|parool|passord|salasana|sifre"
+)
+_KEYS = (
+    "access account admin aes api app application auth client crypto deploy encrypt encryption hmac jwt license master"
+    " private rsa secret service session shared signature signing ssh storage subscription webhook"
+).split()
+_OTHERS = (
+    *("bw_session", r"connect\.sid", "credential", "jsessionid", "phpsessid", "secret", "token"),
+    r"x-(?:amz|goog)-signature",
+)
+PASSWORD = rf"{'|'.join(_PASSWORDS)}|{FOREIGN}|(?:{'|'.join(_PASSES)})pass"
+NAMED = rf"{'|'.join(_OTHERS)}|(?-i:sessionid)|(?:{'|'.join(_KEYS)})[ _-]?key"
+
+
+def together(alternatives: Iterable[str]) -> str:
+    """Return one pattern of all, sorted: RE2 shares the beginnings of neighbours, and each other one costs states."""
+    return "|".join(sorted(set(alternatives)))
+
+
+# The same for the automaton. One letter with its case is enough: each such letter takes a place in every state.
+SCREENED_PASSWORD = together((*_PASSWORDS, *(f"{word}pass" for word in _PASSES)))
+SCREENED_NAMED = together((*_OTHERS, "session(?-i:i)d", *(f"{word}[ _-]?key" for word in _KEYS)))
+
+# What may precede a word: JSON's escape of it, another escape, an address's, a colour.
+_BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}|\[[0-9;]*[mK])"
+
+
+def screened(prefilters: Iterable[Prefilter]) -> str:
+    """Return one pattern for the automaton of all ``prefilters``: names and beginnings of words are in it once."""
+    prefilters = tuple(prefilters)
+    found = [pattern for prefilter in prefilters for pattern in prefilter.anywhere]
+    for names, behind in (
+        (SCREENED_PASSWORD, [prefilter.after_passwords for prefilter in prefilters if prefilter.after_passwords]),
+        (SCREENED_NAMED, [prefilter.after_names for prefilter in prefilters if prefilter.after_names]),
+    ):
+        if behind:
+            found.append(rf"(?:{names})[\w.-]*(?:{'|'.join(behind)})")
+    opening = [pattern for prefilter in prefilters for pattern in prefilter.opening]
+    if opening:
+        found.append(rf"{_BEFORE}(?:{together(opening)})")
+    return f"(?i:{together(found)})"
+
+
+UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# Names with these ends tell where a secret is, or how long it may be.
+_ABOUT = (
+    r"(?:[_-](?:name|file|path|dir|url|uri|type|kind|id|ids|length|len|count|limit|max|min|policy|field|label|title|hint|"
+    r"placeholder|ttl|expiry|expires|expiration|expires_?in|expires_?at|ref|arn|version|prefix|suffix|format|pattern|"
+    r"regex|env|var|variable|provider|manager|store|storage|class|column|input|prompt|usage|budget|index|idx|error|status|"
+    r"strategy|algorithm|alg|schema|message|text|help|required|enabled|strength|rules?|reset|template|scopes?|endpoint|"
+    r"example|docs?|command|cmd|model|size|per|rate|cost|price|stream|embedding|ids?|list|map|set|mask|at|by|in|for|from|to))$"
+    r"|(?:Name|File|Path|Url|Uri|Type|Kind|Id|Length|Count|Limit|Policy|Field|Label|Hint|Placeholder|Ttl|Expiry|Expires|"
+    r"ExpiresIn|ExpiresAt|Ref|Arn|Version|Prefix|Suffix|Format|Pattern|Regex|Env|Var|Provider|Manager|Store|Class|Input|"
+    r"Prompt|Usage|Budget|Index|Error|Status|Schema|Message|Required|Enabled|Template|Scopes?|Endpoint|Model|Size)$"
+    r"|(?:passwordenv|publicKeyToken|tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
+    r"|(?:^|[_.-])(?:public|next|prev|previous|page|continue|continuation|sync|cancel|cancellation|design|"
+    r"color|colour|max|min|num|total|input|output|cache|cached|stop|bos|eos|pad|unk|sep|cls|mask)[_-]?token$"
+    r"|(?:next|prev|page|continuation|cancellation|nextPage)Token$"
+)
+# Keys that are no secret.
+_OTHER_KEYS = (
+    r"(?i)(?:public|publishable|site|cache|primary|foreign|partition|sort|range|hash|row|group|object|item|list|query|"
+    r"idempotency|dedupe|dedup|translation|i18n|message|event|state|react|file|registry|lookup|index|unique|composite|"
+    r"config|dict|json|data|storage|prop|field|column|sub|node|parent|child|hot|known|host|measurement|blob|image|asset|"
+    r"upload|document|doc|project|resource|thread|room|job|task|step|test|batch|chunk|content|s3)s?[_-]?key$"
+)
 
 
 @lru_cache(1024)
 def named(name: str) -> re.Match[str] | None:
-    """Where a name, of which a transcript has few, speaks of a secret."""
+    """Return the match in a name that speaks of a secret (groups ``pass``, ``sure``, ``loose``), or None."""
     return _names().search(name)
 
 
@@ -21,3 +108,75 @@ def _names() -> re.Pattern[str]:
         r"(?(loose)|[\w.-]{0,30}$)",
         re.IGNORECASE,
     )
+
+
+def is_about(name: str) -> bool:
+    """Return True if a name speaks of a secret (its length, file, kind) without holding the secret."""
+    return bool(made(_ABOUT).search(name)) and not name.endswith("secret_id")  # Vault's AppRole has a secret_id
+
+
+def is_other_key(name: str) -> bool:
+    """Return True if the key called ``name`` lets nobody in: a cache's, a table's."""
+    return bool(made(_OTHER_KEYS).search(name))
+
+
+def is_id(name: str, value: str) -> bool:
+    """Return True if ``value`` only numbers a session, as agents do."""
+    return name.endswith("sessionid") and made(UUID).fullmatch(value) is not None
+
+
+def is_granted(name: str) -> bool:
+    """Return True if the name of an environment's variable is that of a grant: ``…PAT``, ``FASTLY_KEY``."""
+    return name.endswith("PAT") or bool(re.fullmatch(r"[A-Z][A-Z0-9_]*_KEY", name) and not is_other_key(name))
+
+
+def is_variable(name: str) -> bool:
+    """Return True if a name is that of an environment's secret: ``JWT_SECRET``."""
+    return re.fullmatch(r"(?:[A-Z][A-Z0-9_]*_)?SECRET(?:_KEY)?", name) is not None
+
+
+# Words in letters that are not ASCII's have no place in the automaton: each such letter would make every state larger.
+# A byte that is rare elsewhere shows that most texts hold none of the words.
+def _needles() -> tuple[str, ...]:
+    """Return what each of the words has, whatever the case of its first letter."""
+    found = []
+    for word in (*VOCABULARY["passwords"], *VOCABULARY["keys"], *VOCABULARY["codes"]):
+        rest = word[1:]
+        if word[0] == word[0].upper():
+            found.append(word)
+        elif rest.isascii():
+            found += [word, word[0].upper() + rest]
+        else:
+            found.append(rest)
+    return tuple(dict.fromkeys(found))
+
+
+def _first(needle: str) -> int:
+    """Return the place of the first letter that is not ASCII's."""
+    return next(place for place, letter in enumerate(needle) if not letter.isascii())
+
+
+_NEEDLES = _needles()
+_ESCAPED_MOST = 3
+# By the first byte in UTF-8 of their first letter that is not ASCII's.
+_BY_BYTE: dict[bytes, list[bytes]] = {}
+for _needle in _NEEDLES:
+    _BY_BYTE.setdefault(_needle[_first(_needle)].encode()[:1], []).append(_needle.encode())
+_WORDS_BY_BYTE = tuple(_BY_BYTE.items())
+# Their beginnings as JSON in ASCII has them: patterns for the automaton.
+ESCAPED = tuple(
+    dict.fromkeys(
+        "".join(
+            f"\\\\u{ord(each):04x}" if ord(each) > 127 else each for each in needle[_first(needle) :][:_ESCAPED_MOST]
+        )
+        for needle in _NEEDLES
+    )
+)
+
+
+def holds_foreign(data: bytes) -> bool:
+    """Return True if one of the words may be in ``data``, UTF-8."""
+    for byte, words in _WORDS_BY_BYTE:  # noqa: SIM110 (a generator would take longer than what it asks)
+        if byte in data and any(map(data.__contains__, words)):
+            return True
+    return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from core.redaction.rule import Prefilter, Rule
+
 # Spaces, attributes and a markdown escape hide nothing, nor that a page or a prompt was written for HTML;
 # `<private key>` is no such tag.
 _ATTRIBUTES = r"(?:\s+[\w-]+=[^<>]{0,200}?)?"
@@ -38,6 +40,16 @@ def without_private(text: str) -> tuple[str, int]:
         number = len(tags) if last < 0 else last + 1
         spans += 1
     return "".join((*pieces, text[at:])) if spans else text, spans
+
+
+def _without_private(text: str, counts: dict[str, int]) -> str:
+    text, spans = without_private(text)
+    if spans:
+        counts["private"] = counts.get("private", 0) + spans
+    return text
+
+
+PRIVATE = Rule("private", Prefilter((r"(?:<|&lt;)[\s\\/nrt]*private(?:\\|\s|>|&gt;)",)), clean=_without_private)
 
 
 def _leading(tags: list[re.Match[str]]) -> int:

@@ -1,43 +1,45 @@
-"""What says itself what it is: tokens of known providers."""
+"""Tokens of known providers, which their own shape names (``providers.json``).
+
+The shapes come from the providers' documentation of their token formats and their registrations for secret scanning
+(https://docs.github.com/code-security/secret-scanning).
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from functools import cache
 
-from core.redaction.commands import made
-from core.redaction.providers import DISTINCT, PROVIDERS
-from core.redaction.screen import OVER, PARTS, PIECE, alternatives, compiled, whether
-from core.redaction.values import entropy, is_placeholder
+from core.redaction import MARK
+from core.redaction.looks import entropy, is_placeholder
+from core.redaction.names import screened
+from core.redaction.rule import (
+    OVER,
+    PIECE,
+    WORD_BYTES,
+    Prefilter,
+    Rule,
+    compiled,
+    is_begun,
+    loose,
+    made,
+    whether,
+)
 
-_KINDS = {
-    **PROVIDERS,
-    "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})",
-}
-# What is in every token of kinds that do not begin with letters of their own: one of these.
-_NEEDED = {
-    "slack": (b"xox", b"xapp-", b"hooks.slack.com/"),
-    "mailchimp": (b"-us",),
-    "telegram": (b":AA",),
-    "terraform": (b".atlasv1.",),
-    "azure": (b"8Q~", b"JQQJ9"),
-    "teams": (b".office.com/webhook", b".office365.com/webhook"),
-    "crypt": (b"$",),
-}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # AWS hands out two: what stands right behind the first, as in a table or a call, is the second.
 _BESIDE_AWS = (
     r"(?P<head>\[redacted:aws\](?:\\[nrt\"']|[\s,;:|\"'\\]){1,20})"
     r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 )
-_ALPHANUMERIC = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-_WORD_BYTES = _ALPHANUMERIC | frozenset(b"_-")
+_ALPHANUMERIC = WORD_BYTES - frozenset(b"_-")
 _BASE64 = _ALPHANUMERIC | frozenset(b"+/=")
-# What ends in a letter or a digit and is no part of the word behind it: escapes of JSON and of programs, of addresses,
-# and what colours a terminal's text (also where copying it has lost the escape).
-_WRITTEN = re.compile(
-    rb"(?:\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}"
-    rb"|\[[0-9;]{1,20}m|(?:\x1b|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK])\Z"
-)
+# So many characters of a token are telling.
+_TELLING = 16
 _BLOB = 100
 # A token that is broken into lines, with what quotes, comments and numbers put between them.
 _BREAK = r"[\"'`+ \t]{0,8}(?:\\?\r?\n|\\+(?:r\\+)?n|[\t\v\f])[ \t>|#*+\"'`]{0,20}(?:[0-9]{1,6}[→:|\t-][ \t]?)?"
@@ -49,15 +51,78 @@ _BROKEN = (
 _SIGNATURES = frozenset((43, 64, 86, 114, 128, 152, 171, 176, 342, 512, 683))
 
 
-@cache
-def _beginnings(pattern: str) -> tuple[bytes, ...]:
-    """The characters that each alternative of ``pattern`` begins with; of one that may begin in several ways, none."""
-    plain = (re.match(r"(?:[A-Za-z0-9_/-](?![?*{]))*", alternative) for alternative in alternatives(pattern))
-    return tuple(match[0].encode() if match else b"" for match in plain)
+class Provider:
+    """The tokens of one kind; the first kind that matches names a token."""
+
+    __slots__ = ("distinct", "kind", "literals", "opening", "pattern", "within")
+
+    def __init__(
+        self,
+        kind: str,
+        pattern: Sequence[str],
+        within: Sequence[str] = (),
+        opening: Sequence[str] = (),
+        distinct: Sequence[str] = (),
+        literals: Sequence[str] = (),
+    ) -> None:
+        """Keep the fields.
+
+        Args:
+            kind: The kind in the mark.
+            pattern: The alternatives of the shape, in the syntax that RE2 and ``re`` share.
+            within: For the automaton, patterns within a token with a beginning that says nothing.
+            opening: For the automaton, beginnings; without ``within`` and ``opening`` they are made of ``pattern``.
+            distinct: Beginnings with which no word goes on, not even behind a hyphen: ``build-ghp_…``.
+            literals: One of them is in each token; by default the letters that each alternative begins with.
+        """
+        self.kind = kind
+        self.pattern = pattern
+        self.within = within
+        self.opening = opening
+        self.distinct = distinct
+        self.literals = literals
+
+    def needed(self) -> tuple[bytes, ...]:
+        """Return bytes of which each token has one; a pattern that may begin in several ways has b"" among them."""
+        if self.literals:
+            return tuple(literal.encode() for literal in self.literals)
+        return tuple(made(_PLAIN).match(each)[0].encode() for each in self.pattern)  # type: ignore[index]
+
+    def beginnings(self) -> Sequence[str]:
+        """Return the patterns for the automaton of how a token begins."""
+        return self.opening or ([] if self.within else [_beginning(each) for each in self.pattern])
+
+
+_PLAIN = r"(?:[A-Za-z0-9_/-](?![?*{]))*"
+_PIECE = r"(?:\\.|\[(?:\\.|[^\]\\])+\]|\((?:[^()]|\([^()]*\))*\)|[^\\\[(])(?:[?*+]|\{\d+(?:,\d*)?\})?"
+
+
+def _beginning(pattern: str) -> str:
+    """Return what ``pattern`` begins with, up to as many counted characters as are telling."""
+    found, size = "", 0
+    for piece in made(_PIECE).findall(pattern):
+        found += loose(piece)
+        count = re.search(r"\{(\d+)(?:,\d*)?\}\Z", piece)
+        size += int(count[1]) if count else 0
+        if size >= _TELLING:
+            break
+    return found
+
+
+with open(f"{os.path.dirname(__file__)}/providers.json", encoding="utf-8") as _file:
+    PROVIDERS = tuple(Provider(**each) for each in json.load(_file))
+_JWT = next(provider for provider in PROVIDERS if provider.kind == "jwt")
+_PREFILTER = Prefilter(
+    (
+        *(each for provider in PROVIDERS for each in provider.within),
+        *(f"(?-i:[_-]{each})" for provider in PROVIDERS for each in provider.distinct),
+    ),
+    tuple(f"(?-i:{each})" for provider in PROVIDERS for each in provider.beginnings()),
+)
 
 
 def without_tokens(text: str, counts: dict[str, int]) -> str:
-    """``text`` without the tokens of known providers, found by the automata, since ``re`` tries each at each place."""
+    """Return ``text`` without the tokens of known providers; ``counts`` (kind → number) is added to."""
     if "eyJ" in text:
         text = made(_BROKEN).sub(lambda match: _rejoined(match, counts), text)
     data = text.encode("utf-8", "surrogatepass")
@@ -78,10 +143,10 @@ def _rejoined(match: re.Match[str], counts: dict[str, int]) -> str:
         if is_whole(token) or not (is_varied(line[0]) or "." in line[0]):
             break
         token, end = token + line[0], line.end()
-    if end == lines[0].end() or made(_KINDS["jwt"]).fullmatch(token) is None:
+    if end == lines[0].end() or made("|".join(_JWT.pattern)).fullmatch(token) is None:
         return match[0]
     counts["jwt"] = counts.get("jwt", 0) + 1
-    return f"[redacted:jwt]{match[0][end:]}"
+    return f"{MARK}jwt]{match[0][end:]}"
 
 
 def is_whole(text: str) -> bool:
@@ -100,12 +165,12 @@ def _second(match: re.Match[str], counts: dict[str, int]) -> str:
     if not all(sum(map(sign, match["value"])) > 2 for sign in (str.isdigit, str.isupper, str.islower)):
         return match[0]
     counts["aws"] = counts.get("aws", 0) + 1
-    return f"{match['head']}[redacted:aws]"
+    return f"{match['head']}{MARK}aws]"
 
 
 def _windows(data: bytes) -> list[tuple[int, int]]:
     """(start, end) of the parts of ``data`` in which something is like a token, and what may belong to it."""
-    holds = whether(PARTS["token"])
+    holds = whether(screened([_PREFILTER]))
     found: list[tuple[int, int]] = []
     for start in range(0, len(data), PIECE):
         end = min(len(data), start + PIECE + OVER)
@@ -119,18 +184,18 @@ def _windows(data: bytes) -> list[tuple[int, int]]:
 
 
 def _without_tokens(data: bytes, counts: dict[str, int]) -> bytes:
-    for kind, pattern in _KINDS.items():
-        if not any(map(data.__contains__, _NEEDED.get(kind) or _beginnings(pattern))):
+    for provider in PROVIDERS:
+        if not any(map(data.__contains__, provider.needed())):
             continue  # most kinds are in no text of a brain, and their automata are never made
-        search = compiled(pattern).search
+        kind, search = provider.kind, compiled("|".join(provider.pattern)).search
         pieces: list[bytes] = []
         done = at = 0
         while (match := search(data, at)) is not None:
             start, end = match.span()
-            if not _is_token(kind, data, start, end):
+            if not _is_token(provider, data, start, end):
                 at = start + 1
                 continue
-            pieces += (data[done:start], f"[redacted:{kind}]".encode())
+            pieces += (data[done:start], f"{MARK}{kind}]".encode())
             counts[kind] = counts.get(kind, 0) + 1
             done = at = end
         if pieces:
@@ -138,10 +203,11 @@ def _without_tokens(data: bytes, counts: dict[str, int]) -> bytes:
     return data
 
 
-def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
-    """Whether ``data[start:end]`` is a token, and does not only look like one."""
+def _is_token(provider: Provider, data: bytes, start: int, end: int) -> bool:
+    """Return True if ``data[start:end]`` is a token, and does not only look like one."""
+    kind = provider.kind
     before = data[max(0, start - _BLOB) : start]
-    if before and before[-1] in _WORD_BYTES and not _begins(kind, data, start, before):
+    if not is_begun(data, start) and not _begins(provider, data, start, before):
         return False
     if end < len(data) and data[end] in _ALPHANUMERIC:
         return False
@@ -161,20 +227,17 @@ def _is_token(kind: str, data: bytes, start: int, end: int) -> bool:
     return kind not in ("slack", "brave", "octopus", "infracost") or any(map(str.isdigit, found))
 
 
-def _begins(kind: str, data: bytes, start: int, before: bytes) -> bool:
-    """Whether a token may begin at ``start``, behind a letter, a digit, ``_`` or ``-``: the last of ``before``."""
-    if before[-1] not in _ALPHANUMERIC and kind in DISTINCT:
-        return _distinct(kind).match(data, start) is not None
+def _begins(provider: Provider, data: bytes, start: int, before: bytes) -> bool:
+    """Return True if a token may begin at ``start``, behind the letter, digit, ``_`` or ``-`` that ends ``before``."""
+    if before[-1] not in _ALPHANUMERIC and provider.distinct:
+        return _distinct("|".join(provider.distinct)).match(data, start) is not None
     # The address of Telegram's API has it right behind `bot`.
-    return (kind == "telegram" and before.endswith(b"/bot")) or _WRITTEN.search(before[-32:]) is not None
-
-
-def is_begun(data: bytes, start: int) -> bool:
-    """Return True if a word begins at ``start``: behind no letter, digit, ``_`` or ``-``, but behind an escape."""
-    before = data[max(0, start - 32) : start]
-    return not before or before[-1] not in _WORD_BYTES or _WRITTEN.search(before) is not None
+    return provider.kind == "telegram" and before.endswith(b"/bot")
 
 
 @cache
-def _distinct(kind: str) -> re.Pattern[bytes]:
-    return re.compile(DISTINCT[kind].encode())
+def _distinct(pattern: str) -> re.Pattern[bytes]:
+    return re.compile(pattern.encode())
+
+
+TOKENS = Rule("token", _PREFILTER, clean=without_tokens)

@@ -13,9 +13,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from core.redaction.pem import without_keys
+from core.redaction.keys import without_keys
 from core.redaction.private import TAG, without_private
-from core.redaction.structures import PAIRS, cleaned
+from core.redaction.structures import PAIRS
 from core.redaction.tokens import without_tokens
 
 if TYPE_CHECKING:
@@ -68,15 +68,18 @@ def without_spans(kind: str, data: bytes, rules: Collection[str], counts: dict[s
     ``rules``: which of ``core.redaction.screen.OVER_LINES`` may find something. Bytes that are no UTF-8 stay.
     """
     text = whole = data.decode("utf-8", "surrogateescape")
+    pairs = [rule for rule in PAIRS if rule.name in rules]
     for _ in range(_PASSES):
         before = text
         if "private" in rules:
             text = _without_private(kind, text, counts)
         if "key" in rules:
             text = _without_cut_keys(kind, without_keys(text, counts), counts)
-        if "pair" in rules:
+        if pairs:
             # As in a command by itself: a token is called by what it is.
-            text = cleaned(PAIRS, without_tokens(text, counts), counts)
+            text = without_tokens(text, counts)
+            for rule in pairs:
+                text = rule.clean(text, counts)
         if text == before:
             break
     return data if text == whole else text.encode("utf-8", "surrogateescape")

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import redaction
-from core.redaction import clean_record, commands, patterns, redact, rules, screen
+from core.redaction import assignments, clean_record, redact, replacing, screen
+from core.redaction.rule import cleaned
 from tests.core.redaction import classes
 from tests.core.redaction.lines import (
     FRESH_OTHERS,
@@ -101,17 +102,7 @@ def test_the_screens_let_through_what_the_rules_replace() -> None:
 
 
 def redact_with_rules(text: str) -> str:
-    from core.redaction.rules import replace
-
-    return replace(text, {})
-
-
-def test_a_rule_is_suspected_wherever_its_automaton_finds_something() -> None:
-    for case in POSITIVES + NEGATIVES:
-        data = case.text.encode()
-        found = {rule for rule, part in screen.PARTS.items() if screen.compiled(part).search(data) is not None}
-        suspected = screen.suspected(data) - {"foreign"}  # has no automaton
-        assert suspected == found or (suspected == found - {"curl"} and "curl" not in case.text), case.label
+    return replacing.replace(text, {})
 
 
 def test_a_secret_is_found_wherever_in_a_long_line_it_stands() -> None:
@@ -122,13 +113,14 @@ def test_a_secret_is_found_wherever_in_a_long_line_it_stands() -> None:
 
 
 def test_names_are_found_where_a_pattern_of_all_of_them_would() -> None:
+    rule = next(rule for rule in assignments.RULES if rule.name == "assignment")
     for case in POSITIVES[::3] + NEGATIVES[::3]:
         text = f"é {case.text}"
         found: dict[str, int] = {}
         plain: dict[str, int] = {}
-        assigned = rules._Lines(text, found)._assigned()
-        alone = commands.made(patterns.ASSIGNMENT).sub(rules._Lines(text, plain)._assignment, text)
-        # What the pattern passes over as a value may be a name itself.
+        assigned = rule.clean(text, found)
+        alone = cleaned(assignments.ASSIGNMENT, assignments.assignment, text, plain)
+        # What the pattern passes over as a value may be a name itself, or a setting in braces.
         assert sum(found.values()) > sum(plain.values()) or assigned == alone
 
 
@@ -261,7 +253,7 @@ def test_a_command_that_cannot_be_joined_costs_no_other_its_secrets_and_what_is_
 
 @given(st.text("ab\\\r\n \t", max_size=40))
 def test_lines_are_put_together_as_they_were(text: str) -> None:
-    assert "\n".join(rules._runs(text)) == text
+    assert "\n".join(replacing.runs(text)) == text
     assert redact(text) == (text, {})
 
 

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from core.redaction import excerpt, redact, screen
-from core.redaction.foreign import holds_foreign
-from core.redaction.phrases import is_phrase
+from core.redaction.looks import is_phrase
+from core.redaction.names import holds_foreign
 
 _CHOSEN = "Tig3rMoth!x"
 _DRAWN = "kX92mfLq83nZpR47tYvW61pQ"

@@ -1,21 +1,27 @@
-"""Private keys in text: PEM blocks, whole or cut off at either end, whatever stands before and behind their lines."""
+"""Private keys in text: PEM blocks, whole or cut off at either end, and keys and tokens that go on in the next text."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from core.redaction.commands import made
-from core.redaction.screen import KEY_BEGINNINGS
-from core.redaction.tokens import is_varied
+from core.redaction import clean
+from core.redaction.rule import Prefilter, Rule, alternatives, made
+from core.redaction.tokens import is_varied, is_whole
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# How the body of a private key begins, in base64: PKCS #1, PKCS #8 (RFC 5208), SEC 1 (RFC 5915), OpenSSH.
+_KEY_BEGINNINGS = (
+    r"MII[A-P][A-Za-z0-9+/][AQgw]IBA(?:AKC|DANBgkqhkiG9w0BAQ)|MII[A-P][A-Za-z0-9+/]{2}B[A-Za-z0-9+/]BgkqhkiG9w0BBQ"
+    r"|MHcCAQEEI|MIGkAgEBBDA|MIH[bc]AgEBBE|MI(?:GHAgEAMBMG|G2AgEAMBAG|HuAgEAMBAG)ByqGSM49|M[CE][4c]CAQAwBQYDK2V"
+    r"|b3BlbnNzaC1rZXktdjEA"
+)
 _NAMED = r"[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)[- ]{0,5}"
 _BEGIN, _END = rf"----[- ]BEGIN{_NAMED}", rf"----[- ]END{_NAMED}"
 # The same, and a key's first bytes, from which a body is known without its mark.
-_BEGIN_OR_BODY = rf"{_BEGIN}|(?<![A-Za-z0-9/=])(?=(?:{KEY_BEGINNINGS})[A-Za-z0-9+/]{{24}})"
+_BEGIN_OR_BODY = rf"{_BEGIN}|(?<![A-Za-z0-9/=])(?=(?:{_KEY_BEGINNINGS})[A-Za-z0-9+/]{{24}})"
 _OTHER = "-----BEGIN "
 # A key of 16,384 bits has 12,700 characters, in 200 lines.
 _MOST = 20_000
@@ -40,6 +46,10 @@ _LEAST = 16
 _SURROUNDING = 300
 _DIGITS = frozenset("0123456789+=")
 _NUMBERED = r"\w*\d\w*"
+# Records in which a key may go on: a tool that reads a file in pieces makes a handful of records a piece.
+_REACH = 40
+_CUT_JWT, _CUT_KEY = "[redacted:jwt]", "[redacted:private-key]"
+_REST = r"\A\s*(?=[A-Za-z0-9_.-]{16})(?P<value>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,2})(?=\s|\Z)"
 
 
 def without_keys(text: str, counts: dict[str, int]) -> str:
@@ -256,3 +266,57 @@ def _lines(text: str, low: int, high: int) -> Iterable[tuple[int, str]]:
     for line in text[low:high].split("\n"):
         yield low, line
         low += len(line) + 1
+
+
+KEYS = Rule(
+    "key",
+    Prefilter(
+        ("----[ -](?:BEGIN|END)[A-Z0-9 ]*(?:PRIVATE KEY|OpenVPN Static)", "Private-Lines: "),
+        tuple(f"(?-i:{each})" for each in alternatives(_KEY_BEGINNINGS)),
+    ),
+    clean=without_keys,
+)
+
+
+class Carried:
+    """What has begun in the texts of one file so far, and may go on in those that follow.
+
+    ``records``: in how many more records it may go on; 0 if nothing has begun.
+    """
+
+    __slots__ = ("_tokens", "_width", "records")
+
+    def __init__(self) -> None:
+        self.records = 0
+        self._tokens: set[str] = set()  # the fields in which a token was cut off
+        self._width = 0  # of the key's lines; 0 before the first
+
+    def clean(self, text: str, name: str, counts: dict[str, int]) -> str:
+        """Return ``text`` without secrets, also those that began in a text before; ``name`` is its field's."""
+        cleaned = clean(text, counts)
+        if self.records:
+            cleaned = self._without_rest(cleaned, name, counts)
+        self._note(text, cleaned, name)
+        return cleaned
+
+    def _without_rest(self, text: str, name: str, counts: dict[str, int]) -> str:
+        if self._width >= 0:
+            text, width = without_body(text, self._width, counts)
+            if width:
+                self._width, self.records = width, _REACH
+        if name in self._tokens:
+            self._tokens.remove(name)
+            match = made(_REST).match(text)
+            if match is not None and is_varied(match["value"]):
+                counts["jwt"] = counts.get("jwt", 0) + 1
+                text = f"{text[: match.start('value')]}{_CUT_JWT}{text[match.end() :]}"
+        return text
+
+    def _note(self, text: str, cleaned: str, name: str) -> None:
+        width = unended(text) if _CUT_KEY in cleaned or "PRIVATE KEY" in text else None
+        if width is not None:
+            self._width, self.records = width, _REACH if width >= 0 else 0
+        if cleaned.rstrip().endswith(_CUT_JWT) and not is_whole(text):
+            self._tokens.add(name)
+            self.records = max(self.records, _REACH // 4)
+            self._width = self._width or -1

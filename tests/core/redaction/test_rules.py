@@ -1,0 +1,134 @@
+"""The table of rules: each finds its own examples, its prefilter admits them, and every class of secrets is found."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import redaction
+from core.redaction import clean_record, redact, screen
+from core.redaction.names import holds_foreign, screened
+from core.redaction.rule import Prefilter, Row, compiled, prefilter_of, whether, without_rows
+from core.redaction.tokens import PROVIDERS, TOKENS, Provider
+from tests.core.redaction import classes
+from tests.core.redaction.test_redaction import LABELLED
+
+ROWS = (*screen.LINES, *screen.SPANS)
+_EXAMPLES: dict[str, list[str]] = {}
+for _line in map(json.loads, Path(__file__).with_name("examples.jsonl").read_text(encoding="utf-8").splitlines()):
+    _EXAMPLES.setdefault(_line["rule"], []).append(_line["text"])
+
+Clean = Callable[[str], str]
+
+
+def _of_rows(row: Row) -> Clean:
+    return lambda text: without_rows([row], text, {})
+
+
+# Name → how each of the rules with that name cleans a text, and what the automaton looks for.
+_RULES: dict[str, list[tuple[Clean, Prefilter]]] = {}
+for _rule in screen.RULES:
+    if _rule.name not in ("row", "span"):
+        _RULES.setdefault(_rule.name, []).append((lambda text, rule=_rule: rule.clean(text, {}), _rule.prefilter))  # type: ignore[misc]
+for _row in ROWS:
+    _RULES.setdefault(f"{_row.kind} {_row.words[0] if _row.words else 'number'}", []).append(
+        (_of_rows(_row), prefilter_of([_row]))
+    )
+
+
+def test_each_rule_has_examples() -> None:
+    assert set(_RULES) == set(_EXAMPLES)
+
+
+@pytest.mark.parametrize("name", _RULES)
+def test_a_rule_finds_its_examples_and_its_prefilter_admits_them(name: str) -> None:
+    for case in LABELLED.pasted(_EXAMPLES[name], 15):
+        finding = [prefilter for clean, prefilter in _RULES[name] if case.secret not in clean(case.text)]
+        assert finding, case.text
+        for data in (case.text.encode(), json.dumps({"content": case.text}).encode()):
+            assert any(_admits(prefilter, data) for prefilter in finding), data
+
+
+def _admits(prefilter: Prefilter, data: bytes) -> bool:
+    if not prefilter:
+        return holds_foreign(data) or screen.suspects(data)
+    return whether(screened([prefilter]))(data) is not None
+
+
+def _drawn(parsed: Any, draw: random.Random) -> str:
+    """Return a text that a parsed pattern matches, drawn by ``draw``."""
+    found = ""
+    for operation, argument in parsed:
+        match str(operation):
+            case "LITERAL":
+                found += chr(argument)
+            case "IN":
+                signs = [sign for sign in map(chr, range(33, 127)) if re.fullmatch(_class(argument), sign)]
+                found += draw.choice(signs)
+            case "MAX_REPEAT":
+                least, most, inner = argument
+                count = draw.randint(least, min(most, least + 3))
+                found += "".join(_drawn(inner, draw) for _ in range(count))
+            case "SUBPATTERN":
+                found += _drawn(argument[3], draw)
+            case "BRANCH":
+                found += _drawn(draw.choice(argument[1]), draw)
+            case other:
+                raise AssertionError(other)
+    return found
+
+
+def _class(parts: Any) -> str:
+    """Return the pattern of a class of characters from its parsed form."""
+    found = ""
+    for operation, argument in parts:
+        match str(operation):
+            case "LITERAL":
+                found += re.escape(chr(argument))
+            case "RANGE":
+                found += f"{re.escape(chr(argument[0]))}-{re.escape(chr(argument[1]))}"
+            case "CATEGORY":
+                found += r"\d"
+    return f"[{found}]"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_a_provider_admits_tokens_of_its_shape(provider: Provider) -> None:
+    draw = random.Random(provider.kind)
+    for pattern in [*provider.pattern] * 5:
+        token = _drawn(re._parser.parse(pattern), draw)  # type: ignore[attr-defined]
+        assert _admits(TOKENS.prefilter, f"see {token} there".encode()), token
+        assert any(literal in token.encode() for literal in provider.needed())
+
+
+@pytest.mark.parametrize("kind", classes.KINDS)
+@pytest.mark.parametrize("seed", [21, 22])
+def test_each_class_is_found_and_what_looks_like_it_stays(kind: str, seed: int) -> None:
+    cases = LABELLED.pasted(classes.lines(kind, secret=True), seed)
+    assert cases
+    assert [case.text for case in cases if case.secret in redact(case.text)[0]] == []
+    others = LABELLED.pasted(classes.lines(kind, secret=False), seed + 1)
+    assert [case.text for case in others if redact(case.text)[0] != case.text] == []
+
+
+@pytest.mark.parametrize("kind", classes.KINDS)
+def test_each_class_is_found_where_it_is_shown_and_where_json_holds_it(kind: str) -> None:
+    for case in LABELLED.pasted(classes.lines(kind, secret=True), 23):
+        assert redaction.shown(case.text) == redact(case.text)[0]
+        for ascii_only in (True, False):
+            value = {"message": {"content": case.text}}
+            raw = json.dumps(value, ensure_ascii=ascii_only).encode()
+            assert screen.suspects(raw), case.text
+            assert case.secret not in clean_record(raw, value, {})["message"]["content"], case.text
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.kind} {row.accept.__name__}")
+def test_a_row_is_whole(row: Row) -> None:
+    assert compiled(f"(?i){row.pattern}").groups == 1
+    assert all(word == word.lower() for word in row.words)
