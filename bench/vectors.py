@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.vectors.vectors import Space
+    from qmd.index.spaces import Space
 
     Matrix = NDArray[np.float32]
 
@@ -40,7 +40,8 @@ _RECALL_BAR = 0.97
 
 def measure(report: Report, *, quick: bool) -> None:
     """An index of synthetic vectors, made anew each time, and questions asked of it both ways."""
-    from qmd.vectors import coarse, knn
+    from qmd.index import coarse
+    from qmd.vectors import knn
 
     passages = _QUICK_PASSAGES if quick else PASSAGES
     questions = _QUICK_QUESTIONS if quick else _QUESTIONS
@@ -187,9 +188,8 @@ def _index(path: str, world: _World) -> tuple[apsw.Connection, Space]:
     """An index that has nothing but a space with all vectors of ``world``."""
     import apsw
 
-    from qmd.index import schema
+    from qmd.index import schema, vectors
     from qmd.index.store import Transaction
-    from qmd.vectors import vectors
 
     connection = apsw.Connection(path)
     connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-64000").fetchall()
@@ -214,11 +214,11 @@ def _reader(path: str) -> apsw.Connection:
     """As ``qmd.index.store.open_index`` opens one."""
     import apsw
 
-    from qmd.vectors import vectors
+    from qmd.index import spaces
 
     connection = apsw.Connection(path)
     connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000").fetchall()
-    vectors.load(connection)
+    spaces.load(connection)
     return connection
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput, BrainError, EngineTimeout, Internal
 from evals.arms import Found, Unavailable
 from qmd.embedding.provider import make, quantise
+from qmd.index import spaces
 from qmd.index.store import open_index
-from qmd.vectors import vectors
 from qmd.vectors.static_query import Known
 from runtime.asking.ask import Asker, Request
 
@@ -59,7 +59,7 @@ def embedded(place: Place) -> None:
     """Raises Unavailable where nothing has a vector."""
     connection = open_index(place.home.index)
     try:
-        if not any(vectors.count(connection, space) for space in vectors.spaces(connection)):
+        if not any(spaces.count(connection, space) for space in spaces.listed(connection)):
             raise Unavailable("nothing is embedded: brain embed")
     finally:
         connection.close()

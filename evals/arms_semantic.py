@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from evals.arms import Unavailable
 from evals.arms_lexical import filters
 from qmd.embedding.provider import make
+from qmd.index import spaces, vectors
 from qmd.index.schema import SPAN
 from qmd.index.store import open_index
-from qmd.vectors import vec0, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +31,10 @@ def exact(place: Place) -> Iterator[Answer]:
     source = make(place.config.section("embedding"), os.environ)
     connection = open_index(place.home.index)
     try:
-        space = vectors.find(connection, source.name, source.model)
-        if space is None or not vectors.count(connection, space):
+        space = spaces.find(connection, source.name, source.model)
+        if space is None or not spaces.count(connection, space):
             raise Unavailable(f"nothing is embedded by {source.name}/{source.model}: brain embed")
-        vec0.load(connection)
+        spaces.load(connection)
         names = _documents(connection, place, space)
         matrix, homes = _matrix(connection, space, names)
 
@@ -52,22 +52,16 @@ def exact(place: Place) -> Iterator[Answer]:
         source.close()
 
 
-def _documents(connection: apsw.Connection, place: Place, space: vectors.Space) -> list[tuple[int, list[str]]]:
+def _documents(connection: apsw.Connection, place: Place, space: spaces.Space) -> list[tuple[int, list[str]]]:
     """(cut, the documents that have its text), for the documents that may answer."""
-    condition, bindings = filters(place).sql()
-    rows: Any = connection.execute(
-        "SELECT t.id, d.collection || '/' || d.path FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-        f" JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ? WHERE {condition} ORDER BY t.id, d.id",
-        (space.layout, *bindings),
-    )
     found: dict[int, list[str]] = {}
-    for cut, name in rows:
+    for cut, name in vectors.cut_names(connection, space.layout, filters(place)):
         found.setdefault(cut, []).append(name)
     return list(found.items())
 
 
 def _matrix(
-    connection: apsw.Connection, space: vectors.Space, names: list[tuple[int, list[str]]]
+    connection: apsw.Connection, space: spaces.Space, names: list[tuple[int, list[str]]]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """The chunks' vectors, a row each, and the index in ``names`` of each row's document."""
     import numpy as np

@@ -104,19 +104,20 @@ def without_table(built: Built) -> str:
     from core import config
     from core.config import embedder
     from core.home import Home
+    from qmd.index import spaces
     from qmd.index.store import open_index
-    from qmd.vectors import static_query, vectors
+    from qmd.vectors import static_query
     from qmd.vectors.static_fit import LEAST
 
     home = Home(built.root, built.inbox)
     connection = open_index(home.index)
     try:
         provider, model = embedder(config.load(home).section("embedding"))
-        space = vectors.find(connection, provider, model)
+        space = spaces.find(connection, provider, model)
         if space is None:
             return f"nothing is embedded by {provider}/{model}"
         table = static_query.of(connection, space)
-        chunks = vectors.count(connection, space)
+        chunks = spaces.count(connection, space)
     finally:
         connection.close()
     if not isinstance(table, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking.ask import Asker, Request, batch
 
@@ -29,8 +30,7 @@ def draw(home: Home, count: int = COUNT) -> list[str]:
     """
     connection = open_index(home.index)
     try:
-        found = connection.execute("select hash from documents where active = 1 group by hash order by hash").fetchall()
-        hashes = [str(digest) for (digest,) in found]
+        hashes = sorted({digest for *_, digest in catalogue.entries(connection)})
         step = max(1, len(hashes) // count)
         questions = dict.fromkeys(filter(None, (_question(connection, digest) for digest in hashes[::step])))
         return list(questions)[:count]
@@ -73,8 +73,7 @@ def _set(answer: Answer | str) -> object:
 
 
 def _question(connection: apsw.Connection, digest: str) -> str:
-    text: Any = connection.execute("select doc from content where hash = ?", (digest,)).get
-    lines = str(text or "").splitlines()
+    lines = (catalogue.text(connection, digest) or "").splitlines()
     # From the middle outwards: frontmatter and headings look alike in many documents.
     for line in sorted(lines, key=lambda each: (-min(_WORDS, len(_words(each))), each))[:1]:
         return " ".join(_words(line)[:_WORDS])

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ops.backup import questions
+from qmd.index import catalogue
 from qmd.index.store import open_index
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def rebuild(home: Home, config: Config, progress: Callable[[int, int, str], None
 def _count(home: Home) -> int:
     connection = open_index(home.index)
     try:
-        count = connection.execute("select count(*) from documents where active = 1").get
-        return int(str(count))
+        return catalogue.total(connection)[0]
     finally:
         connection.close()

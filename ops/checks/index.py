@@ -154,16 +154,16 @@ def vectors(context: CheckContext) -> Iterator[Finding]:
         return
     if found.get("why"):
         yield Finding("embedder", "error", f"nothing can be embedded: {found['why']}", str(found["fix"]))
-    from qmd.vectors import vectors as stored
+    from qmd.index import spaces
 
     try:
-        if not context.has_index or not stored.exist(context.index):
+        if not context.has_index or not spaces.exist(context.index):
             return
-        stored.load(context.index)
-        for space in stored.spaces(context.index):
+        spaces.load(context.index)
+        for space in spaces.listed(context.index):
             context.index.execute(f'SELECT rowid FROM "{space.table}" LIMIT 1').fetchall()  # noqa: S608
             row = context.index.execute(f'SELECT count(*) FROM "{space.table}_rowids"').fetchone()  # noqa: S608
-            there, wanted = int(row[0]) if row else 0, stored.count(context.index, space)
+            there, wanted = int(row[0]) if row else 0, spaces.count(context.index, space)
             if there < wanted:
                 said = f"{wanted - there} of {wanted} vectors of {space.provider}/{space.model} are gone"
                 yield Finding("vectors", "error", said, "brain embed -f")

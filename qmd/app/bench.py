@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
 from qmd import ecma
+from qmd.index import catalogue
 from qmd.search import fusion, hybrid, lex, structured
 from qmd.settings import working_directory
 
@@ -65,10 +66,7 @@ def check(fixture: Any) -> list[dict[str, Any]]:
 
 def check_indexed(connection: apsw.Connection, names: Sequence[str], collection: str) -> None:
     """Require an indexed document to search. Raises FixtureError with the command to run."""
-    rows: list[Any] = connection.execute(
-        "SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY collection"
-    ).fetchall()
-    counts: dict[str, int] = dict(rows)
+    counts = catalogue.counts(connection)
     if not collection:
         if not any(counts.get(name) for name in names):
             raise FixtureError(

@@ -9,8 +9,8 @@ from core.errors import BrainError
 from qmd.app import semantic
 from qmd.app.embedding import active
 from qmd.app.output import grouped
-from qmd.index import damage
-from qmd.vectors import models, vec0
+from qmd.index import catalogue, damage, spaces
+from qmd.vectors import models
 
 TYPE_CHECKING = False
 
@@ -74,7 +74,7 @@ def _sqlite_vec(findings: _Findings) -> None:
 
     connection = apsw.Connection(":memory:")
     try:
-        vec0.load(connection)
+        spaces.load(connection)
         findings.add("sqlite-vec", True, str(connection.execute("SELECT vec_version()").get))
     except BrainError as error:
         findings.add("sqlite-vec", False, error.message, error.fix)
@@ -291,13 +291,13 @@ def _fingerprints(connection: apsw.Connection, active: str) -> list[tuple[str, b
 def _sample(connection: apsw.Connection, config: Config) -> tuple[bool, str]:
     """Check that a sample of embedded chunks has vectors of length 1. Raises EngineMissing."""
     from core.config import embedder
+    from qmd.index import spaces
     from qmd.index.schema import SPAN
-    from qmd.vectors import vectors
 
-    if not connection.execute("SELECT 1 FROM documents WHERE active = 1 LIMIT 1").get:
+    if not catalogue.has_any(connection):
         return True, "no active documents indexed"
     active = "/".join(embedder(config.embedding))
-    space = next((each for each in vectors.spaces(connection) if each.name == active), None)
+    space = next((each for each in spaces.listed(connection) if each.name == active), None)
     if space is None:
         return False, f"no vector table to test; {_AGAIN}"
     rows: Any = connection.execute(
@@ -307,7 +307,7 @@ def _sample(connection: apsw.Connection, config: Config) -> tuple[bool, str]:
     ).fetchall()
     if not rows:
         return False, f"no current embedded chunks to test; {_AGAIN}"
-    vectors.load(connection)
+    spaces.load(connection)
     bad = 0
     for (chunk,) in rows:
         stored: Any = connection.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (chunk,)).get

@@ -12,8 +12,7 @@ from core.pace import Pace
 from qmd import ecma, trust
 from qmd.app.projects import trusted
 from qmd.app.searching import wanted
-from qmd.index import collections
-from qmd.vectors import vectors
+from qmd.index import catalogue, collections, spaces
 
 if TYPE_CHECKING:
     from qmd.app.session import Session
@@ -49,7 +48,7 @@ def embed(session: Session) -> None:
         from core.config_yaml import check_embedding
 
         check_embedding(session.settings.config_path, session.config.embedding)
-    if not connection.execute("SELECT 1 FROM documents WHERE active = 1 LIMIT 1").fetchone():
+    if not catalogue.has_any(connection):
         out.line(out.paint("green", "✓ All content hashes already have embeddings."))
         return
     from qmd.embedding import embedder as run
@@ -105,8 +104,8 @@ def provider(session: Session) -> None:
     out.line(f"Active: {active(session)}")
     if name:
         return
-    for space in vectors.spaces(session.index):
-        out.line(f"  {space.name}: {vectors.count(session.index, space)} vectors")
+    for space in spaces.listed(session.index):
+        out.line(f"  {space.name}: {spaces.count(session.index, space)} vectors")
     out.line(out.paint("dim", f"qmd provider <name> [--model <model>] sets it; providers: {', '.join(EMBEDDERS)}"))
 
 

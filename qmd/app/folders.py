@@ -7,7 +7,7 @@ from os.path import abspath, join, normpath, realpath
 
 from qmd import config_file, trust
 from qmd.app.output import ago, file_size, listed_date
-from qmd.index import collections, contexts, retrieve, virtual
+from qmd.index import catalogue, collections, contexts, retrieve, virtual
 from qmd.index.references import home
 from qmd.settings import DEFAULT_GLOB, working_directory
 
@@ -465,10 +465,10 @@ def _list_folders(session: Session) -> None:
         out.line("No collections found. Run 'qmd collection add .' to index files.")
         return
     out.line(f"{out.paint('bold', 'Collections:')}\n")
+    counts = catalogue.counts(session.index)
     for name in names:
-        count = session.index.execute("SELECT count(*) FROM documents WHERE collection = ? AND active = 1", (name,)).get
         address = f"{out.paint('dim', virtual.SCHEME)}{out.paint('cyan', f'{name}/')}"
-        out.line(f"  {address}  {out.paint('dim', f'({count} files)')}")
+        out.line(f"  {address}  {out.paint('dim', f'({counts.get(name, 0)} files)')}")
 
 
 def _listed_place(session: Session, given: str) -> tuple[str, str]:

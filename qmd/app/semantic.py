@@ -11,6 +11,7 @@ from qmd.app.projects import trusted
 from qmd.app.results import Result, show, show_none
 from qmd.app.searching import filters_of, wanted
 from qmd.generation import choice
+from qmd.index import catalogue
 from qmd.search import fusion, hybrid, lex, semantic, structured
 from qmd.vectors import models
 
@@ -292,12 +293,10 @@ def _warn_about_index(session: Session) -> None:
     from core import clock
 
     out, connection = session.out, session.index
-    total, latest = connection.execute("SELECT count(*), max(modified_at) FROM documents WHERE active = 1").fetchall()[
-        0
-    ]
+    total, latest = catalogue.total(connection)
     pending = models.waiting(connection, session.config)
     if pending:
-        share = ecma.round_half_up(pending / int(str(total)) * 100)
+        share = ecma.round_half_up(pending / total * 100)
         if share >= _WARN_PERCENT:
             text = f"Warning: {pending} documents ({share}%) need embeddings. Run 'qmd embed' for better results."
             out.error(out.paint("yellow", text))

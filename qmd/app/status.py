@@ -9,7 +9,7 @@ from qmd import ecma
 from qmd.app import semantic
 from qmd.app.embedding import active
 from qmd.app.output import ago, file_size
-from qmd.index import collections, contexts, virtual
+from qmd.index import catalogue, collections, contexts, virtual
 from qmd.vectors import models, syntax
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ _PREVIEW = 60
 
 def status(session: Session) -> None:
     """Print the state of the index."""
-    from qmd.vectors import vectors as own
+    from qmd.index import spaces
 
     out = session.out
     connection = session.index
@@ -32,15 +32,13 @@ def status(session: Session) -> None:
     out.line(f"Size:  {file_size(getsize(path))}")
     _daemon(session)
     out.line()
-    total, latest = connection.execute("SELECT count(*), max(modified_at) FROM documents WHERE active = 1").fetchall()[
-        0
-    ]
+    total, latest = catalogue.total(connection)
     vectors: int = connection.execute("SELECT count(*) FROM content_vectors").get
-    orphaned = models.orphaned(connection) if vectors else 0
+    orphaned = catalogue.orphaned_vectors(connection) if vectors else 0
     pending = models.waiting(connection, session.config)
     out.line(out.paint("bold", "Documents"))
     out.line(f"  Total:    {total} files indexed")
-    ours = sum(own.count(connection, space) for space in own.spaces(connection))
+    ours = sum(spaces.count(connection, space) for space in spaces.listed(connection))
     out.line(f"  Vectors:  {vectors + ours} embedded")
     if orphaned:
         share = ecma.round_half_up(orphaned / vectors * 100)
@@ -125,23 +123,23 @@ def _collections(session: Session, stored: list[Stored]) -> None:
 def _embedding(session: Session) -> None:
     """Print the vectors of each provider as qmd's fork does; nothing if there are none."""
     from qmd.app.embedding import active
-    from qmd.vectors import renewal, vectors
+    from qmd.index import renewal, spaces, vectors
 
     out, connection = session.out, session.index
-    spaces = vectors.spaces(connection)
-    if not spaces and not session.config.embedding:
+    known = spaces.listed(connection)
+    if not known and not session.config.embedding:
         return
     current = active(session)
     out.line(f"\n{out.paint('bold', 'Embedding')}")
     out.line(f"  Active: {current}")
     out.line("  Versions:")
-    for space in spaces:
+    for space in known:
         waiting = sum(vectors.pending(connection, space).values())
         note = f" ({waiting} documents pending, run 'qmd embed')" if waiting else ""
         if renewing := sum(renewal.pending(connection, space).values()):
             note += f" ({renewing} documents to be made anew, run 'qmd embed')"
-        out.line(f"    {space.name}: {vectors.count(connection, space)} vectors{note}")
-    if current not in [space.name for space in spaces]:
+        out.line(f"    {space.name}: {spaces.count(connection, space)} vectors{note}")
+    if current not in [space.name for space in known]:
         out.line(f"    {current}: 0 vectors (run 'qmd embed')")
 
 

@@ -15,7 +15,7 @@ from core.pace import Pace
 from qmd import trust
 from qmd.app.output import Exit
 from qmd.app.projects import trusted
-from qmd.index import collections, virtual
+from qmd.index import catalogue, collections, virtual
 from qmd.index.update import Changes, update
 from qmd.index.walk import walk
 from qmd.settings import folder
@@ -91,7 +91,7 @@ def run(session: Session) -> None:
     out.line(out.paint("green", "✓ All collections updated."))
     _show_pending(session, connection)
     total: int = connection.execute("SELECT count(*) FROM content_vectors").get
-    orphaned = models.orphaned(connection) if total else 0
+    orphaned = catalogue.orphaned_vectors(connection) if total else 0
     if total and orphaned / total >= _ORPHANS:
         out.line(
             f"\n{orphaned} orphaned embedding chunks ({round(orphaned / total * 100)}% of vectors)"
@@ -103,11 +103,7 @@ def run(session: Session) -> None:
 
 def _heal(connection: apsw.Connection) -> None:
     """Fill our tables for documents that another program has indexed, before they count as changed."""
-    foreign = connection.execute(
-        "SELECT 1 FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
-        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash) LIMIT 1"
-    )
-    if foreign.fetchone():
+    if catalogue.is_foreign(connection):
         from qmd.index.writer import heal
 
         heal(connection)
@@ -173,8 +169,7 @@ def _index(
     out.flush()
     where = _Folder(collection.name, place, collection.pattern, collection.ignore)
     _adopt(connection, where)
-    most: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM content").get
-    before: int = connection.execute("SELECT count(*) FROM content").get
+    before, newest = catalogue.contents(connection)
     with _bar(session) as bar:
         trust_stat = "verify" not in session.arguments.flags
         redacts = session.settings.brain is not None
@@ -188,19 +183,14 @@ def _index(
     )
     _show_failures(session, place, changes)
     # New texts have higher rowids, so the difference is the number of removed texts.
-    kept: int = connection.execute("SELECT count(*) FROM content WHERE rowid <= ?", (most,)).get
+    kept, _ = catalogue.contents(connection, newest)
     if before > kept:
         out.line(f"Cleaned up {before - kept} orphaned content hash(es)")
 
 
 def _adopt(connection: apsw.Connection, where: _Folder) -> None:
     """Give documents of older qmd versions their whole path: those versions dropped punctuation from paths."""
-    unknown = connection.execute(
-        "SELECT 1 FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id"
-        " WHERE d.collection = ? AND d.active = 1 AND f.document_id IS NULL LIMIT 1",
-        (where.name,),
-    )
-    if unknown.fetchone() is None:
+    if not any(active and size is None for _, _, active, size, *_ in catalogue.files(connection, where.name)):
         return
     from qmd.index.handles import adopt
     from qmd.index.store import Transaction

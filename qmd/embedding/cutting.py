@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from core import frontmatter
+from qmd.index.spaces import PIECE, SECTION
 from qmd.vectors import chunking
-from qmd.vectors.vectors import PIECE, SECTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

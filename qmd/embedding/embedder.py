@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core import clock
 from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
@@ -20,8 +20,9 @@ from qmd.embedding import strategies, targets
 from qmd.embedding.provider import TextRefused, quantise
 from qmd.embedding.remote import Remote
 from qmd.embedding.wire import Busy, Faulty, Nonsense
+from qmd.index import catalogue, coarse, rechunking, renewal, spaces, vectors
 from qmd.index.store import Transaction
-from qmd.vectors import coarse, rechunking, renewal, syntax, vectors
+from qmd.vectors import syntax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Provider
-    from qmd.vectors.vectors import Space, Waiting
+    from qmd.index.spaces import Space
+    from qmd.index.vectors import Waiting
 
     # (tokens done, tokens in all, what).
     Progress = Callable[[int, int, str], None]
@@ -205,9 +207,9 @@ def embed(
             run.through(made.space, names)
         waiting = run.left(made.space, made.collections)
         # Where nothing at all was taken, it is rather the provider than the texts.
-        if not waiting and (vectors.count(connection, made.space) or not report.failed):
+        if not waiting and (spaces.count(connection, made.space) or not report.failed):
             renewal.take(connection, space, made)
-            report.space = space = vectors.find(connection, space.provider, space.model) or space
+            report.space = space = spaces.find(connection, space.provider, space.model) or space
             made = None
             run.over(space, collections)
     with Transaction(connection):
@@ -309,7 +311,7 @@ def _texts(
     connection: apsw.Connection, provider: Provider, waiting: Sequence[Waiting], strategy: str
 ) -> Iterator[_Text]:
     for each in waiting:
-        text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (each.hash,)).get
+        text = catalogue.text(connection, each.hash)
         if text is None:
             continue
         language = "" if each.cut else syntax.language_of(each.path, strategy)

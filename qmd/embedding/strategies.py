@@ -1,15 +1,16 @@
 """By which rule code is cut, and what it takes to go over to the other one.
 
 The rule holds for all models of a layout, since they share its cuts, and stays in force until another is asked for.
-Only texts whose cuts it moves are embedded anew, and their old vectors answer until then (``qmd.vectors.rechunking``).
+Only texts whose cuts it moves are embedded anew, and their old vectors answer until then (``qmd.index.rechunking``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from qmd.index import catalogue, rechunking, spaces, vectors
 from qmd.index.store import Transaction
-from qmd.vectors import rechunking, syntax, vectors
+from qmd.vectors import syntax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +37,8 @@ def settle(connection: apsw.Connection, layout: Layout, asked: str, late: Callab
     _note(connection, layout.name, f"{name}:unfinished")
     moved = [
         (cut, hash, language)
-        for cut, hash, path, grammar in _cuts(connection, layout.name)
-        if syntax.mark(language := syntax.language_of(path, name)) != grammar.removeprefix(vectors.MOVES)
+        for cut, hash, path, grammar in vectors.cuts(connection, layout.name)
+        if syntax.mark(language := syntax.language_of(path, name)) != grammar.removeprefix(spaces.MOVES)
     ]
     for start in range(0, len(moved), _GROUP):
         if start and late():
@@ -50,7 +51,7 @@ def settle(connection: apsw.Connection, layout: Layout, asked: str, late: Callab
 def _group(connection: apsw.Connection, layout: Layout, texts: list[tuple[int, str, str]]) -> None:
     changed = []
     for cut, hash, language in texts:
-        text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (hash,)).get
+        text = catalogue.text(connection, hash)
         same = text is not None and layout.cut(text, syntax.breaks(text, language)) == vectors.spans(connection, cut)
         changed.append((cut, hash, syntax.mark(language), same))
     with Transaction(connection):
@@ -83,13 +84,3 @@ def _noted(connection: apsw.Connection, layout: str) -> str:
 def _note(connection: apsw.Connection, layout: str, strategy: str) -> None:
     with Transaction(connection):
         connection.execute("INSERT OR REPLACE INTO brain_layouts VALUES(?, ?)", (layout, strategy))
-
-
-def _cuts(connection: apsw.Connection, layout: str) -> list[tuple[int, str, str, str]]:
-    """(cut, hash, path, grammar) of every text of a layout that an active document has."""
-    rows: Any = connection.execute(
-        "SELECT t.id, t.hash, min(d.path), t.grammar FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
-        " WHERE d.active = 1 AND t.layout = ? GROUP BY t.id",
-        (layout,),
-    ).fetchall()
-    return list(rows)

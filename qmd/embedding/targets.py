@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.errors import Refused
+from qmd.index import coarse, renewal, spaces, vectors
 from qmd.index.store import Transaction
-from qmd.vectors import coarse, renewal, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Provider
-    from qmd.vectors.renewal import Renewal
-    from qmd.vectors.vectors import Space
+    from qmd.index.spaces import Renewal, Space
 
 
 def settle(
@@ -27,8 +26,8 @@ def settle(
     What was begun by another state of the model, or of other collections, is given up. Raises Refused where the
     vectors that are there were made by another model of the same name, and whatever the provider raises.
     """
-    known = vectors.find(connection, provider.name, provider.model)
-    begun = renewal.of(connection, known) if known is not None else None
+    known = spaces.find(connection, provider.name, provider.model)
+    begun = spaces.renewal_of(connection, known) if known is not None else None
     state = (provider.fingerprint, provider.layout.name)
     if begun is not None and (begun.space.fingerprint, begun.space.layout) != state:
         begun = None
@@ -47,8 +46,8 @@ def settle(
     with Transaction(connection):
         vectors.prepare(connection)
         if known is not None and begun is None:
-            renewal.drop(connection, known)
-            if not vectors.count(connection, known):  # nothing answers that would have to be kept
+            vectors.give_up_renewal(connection, known)
+            if not spaces.count(connection, known):  # nothing answers that would have to be kept
                 if everything:
                     vectors.drop(connection, known)
                 known = None

@@ -306,6 +306,12 @@ def totals(connection: apsw.Connection) -> dict[str, tuple[int, str]]:
     return {name: (number, latest) for name, number, latest in found}
 
 
+def total(connection: apsw.Connection) -> tuple[int, str | None]:
+    """Return how many documents there are, and their last ``modified_at`` (ISO 8601; None if there are none)."""
+    row: Any = connection.execute("SELECT count(*), max(modified_at) FROM documents WHERE active = 1").fetchone()
+    return row[0], row[1]
+
+
 def last_change(connection: apsw.Connection, collection: str) -> str:
     """Return the last ``modified_at`` (ISO 8601) of a collection's rows, also inactive ones; "" if there are none."""
     query = "SELECT max(modified_at) FROM documents WHERE collection = ?"
@@ -365,7 +371,49 @@ def files(
     yield from connection.execute(query, bindings)
 
 
+def lacking_vectors(connection: apsw.Connection, model: str, fingerprint: str, collection: str = "") -> int:
+    """Return how many texts of documents lack vectors of qmd's own that a model made, or some of a text's chunks."""
+    condition, bindings = (" AND d.collection = ?", (collection,)) if collection else ("", ())
+    query = (
+        "SELECT count(DISTINCT d.hash) FROM documents d LEFT JOIN ("
+        "  SELECT hash, count(*) AS chunks, max(total_chunks) AS expected FROM content_vectors"
+        "  WHERE model = ? AND embed_fingerprint = ? GROUP BY hash"
+        f") v ON v.hash = d.hash WHERE d.active = 1 AND (v.hash IS NULL OR v.chunks < v.expected){condition}"
+    )
+    found: int = connection.execute(query, (model, fingerprint, *bindings)).get
+    return found
+
+
+def orphaned_vectors(connection: apsw.Connection) -> int:
+    """Return how many of qmd's own vectors are of texts that no document has."""
+    query = (
+        "SELECT count(*) FROM content_vectors v"
+        " WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = v.hash AND d.active = 1)"
+    )
+    found: int = connection.execute(query).get
+    return found
+
+
 # Texts and passages.
+
+
+def contents(connection: apsw.Connection, newest: int | None = None) -> tuple[int, int]:
+    """Return how many texts there are, also those of no document, and the newest one's number; or up to a number."""
+    condition, bindings = ("", ()) if newest is None else (" WHERE rowid <= ?", (newest,))
+    query = f"SELECT count(*), coalesce(max(rowid), 0) FROM content{condition}"
+    row: Any = connection.execute(query, bindings).fetchone()
+    return row[0], row[1]
+
+
+def sample(connection: apsw.Connection, collection: str, most: int, characters: int) -> list[str]:
+    """Return the beginnings of at most ``most`` texts of a collection, the same ones each time."""
+    # Hashes are as good as a draw.
+    found: Any = connection.execute(
+        "SELECT substr(c.doc, 1, ?) FROM documents d JOIN content c ON c.hash = d.hash"
+        " WHERE d.collection = ? AND d.active = 1 ORDER BY d.hash LIMIT ?",
+        (characters, collection, most),
+    ).fetchall()
+    return [text for (text,) in found]
 
 
 def text(connection: apsw.Connection, digest: str) -> str | None:

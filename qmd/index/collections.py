@@ -7,10 +7,10 @@ import json
 import apsw
 
 from core.errors import BadInput
-from qmd.index import cjk, orphans
+from qmd.index import catalogue, cjk, orphans
 from qmd.index.store import COUNT, Transaction
+from qmd.index.vectors import settle
 from qmd.settings import DEFAULT_GLOB, folder
-from qmd.vectors.vectors import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,14 +36,11 @@ class Stored:
 def stored(connection: apsw.Connection) -> list[Stored]:
     """The index's collections, in the order they were added."""
     rows: list[Any] = connection.execute("SELECT name, path, pattern FROM store_collections ORDER BY rowid").fetchall()
-    found = []
-    for name, path, pattern in rows:
-        totals: Any = connection.execute(
-            "SELECT coalesce(sum(active = 1), 0), max(modified_at) FROM documents WHERE collection = ?", (name,)
-        ).fetchone()
-        count, latest = totals
-        found.append(Stored(name, path, pattern, count, latest or ""))
-    return found
+    totals = catalogue.totals(connection)
+    return [
+        Stored(name, path, pattern, totals.get(name, (0, ""))[0], catalogue.last_change(connection, name))
+        for name, path, pattern in rows
+    ]
 
 
 def portable(config: Config) -> dict[str, Any]:

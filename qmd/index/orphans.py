@@ -5,9 +5,10 @@ from __future__ import annotations
 import apsw
 
 from core.errors import EngineMissing
+from qmd.index import catalogue
 from qmd.index.segments import optimize
 from qmd.index.store import COUNT, Transaction
-from qmd.vectors.vectors import settle
+from qmd.index.vectors import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +30,9 @@ class Counts:
 
 def preview(connection: apsw.Connection) -> Counts:
     """What ``clean`` would remove; ``contents`` counts those that only inactive documents have, too."""
-    from qmd.vectors import models
-
     return Counts(
         _count(connection, "SELECT count(*) FROM llm_cache"),
-        models.orphaned(connection),
+        catalogue.orphaned_vectors(connection),
         _count(connection, "SELECT count(*) FROM documents WHERE active = 0"),
         _count(
             connection,
@@ -56,9 +55,7 @@ def remove(connection: apsw.Connection) -> Counts:
 
     The caller has begun a transaction.
     """
-    from qmd.vectors import models
-
-    kept = models.orphaned(connection)
+    kept = catalogue.orphaned_vectors(connection)
     vectors = _drop_vectors(connection) if kept and _has_vectors(connection) else 0
     cached = _count(connection, "SELECT count(*) FROM llm_cache")
     connection.execute("DELETE FROM llm_cache")
@@ -72,12 +69,12 @@ def remove(connection: apsw.Connection) -> Counts:
 
 def _has_vectors(connection: apsw.Connection) -> bool:
     """Whether qmd's table of vectors is there and can be used."""
-    from qmd.vectors import vec0
+    from qmd.index import spaces
 
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone():
         return False
     try:
-        vec0.load(connection)
+        spaces.load(connection)
     except EngineMissing:
         return False
     return True

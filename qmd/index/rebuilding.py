@@ -20,15 +20,14 @@ from core import wal
 from core.errors import EngineMissing
 from core.files import sync_folder, write_temporary
 from core.sqlite import connect
-from qmd.index import schema
+from qmd.index import coarse, schema, spaces, vectors
 from qmd.index.store import DAMAGE, Transaction, require_file, translate
-from qmd.vectors import coarse, renewal, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from qmd.vectors.vectors import Space
+    from qmd.index.spaces import Space
 
 # Errors by which SQLite refuses to write to a file that is no sound database; the file is then replaced.
 _NOT_WRITABLE = (apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError, apsw.SQLError)
@@ -132,7 +131,7 @@ def _carry(old: apsw.Connection, new: apsw.Connection) -> list[str]:
     """Copy vectors and other programs' tables; returns the names of what could not be read."""
     unread: list[str] = []
     try:
-        if vectors.exist(old):
+        if spaces.exist(old):
             with Transaction(new):
                 unread += _carry_vectors(old, new)
     except (*DAMAGE, EngineMissing):
@@ -144,19 +143,19 @@ def _carry(old: apsw.Connection, new: apsw.Connection) -> list[str]:
 
 def _carry_vectors(old: apsw.Connection, new: apsw.Connection) -> list[str]:
     """Copy the vectors of the new index's texts, a text at a time, inside the caller's transaction."""
-    vectors.load(old)
+    spaces.load(old)
     vectors.prepare(new)
     unread: list[str] = []
     _copy_rows(old, new, "brain_models")
     for table in ("brain_layouts", "brain_renewals"):
         if _exists(old, table):
             if table == "brain_renewals":
-                new.execute(renewal.TABLE)
+                new.execute(spaces.RENEWALS)
             unread += _tolerant(_copy_rows, old, new, table)
     _copy_rows(old, new, "brain_state", "WHERE key GLOB 'embedded_at:*'")
-    spaces = vectors.every(new)
-    for space in spaces:
-        vectors.create(new, space)
+    known = spaces.every(new)
+    for space in known:
+        spaces.create(new, space)
     wanted: Any = new.execute("SELECT DISTINCT hash FROM documents WHERE active = 1").fetchall()
     lost = set()
     highest = 0
@@ -170,17 +169,17 @@ def _carry_vectors(old: apsw.Connection, new: apsw.Connection) -> list[str]:
             continue
         for cut in cuts:
             highest = max(highest, cut[0])
-            lost.update(_carry_cut(old, new, spaces, digest, cut))
+            lost.update(_carry_cut(old, new, known, digest, cut))
     if highest:
         new.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'brain_cuts'", (highest + _SPARE_IDS,))
-    for space in spaces:
+    for space in known:
         if space.id > 0:
             coarse.keep(new, space)
     return unread + sorted(lost)
 
 
 def _carry_cut(
-    old: apsw.Connection, new: apsw.Connection, spaces: list[Space], digest: str, row: tuple[int, str, int, str]
+    old: apsw.Connection, new: apsw.Connection, known: list[Space], digest: str, row: tuple[int, str, int, str]
 ) -> Iterable[str]:
     """Copy one cut with its chunks and vectors; yields the names of tables that could not be read."""
     cut, layout, count, grammar = row
@@ -199,7 +198,7 @@ def _carry_cut(
         (cut, digest, layout, count, grammar),
     )
     new.executemany('INSERT INTO brain_chunks(id, "start", "end", kind) VALUES(?, ?, ?, ?)', chunks)
-    for space in spaces:
+    for space in known:
         try:
             found = list(_vectors(old, space, cut))
         except (*DAMAGE, TypeError):
@@ -237,8 +236,8 @@ def _carry_tables(old: apsw.Connection, new: apsw.Connection) -> list[str]:
 
 def _carry_table(old: apsw.Connection, new: apsw.Connection, name: str, kind: str, sql: str) -> None:
     if kind == "virtual":
-        vectors.load(old)
-        vectors.load(new)
+        spaces.load(old)
+        spaces.load(new)
     if not _exists(new, name):
         new.execute(sql)
     _copy_rows(old, new, name)

@@ -1,4 +1,4 @@
-"""Documents by name: one, several, a folder's listing; and how the index stands. Follows qmd 2.8.3's rules.
+"""Documents by name: one, several, a folder's listing; Follows qmd 2.8.3's rules.
 
 A reference is a ``qmd://`` address, the end of one, a path on disk, or a docid (six or more hex digits of the hash).
 """
@@ -215,48 +215,6 @@ def list_files(connection: apsw.Connection, collection: str, prefix: str = "") -
             bindings,
         )
     ]
-
-
-def status(connection: apsw.Connection, model: str = "", embedding: dict[str, Any] | None = None) -> dict[str, Any]:
-    """How the index stands: totalDocuments, needsEmbedding, hasVectorIndex, and collections, last updated first.
-
-    Where the index has vectors of ours, those of the section ``embedding`` count; else qmd's own, of ``model`` (its
-    URI, the default one where it is empty).
-    """
-    from core import clock
-    from core.config import embedder
-    from qmd.vectors import models, vectors
-
-    configured = {
-        name: (path, pattern)
-        for name, path, pattern in connection.execute("SELECT name, path, pattern FROM store_collections")
-    }
-    collections: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "path": configured.get(name, (None, None))[0],
-            "pattern": configured.get(name, (None, None))[1],
-            "documents": count,
-            "lastUpdated": latest or f"{clock.iso(clock.now())[:-1]}.000Z",
-        }
-        for name, count, latest in connection.execute(
-            "SELECT collection, count(*), max(modified_at) FROM documents WHERE active = 1 GROUP BY collection"
-        )
-    ]
-    collections.sort(key=lambda row: str(row["lastUpdated"]), reverse=True)
-    if vectors.spaces(connection):
-        space = vectors.find(connection, *embedder(embedding or {}))
-        waiting = sum(vectors.pending(connection, space).values())
-        there = space is not None and vectors.count(connection, space)
-    else:
-        waiting = models.pending(connection, model or models.EMBED)
-        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone() is not None
-    return {
-        "totalDocuments": sum(row["documents"] for row in collections),
-        "needsEmbedding": waiting,
-        "hasVectorIndex": bool(there),
-        "collections": collections,
-    }
 
 
 def on_disk(connection: apsw.Connection, collection: str, path: str) -> str | None:

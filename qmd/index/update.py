@@ -301,6 +301,6 @@ def _count(connection: apsw.Connection, changed: bool) -> None:
         before = connection.execute(_COUNTED).get
         connection.execute(COUNT)
         if changed or connection.execute(_COUNTED).get != before:
-            from qmd.vectors import vectors
+            from qmd.index import vectors
 
             vectors.settle(connection)

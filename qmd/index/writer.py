@@ -12,13 +12,12 @@ from core import clock, sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
 from core.version import REDACTION
-from qmd.index import cjk, facts, passages, titles
+from qmd.index import cjk, facts, passages, titles, vectors
 from qmd.index.rows import Rows
 from qmd.index.schema import NEXT_ID
 from qmd.index.segments import Merging
 from qmd.index.store import COUNT, Transaction
 from qmd.index.update import COARSE_TICK_NS
-from qmd.vectors import vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from qmd.mcp import queries, tools
 from qmd.mcp.library import NoIndex
 from qmd.mcp.server import ADDRESSES, MIME_TYPE, Tool, ToolServer
 from qmd.search import structured
+from qmd.vectors import models
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,7 +154,7 @@ class Service(ToolServer):
 
 def instructions(connection: apsw.Connection, model: str = "", embedding: dict[str, Any] | None = None) -> str:
     """Return the instructions for the index in its present state. Raises apsw.Error."""
-    status = retrieve.status(connection, model, embedding)
+    status = models.status(connection, model, embedding)
     lines = [f"QMD is your local search engine over {status['totalDocuments']} markdown documents."]
     row = connection.execute("SELECT value FROM store_config WHERE key = 'global_context'").fetchone()
     if row and row[0]:

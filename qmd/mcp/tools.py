@@ -15,6 +15,7 @@ from qmd.mcp import queries
 from qmd.mcp.library import NoIndex
 from qmd.mcp.server import MIME_TYPE, Tool, encode
 from qmd.search import structured
+from qmd.vectors import models
 
 if TYPE_CHECKING:
     import apsw
@@ -293,7 +294,7 @@ def _first_lines(text: str, values: dict[str, Any]) -> str:
 async def _status(library: Library, _values: dict[str, Any]) -> CallToolResult:
     model = library.embedding_model
     try:
-        status = await library.ask(lambda connection: retrieve.status(connection, model, library.embedding))
+        status = await library.ask(lambda connection: models.status(connection, model, library.embedding))
     except NoIndex:
         status = dict(_NO_INDEX)
     lines = [

@@ -11,7 +11,7 @@ from os.path import isabs, join, normpath, relpath
 from typing import TYPE_CHECKING
 
 from core.errors import NO_RESULTS, BrainError
-from qmd.index import virtual
+from qmd.index import catalogue, virtual
 
 if TYPE_CHECKING:
     import apsw
@@ -63,13 +63,10 @@ class Records:
 
     def chunk(self, digest: str, line: int) -> int:
         """Return the number of the passage that contains a line (1-based) of a content, 0 for none."""
-        row = self._connection.execute(
-            "SELECT c.doc, b.starts FROM content c JOIN brain_contents b ON b.hash = c.hash WHERE c.hash = ?", (digest,)
-        ).fetchone()
-        if row is None:
+        held = catalogue.passages(self._connection, digest)
+        if held is None:
             return 0
-        text = str(row[0])
-        bounds = memoryview(row[1]).cast("I")
+        text, _, bounds = held
         position = 0
         for _ in range(line - 1):
             position = text.find("\n", position) + 1
@@ -83,52 +80,42 @@ class Records:
         path, chunk = parse(name)
         rows = (self._by_path(path) if path else []) or (self._by_path(name) if name != path else [])
         if len(rows) != 1:
-            near = [self.path(row[0], row[1]) for row in rows] or self._near(path)
+            near = [self.path(row[1], row[2]) for row in rows] or self._near(path)
             why = f"{name!r} names several records" if rows else f"there is no record {name!r}"
             raise NoRecord(why, f"did you mean {', '.join(near[:_NEAR])}?" if near else "commonplace-search-keyword …")
-        collection, relative, title, digest, text = rows[0]
+        _, collection, relative, title, digest, *_ = rows[0]
+        held = catalogue.passages(self._connection, digest)
+        text, _, bounds = held if held else (catalogue.text(self._connection, digest) or "", 0, ())
         record = Record(collection, self.path(collection, relative), title, text, chunk)
         if chunk:
-            starts = self._connection.execute("SELECT starts FROM brain_contents WHERE hash = ?", (digest,)).fetchone()
-            bounds = memoryview(starts[0]).cast("I") if starts else ()
             if chunk >= len(bounds):
                 raise NoRecord(f"{record.path} has {max(0, len(bounds) - 1)} chunks", f"#{_FILE} names the whole file")
             record.text = text[bounds[chunk - 1] : bounds[chunk]]
         return record
 
-    def _by_path(self, path: str) -> list[tuple[str, str, str, str, str]]:
-        select = (
-            "SELECT d.collection, d.path, d.title, d.hash, c.doc FROM documents d JOIN content c ON c.hash = d.hash"
-            " WHERE d.active = 1 AND "
-        )
+    def _by_path(self, path: str) -> list[catalogue.Row]:
         address = virtual.parse(path) if virtual.is_virtual(path) else None
         if address is not None:
             path = f"{address.collection}/{address.path}"
         whole = path if isabs(path) else normpath(join(self.root, path))
-        for name, folder in self._folders.items() if address is None else ():
-            if whole.startswith(f"{folder.rstrip('/')}/"):
-                inside = (name, whole[len(folder.rstrip("/")) + 1 :])
-                found = self._connection.execute(f"{select} d.collection = ? AND d.path = ?", inside).fetchall()
-                if found:
-                    return found  # type: ignore[return-value]
-        rows = self._connection.execute(f"{select} d.collection || '/' || d.path = ?", (path,)).fetchall()
-        if not rows and address is None:
-            rows = self._connection.execute(
-                f"{select} substr('/' || d.path, -length(?1) - 1) = '/' || ?1 ORDER BY d.id LIMIT 10", (path,)
-            ).fetchall()
-        return rows  # type: ignore[return-value]
+        inside = [
+            (name, whole.removeprefix(f"{folder.rstrip('/')}/"))
+            for name, folder in self._folders.items()
+            if address is None and whole.startswith(f"{folder.rstrip('/')}/")
+        ]
+        named = [(name, path.removeprefix(f"{name}/")) for name in self._folders if path.startswith(f"{name}/")]
+        for name, relative in inside + named:
+            row = catalogue.by_path(self._connection, name, relative)
+            if row is not None:
+                return [row]
+        return [] if address is not None else catalogue.by_end(self._connection, path)
 
     def _near(self, path: str) -> list[str]:
         from qmd.index.references import similar_files
 
         similar = similar_files(self._connection, path.rpartition("/")[2], 5, _NEAR)
-        rows = [
-            self._connection.execute(
-                "SELECT collection, path FROM documents WHERE path = ? AND active = 1", (each,)
-            ).fetchone()
-            for each in similar
-        ]
-        return [self.path(*row) for row in rows if row]
+        rows = [catalogue.in_any_collection(self._connection, each) for each in similar]
+        return [self.path(row[1], row[2]) for row in rows if row]
 
 
 def identity(path: str, chunk: int = 0) -> str:

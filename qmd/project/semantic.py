@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BadInput, EngineMissing
+from qmd.index import catalogue, spaces, vectors
+from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
 from qmd.search import snippets
-from qmd.vectors import vectors
+from qmd.vectors import knn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from qmd.embedding.embedder import Report
     from qmd.embedding.provider import Provider
-    from qmd.vectors.vectors import Space
+    from qmd.index.spaces import Space
 
 SETTING = "COMMONPLACE_EMBEDDING"
 NONE = "none"
@@ -77,12 +79,12 @@ def status(connection: apsw.Connection) -> dict[str, Any]:
             "pending": sum(vectors.pending(connection, None).values()),
         }
     model.close()
-    space = vectors.find(connection, model.name, model.model)
+    space = spaces.find(connection, model.name, model.model)
     if space is not None and space.fingerprint != model.fingerprint:
         space = None  # of another state of the model: questions are not asked of them
     return {
         "backend": f"{model.name}/{model.model}",
-        "vectors": vectors.count(connection, space) if space else 0,
+        "vectors": spaces.count(connection, space) if space else 0,
         "pending": sum(vectors.pending(connection, space).values()),
     }
 
@@ -96,7 +98,7 @@ def embed(connection: apsw.Connection, progress: Callable[[int, int, str], None]
 
     model = provider()
     try:
-        known = vectors.find(connection, model.name, model.model)
+        known = spaces.find(connection, model.name, model.model)
         changed = known is not None and known.fingerprint != model.fingerprint
         return run(connection, model, force=changed, progress=progress)
     finally:
@@ -116,7 +118,7 @@ def search(connection: apsw.Connection, question: str, limit: int, collections: 
         (vector,) = quantise(model.embed([question], question=True))
     finally:
         model.close()
-    vectors.load(connection)
+    spaces.load(connection)
     found: dict[tuple[str, str], Near] = {}
     with connection:  # read one state of the index: another process may replace vectors meanwhile
         found = _nearest(connection, _space(connection, model), vector, limit, collections)
@@ -125,7 +127,7 @@ def search(connection: apsw.Connection, question: str, limit: int, collections: 
 
 def _space(connection: apsw.Connection, model: Provider) -> Space:
     """Return the vectors that the model made. Raises EngineMissing if it made none."""
-    space = vectors.find(connection, model.name, model.model)
+    space = spaces.find(connection, model.name, model.model)
     if space is None or space.fingerprint != model.fingerprint:
         raise EngineMissing(f"nothing is embedded by {model.name}/{model.model} yet", "commonplace-search-update")
     return space
@@ -134,35 +136,22 @@ def _space(connection: apsw.Connection, model: Provider) -> Space:
 def _nearest(
     connection: apsw.Connection, space: Space, vector: bytes, limit: int, collections: Sequence[str]
 ) -> dict[tuple[str, str], Near]:
-    """Return (collection, path) → the file, of as many as there are, up to a few more than ``limit``, the nearest
-    first.
-    """
-    marks = ", ".join("?" * len(collections))
-    rows: Any = connection.execute(
-        f'SELECT rowid, distance FROM "{space.table}" WHERE embedding MATCH vec_int8(?) AND k = ?'
-        " AND rowid IN (SELECT c.id FROM brain_chunks c JOIN brain_cuts t ON t.id = c.id / ?"
-        f" WHERE {vectors.ANSWERS} AND t.hash IN"
-        f" (SELECT hash FROM documents WHERE active = 1 AND collection IN ({marks}))) ORDER BY distance",
-        (vector, min(_MOST, limit * _CHUNKS_A_FILE), SPAN, *collections),
-    ).fetchall()
+    """Return (collection, path) → file for all of them, up to a few more than ``limit``, the nearest first."""
+    filters = Filters(collections)
+    among, bindings = vectors.chunk_ids(space, filters)
+    most = min(_MOST, limit * _CHUNKS_A_FILE)
     found: dict[tuple[str, str], Near] = {}
-    for chunk, distance in rows:
-        for row in _files(connection, chunk, collections):
-            found.setdefault((row[0], row[1]), Near(row, 1.0 - distance * distance / (2 * _SQUARED)))
+    for chunk, distance in knn.scan(connection, space, vector, most, f" AND rowid IN ({among})", bindings):
+        start, _ = vectors.span(connection, chunk) or (0, 0)
+        holders = sorted(document for _, document, _ in vectors.documents_of(connection, [chunk // SPAN], filters))
+        for _, collection, path, title, digest in catalogue.selected(connection, holders).values():
+            if (collection, path) not in found:
+                text = catalogue.text(connection, digest) or ""
+                row = (collection, path, title, digest, text, start)
+                found[collection, path] = Near(row, 1.0 - distance * distance / (2 * _SQUARED))
         if len(found) >= limit:
             break
     return found
-
-
-def _files(connection: apsw.Connection, chunk: int, collections: Sequence[str]) -> list[Any]:
-    """Return the files that have a chunk: collection, path, title, hash, text, and where it begins."""
-    marks = ", ".join("?" * len(collections))
-    return connection.execute(
-        'SELECT d.collection, d.path, d.title, d.hash, x.doc, c."start" FROM brain_chunks c'
-        " JOIN brain_cuts t ON t.id = c.id / ? JOIN documents d ON d.hash = t.hash AND d.active = 1"
-        f" JOIN content x ON x.hash = d.hash WHERE c.id = ? AND d.collection IN ({marks}) ORDER BY d.id",
-        (SPAN, chunk, *collections),
-    ).fetchall()
 
 
 def _instead() -> str:

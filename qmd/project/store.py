@@ -80,13 +80,10 @@ def update(
 def status(connection: apsw.Connection, database: str) -> dict[str, Any]:
     """Return the state of an index: its place, its collections, and its last update (UTC)."""
     from core import clock
+    from qmd.index.collections import stored
 
     known: dict[Any, Any] = dict(
         connection.execute("SELECT key, value FROM brain_state").fetchall()  # type: ignore[arg-type]
-    )
-    rows = connection.execute(
-        "SELECT s.name, s.path, s.pattern, count(d.id) FROM store_collections s"
-        " LEFT JOIN documents d ON d.collection = s.name AND d.active = 1 GROUP BY s.name ORDER BY s.rowid"
     )
     updated = known.get(_UPDATED)
     return {
@@ -96,8 +93,14 @@ def status(connection: apsw.Connection, database: str) -> dict[str, Any]:
         "root": root(connection, database),
         "updated": clock.iso(updated) if updated else None,
         "collections": [
-            {"name": name, "path": path, "pattern": pattern, "files": count, "missing": not os.path.isdir(str(path))}
-            for name, path, pattern, count in rows
+            {
+                "name": each.name,
+                "path": each.path,
+                "pattern": each.pattern,
+                "files": each.count,
+                "missing": not os.path.isdir(each.path),
+            }
+            for each in stored(connection)
         ],
     }
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from core.config import embedder
 from core.errors import BrainError, Refused
 from qmd import ecma
+from qmd.index import catalogue, spaces
 from qmd.index.catalogue import Filters
 from qmd.search import lex
-from qmd.vectors import knn, vectors
+from qmd.vectors import knn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Provider
+    from qmd.index.spaces import Space
     from qmd.vectors.static_query import StaticQuery
-    from qmd.vectors.vectors import Space
 
     # A text, and whether it is a document that answers rather than a question.
     Asked = tuple[str, bool]
@@ -96,7 +97,7 @@ class Semantic:
         return found
 
     def _nearest(self, vector: bytes, limit: int, collections: Sequence[str], filters: Filters | None) -> list[Found]:
-        space = vectors.find(self._connection, self._space.provider, self._space.model)
+        space = spaces.find(self._connection, self._space.provider, self._space.model)
         if space is None or space.fingerprint != self._space.fingerprint:
             raise Refused(f"the vectors of {self.name} were made anew by another state of the model", "ask once more")
         self._space = space
@@ -110,12 +111,7 @@ class Semantic:
         restricted = bool(collections) or filters is not None
         near = knn.enough(self._connection, space, vector, only, limit, restricted=restricted).documents
         best = sorted(near, key=lambda document: (-near[document].best, document))[:limit]
-        rows: dict[int, Any] = {
-            row[0]: row
-            for row in self._connection.execute(
-                f"SELECT id, collection, path, title, hash FROM documents WHERE id IN ({','.join(map(str, best))})"
-            )
-        }
+        rows = catalogue.selected(self._connection, best)
         for document in best:
             knn.place(self._connection, near[document])
         return [Found(rows[document], near[document]) for document in best if document in rows]
@@ -123,8 +119,8 @@ class Semantic:
 
 def space_of(connection: apsw.Connection, section: dict[str, Any], provider: str = "", model: str = "") -> Space | None:
     """The space that would be asked: None where nothing is embedded by that model."""
-    space = vectors.find(connection, *embedder(section, provider, model))
-    return space if space is not None and vectors.count(connection, space) else None
+    space = spaces.find(connection, *embedder(section, provider, model))
+    return space if space is not None and spaces.count(connection, space) else None
 
 
 def opened(
@@ -148,13 +144,13 @@ def opened(
     try:
         table = static_query.of(connection, space) if light else ""
         if not isinstance(table, str):
-            vectors.load(connection)
+            spaces.load(connection)
             return Semantic(connection, space, _by_table(table), lambda: None)
         source = make(section, environ, provider, model)
         if source.fingerprint != space.fingerprint:
             source.close()
             return f"the model behind {space.name} has changed (qmd embed -f)"
-        vectors.load(connection)
+        spaces.load(connection)
     except BrainError as error:
         return error.message
     return Semantic(connection, space, _by_model(source), source.close)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from qmd.index import catalogue
 
 if TYPE_CHECKING:
     import apsw
@@ -14,15 +16,8 @@ _CHARACTERS = 4000
 
 def measure(connection: apsw.Connection) -> None:
     """Note the share (0–1) of code in each collection, inside the caller's transaction."""
-    names = [str(name) for (name,) in connection.execute("SELECT DISTINCT collection FROM documents WHERE active = 1")]
-    for name in names:
-        # Hashes are as good as a draw, and the same one each time.
-        texts: Any = connection.execute(
-            f"SELECT substr(c.doc, 1, {_CHARACTERS}) FROM documents d JOIN content c ON c.hash = d.hash"
-            f" WHERE d.collection = ? AND d.active = 1 ORDER BY d.hash LIMIT {_DOCUMENTS}",
-            (name,),
-        )
-        shares = [share(text) for (text,) in texts]
+    for name in catalogue.counts(connection):
+        shares = [share(text) for text in catalogue.sample(connection, name, _DOCUMENTS, _CHARACTERS)]
         value = sum(shares) / len(shares) if shares else 0.0
         connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (f"code:{name}", round(value, 3)))
 

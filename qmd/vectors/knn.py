@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from qmd.index import spaces, vectors
 from qmd.index.schema import SPAN
-from qmd.vectors import vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.index.catalogue import Filters
-    from qmd.vectors.vectors import Space
+    from qmd.index.spaces import Space
 
 # Chunks that are looked at: enough that a document's best one is among them wherever the document matters. vec0 finds
 # the k nearest of n in time k × n: of many, half as many do (docs/retrieval.md).
@@ -69,7 +69,7 @@ class Look:
         self.index = str(connection.filename)
         self.limit = limit
         self.space = space
-        self.among, self.bindings = within(space, filters) if filters.restrict(connection) else ("", [])
+        self.among, self.bindings = vectors.chunk_ids(space, filters) if filters.restrict(connection) else ("", [])
 
 
 class Meaning:
@@ -102,7 +102,7 @@ class Meaning:
         """As the function of this name. Raises apsw.Error, EngineMissing where ``vec0`` is needed and missing."""
         found = self._found() if self._found is not None else None
         if found is None:
-            vectors.load(connection)
+            spaces.load(connection)
             found = chunks(connection, self.space, self._vector(), filters, restricted, self._limit)
         return documents(connection, found, filters)
 
@@ -146,18 +146,9 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
     first: dict[int, tuple[int, float]] = {}
     for chunk, cosine in found:
         first.setdefault(chunk // SPAN, (chunk, cosine))
-    condition, bindings = filters.sql()
-    # Facts are wide rows: where nothing is asked of them, they are not read.
-    facts = " JOIN brain_facts f ON f.document_id = d.id" if "f." in condition else ""
-    # The pieces of a cut come first: its last chunk says whether there are sections.
-    rows: Any = connection.execute(
-        "SELECT t.id, d.id, c.kind FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
-        f"{facts} JOIN brain_chunks c ON c.id = t.id * {SPAN} + t.chunks - 1"
-        f" WHERE t.id IN ({','.join(map(str, first))}) AND {vectors.ANSWERS} AND {condition}",
-        bindings,
-    ).fetchall()
+    rows = vectors.documents_of(connection, first, filters)
     # Of what is not among the nearest no more is known than that it is no nearer than the last of them.
-    scales = {cut: [floor, floor] for cut, _, last in rows if last == vectors.SECTION}
+    scales = {cut: [floor, floor] for cut, _, last in rows if last == spaces.SECTION}
     if scales:
         kinds: Any = connection.execute(
             f"SELECT id, kind FROM brain_chunks WHERE id IN ({','.join(str(chunk) for chunk, _ in found)})"
@@ -165,7 +156,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
         kind_of = dict(kinds)
         for chunk, cosine in reversed(found):
             if chunk // SPAN in scales and chunk in kind_of:
-                scales[chunk // SPAN][kind_of[chunk] == vectors.SECTION] = cosine
+                scales[chunk // SPAN][kind_of[chunk] == spaces.SECTION] = cosine
     nearest: dict[int, Near] = {}
     for cut, document, _ in rows:
         chunk, cosine = first[cut]
@@ -177,9 +168,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
 
 def place(connection: apsw.Connection, near: Near) -> None:
     """Fill in where the chunk stands. Raises apsw.Error."""
-    row: Any = connection.execute('SELECT "start", "end" FROM brain_chunks WHERE id = ?', (near.chunk,)).fetchone()
-    if row is not None:
-        near.start, near.end = row
+    near.start, near.end = vectors.span(connection, near.chunk) or (near.start, near.end)
 
 
 def scan(
@@ -228,7 +217,7 @@ def _chunks(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool, most: int
 ) -> list[tuple[int, float]]:
     if restricted:
-        among, bindings = within(space, filters)
+        among, bindings = vectors.chunk_ids(space, filters)
     else:
         found = _all(connection, space, vector, most)
         if not _under_way(connection, found):
@@ -236,19 +225,6 @@ def _chunks(
         # So that the chunks of a cut that does not answer yet take the room of no others.
         among, bindings = answering(space), []
     return scan(connection, space, vector, most, f" AND rowid IN ({among})", bindings)
-
-
-def within(space: Space, filters: Filters) -> tuple[str, list[Any]]:
-    """SQL that selects the ids of the chunks of all documents that ``filters`` let through, and its bindings."""
-    condition, bindings = filters.sql()
-    # CROSS JOIN has the chunks looked up cut by cut: where nothing was analysed, SQLite would go through all cuts for
-    # each chunk (https://www.sqlite.org/optoverview.html#crossjoin).
-    return (
-        "SELECT c.id FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-        " JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
-        f" CROSS JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition}",
-        [space.layout, *bindings],
-    )
 
 
 def answering(space: Space) -> str:
@@ -260,7 +236,7 @@ def answering(space: Space) -> str:
     """
     return (
         f'SELECT rowid FROM "{space.table}_rowids" WHERE rowid / {SPAN} NOT IN'
-        f" (SELECT t.id FROM brain_cuts t WHERE NOT {vectors.ANSWERS})"
+        f" (SELECT t.id FROM brain_cuts t WHERE NOT {spaces.ANSWERS})"
     )
 
 
@@ -268,7 +244,7 @@ def _under_way(connection: apsw.Connection, found: Sequence[tuple[int, float]]) 
     """Whether any of the chunks is of a cut that does not answer yet."""
     cuts = {chunk // SPAN for chunk, _ in found}
     row = connection.execute(
-        f"SELECT 1 FROM brain_cuts t WHERE t.id IN ({','.join(map(str, cuts))}) AND NOT {vectors.ANSWERS} LIMIT 1"
+        f"SELECT 1 FROM brain_cuts t WHERE t.id IN ({','.join(map(str, cuts))}) AND NOT {spaces.ANSWERS} LIMIT 1"
     ).fetchone()
     return row is not None
 
@@ -277,7 +253,7 @@ def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -
     """By signs where there are so many vectors that they have a table."""
     state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{space.name}",)).get
     if state is not None:
-        from qmd.vectors import coarse
+        from qmd.index import coarse
 
         if state == coarse.WHOLE:
             return coarse.nearest(connection, space, vector, limit)

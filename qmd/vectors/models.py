@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import apsw
 
+from core import clock
+from core.config import embedder
+from qmd.index import catalogue, collections, spaces, vectors
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from qmd.settings import Config
 
@@ -68,42 +73,58 @@ def cache_key(purpose: str, body: Mapping[str, str]) -> str:
 
 
 def pending(connection: apsw.Connection, model: str = EMBED, collection: str = "") -> int:
-    """How many distinct contents of active documents lack a vector of ``model``, or some of its chunks."""
-    condition, bindings = (" AND d.collection = ?", [collection]) if collection else ("", [])
-    count: int = connection.execute(
-        "SELECT count(DISTINCT d.hash) FROM documents d LEFT JOIN ("
-        "  SELECT hash, count(*) AS chunks, max(total_chunks) AS expected FROM content_vectors"
-        "  WHERE model = ? AND embed_fingerprint = ? GROUP BY hash"
-        f") v ON v.hash = d.hash WHERE d.active = 1 AND (v.hash IS NULL OR v.chunks < v.expected){condition}",
-        (model, fingerprint(model), *bindings),
-    ).get
-    return count
+    """Return how many distinct texts of documents lack a vector of ``model``, or some of their chunks."""
+    return catalogue.lacking_vectors(connection, model, fingerprint(model), collection)
 
 
 def waiting(connection: apsw.Connection, config: Config) -> int:
-    """How many documents or texts wait for vectors: of the provider in force where the index has vectors of ours, else
-    of qmd's own.
+    """Return how many documents wait for vectors of the configured provider, if the index has vectors of ours.
+
+    Otherwise, return how many texts wait for qmd's own.
     """
     import os
 
-    from core.config import embedder
-    from qmd.vectors import vectors
-
-    spaces = vectors.spaces(connection)
-    if not spaces:
+    known = spaces.listed(connection)
+    if not known:
         return pending(connection, resolve(config.models, os.environ)["embed"])
     active = "/".join(embedder(config.embedding))
-    space = next((each for each in spaces if each.name == active), None)
+    space = next((each for each in known if each.name == active), None)
     return sum(vectors.pending(connection, space).values())
 
 
-def orphaned(connection: apsw.Connection) -> int:
-    """How many chunks have vectors of contents that no active document has."""
-    count: int = connection.execute(
-        "SELECT count(*) FROM content_vectors v"
-        " WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = v.hash AND d.active = 1)"
-    ).get
-    return count
+def status(connection: apsw.Connection, model: str = "", embedding: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return totalDocuments, needsEmbedding, hasVectorIndex, and collections, the last updated first.
+
+    If the index has vectors of ours, those of the section ``embedding`` count; else qmd's own, of ``model`` (its URI,
+    the default one if it is empty).
+    """
+    configured = {each.name: each for each in collections.stored(connection)}
+    found: list[dict[str, Any]] = []
+    for name, (count, latest) in catalogue.totals(connection).items():
+        folder = configured.get(name)
+        found.append(
+            {
+                "name": name,
+                "path": folder.path if folder else None,
+                "pattern": folder.pattern if folder else None,
+                "documents": count,
+                "lastUpdated": latest or f"{clock.iso(clock.now())[:-1]}.000Z",
+            }
+        )
+    found.sort(key=lambda row: str(row["lastUpdated"]), reverse=True)
+    if spaces.listed(connection):
+        space = spaces.find(connection, *embedder(embedding or {}))
+        lacking = sum(vectors.pending(connection, space).values())
+        there = space is not None and spaces.count(connection, space)
+    else:
+        lacking = pending(connection, model or EMBED)
+        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone() is not None
+    return {
+        "totalDocuments": sum(row["documents"] for row in found),
+        "needsEmbedding": lacking,
+        "hasVectorIndex": bool(there),
+        "collections": found,
+    }
 
 
 def short_name(uri: str) -> str:

@@ -10,9 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from core import clock
+from qmd.index import catalogue, spaces, vectors
 from qmd.index.schema import SPAN
 from qmd.index.store import Transaction
-from qmd.vectors import ridge, static_prior, static_query, vectors
+from qmd.vectors import ridge, static_prior, static_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.vectors.vectors import Space
+    from qmd.index.spaces import Space
 
     Matrix = NDArray[np.float32]
     Whole = NDArray[np.int64]
@@ -60,7 +61,7 @@ def exists(connection: apsw.Connection, space: Space) -> bool:
 
 def due(connection: apsw.Connection, space: Space) -> bool:
     """Whether a space has no whole table, or has grown well past the one it has. Raises apsw.Error."""
-    count = vectors.count(connection, space)
+    count = spaces.count(connection, space)
     if count < LEAST:
         return False
     connection.execute(static_query.TABLES)
@@ -100,13 +101,13 @@ def fit(
     """
     import numpy as np
 
-    vectors.load(connection)
+    spaces.load(connection)
     connection.execute(static_query.TABLES)
     tokens = [token for token, _ in sorted(provider.tokenizer.get_vocab().items(), key=lambda item: item[1])]
     known = static_prior.prior(provider, len(tokens), space, folder, deadline, progress)
     if known is None:
         return None
-    count = vectors.count(connection, space)
+    count = spaces.count(connection, space)
     texts, wanted = _sample(connection, space)
     rows = static_prior.encoded(provider, texts)
     filled = [index for index, ids in enumerate(rows) if len(ids)]
@@ -158,7 +159,7 @@ def _sample(connection: apsw.Connection, space: Space) -> tuple[list[str], Matri
     for cut, digest, done in cuts:
         if len(texts) >= _CHUNKS:
             break
-        text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
+        text = catalogue.text(connection, digest)
         if text is None:
             continue
         for number, (start, end, _) in enumerate(vectors.spans(connection, cut)[:done]):

@@ -18,8 +18,8 @@ from qmd.vectors import ridge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from qmd.index.spaces import Space
     from qmd.vectors.ridge import Matrix, Progress, Whole
-    from qmd.vectors.vectors import Space
 
 # Bump with whatever makes another prior of the same model.
 _VERSION = 1

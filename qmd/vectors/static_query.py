@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
+    from qmd.index.spaces import Space
     from qmd.vectors.knn import Look
-    from qmd.vectors.vectors import Space
 
     class Encoder(Protocol):
         """Turns a question into a vector of one space.

@@ -7,8 +7,9 @@ its own.
 from __future__ import annotations
 
 from core.errors import BrainError, EngineMissing
+from qmd.index import spaces
 from qmd.search.scoring import meaning_weight
-from qmd.vectors import knn, static_query, vectors
+from qmd.vectors import knn, static_query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from qmd.index.catalogue import Filters
+    from qmd.index.spaces import Space
     from qmd.search.parallel_read import Beside
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
-    from qmd.vectors.vectors import Space
 
 # Where the share of code in each collection is kept (``qmd/search/texture.py``).
 _CODE = "code:"
@@ -51,7 +52,7 @@ class Semantics:
 
     def is_current(self) -> bool:
         """Return False if the vectors were computed again since, into another table."""
-        space = vectors.find(self._connection, self.space.provider, self.space.model)
+        space = spaces.find(self._connection, self.space.provider, self.space.model)
         return space is not None and (space.table, space.fingerprint) == (self.space.table, self.space.fingerprint)
 
     def of(self, question: str, factor: float, filters: Filters, limit: int) -> Meaning | None:
@@ -86,13 +87,13 @@ def open_space(
     Where the fitted table encodes and there is something ``beside``, that one searches by the vectors.
     """
     provider, _, model = config.space.partition("/")
-    space = vectors.find(connection, provider, model)
+    space = spaces.find(connection, provider, model)
     if space is None:
         return f"nothing is embedded by {provider}/{model} yet"
     loading = None
     if encoder is None or encoder.fingerprint != space.fingerprint:
         # The extension is loaded where it is needed, and while the table is found.
-        loading = second.begin(vectors.load) if second is not None else None
+        loading = second.begin(spaces.load) if second is not None else None
         table = static_query.of(connection, space)
         if isinstance(table, str):
             return table
@@ -108,7 +109,7 @@ def open_space(
         loading = None
     try:
         if loading is None:
-            vectors.load(connection)
+            spaces.load(connection)
     except EngineMissing as error:
         return error.message
     return Semantics(connection, space, encoder, weights, second if loading is not None else None)

@@ -146,12 +146,12 @@ def _version_of(connection: Any, function: str) -> str | None:
 
 
 def _sqlite_vec(connection: Any) -> dict[str, Any]:
-    from qmd.vectors import vec0
+    from qmd.index import spaces
 
-    if vec0.path() is None:
+    if spaces.extension_path() is None:
         return {"installed": False}
     try:
-        vec0.load(connection)
+        spaces.load(connection)
     except EngineMissing as error:
         return {"installed": True, "error": str(error)}
     return {"installed": True, "version": _version_of(connection, "vec_version")}

@@ -22,20 +22,20 @@ def read(connection: apsw.Connection) -> list[dict[str, Any]]:
     """Every space of vectors: provider and model, how many vectors, since when, and by collection the documents that
     wait for some, and those whose vectors are to be made anew.
     """
-    from qmd.vectors import renewal, vectors
+    from qmd.index import renewal, spaces, vectors
 
     return [
         {
             "name": space.name,
             "dimensions": space.dimensions,
-            "vectors": vectors.count(connection, space),
+            "vectors": spaces.count(connection, space),
             "pending": vectors.pending(connection, space),
             "renewing": renewal.pending(connection, space),
             "as_of": connection.execute(
                 "SELECT value FROM brain_state WHERE key = ?", (f"embedded_at:{space.name}",)
             ).get,
         }
-        for space in vectors.spaces(connection)
+        for space in spaces.listed(connection)
     ]
 
 

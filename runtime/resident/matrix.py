@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qmd.index import store
+from qmd.index import coarse, spaces, store
 from qmd.index.schema import SPAN
-from qmd.vectors import coarse, vectors
 from qmd.vectors.knn import depth
 
 if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
-# SQLite searches a larger space by other means (qmd/vectors/coarse.py).
+# SQLite searches a larger space by other means (qmd/index/coarse.py).
 _MOST_BYTES = 64 << 20
 # How many selections of chunks are kept until the index changes.
 _MOST_KEPT = 8
@@ -89,7 +88,7 @@ class Matrix:
         )
         ids: list[NDArray[np.int64]] = []
         squares: list[NDArray[np.float32]] = []
-        cuts: Any = connection.execute(f"SELECT id FROM brain_cuts t WHERE NOT {vectors.ANSWERS}").fetchall()
+        cuts: Any = connection.execute(f"SELECT id FROM brain_cuts t WHERE NOT {spaces.ANSWERS}").fetchall()
         under_way = [cut for (cut,) in cuts]
         for size, validity, rowids, packed in rows:
             there = np.unpackbits(np.frombuffer(validity, np.uint8), count=size, bitorder="little").astype(bool)

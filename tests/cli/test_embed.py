@@ -15,8 +15,8 @@ import pytest
 from cli.bring_in.embed import duration
 from core.home import Home
 from core.locks import FileLock
+from qmd.index import spaces, vectors
 from qmd.index.store import open_index
-from qmd.vectors import vectors
 from tests.conftest import ROOT, Brain
 from tests.prior import put_prior
 from tests.qmd.embedding.endpoint import Endpoint, says
@@ -111,8 +111,8 @@ def test_a_run_that_is_killed_goes_on_where_it_was(home: Home, brain: Brain) -> 
     assert report["chunks"] == 120 - kept
     assert report["query_table"] == "fitted"
     connection = open_index(home.index, write=True)
-    (space,) = vectors.spaces(connection)
-    vectors.load(connection)
+    (space,) = spaces.listed(connection)
+    spaces.load(connection)
     assert connection.execute(f'SELECT count(DISTINCT rowid) FROM "{space.table}"').get == 120
     assert vectors.drop_strays(connection, space) == 0
     connection.close()
@@ -121,8 +121,8 @@ def test_a_run_that_is_killed_goes_on_where_it_was(home: Home, brain: Brain) -> 
 def _embedded(home: Home) -> int:
     connection = open_index(home.index)
     try:
-        spaces = vectors.spaces(connection)
-        return vectors.count(connection, spaces[0]) if spaces else 0
+        known = spaces.listed(connection)
+        return spaces.count(connection, known[0]) if known else 0
     except apsw.BusyError:
         return 0
     finally:

@@ -23,8 +23,8 @@ from core.home import Home
 from ingest.pipeline import state
 from ops.checks import doctor, wedge
 from ops.install import completions, hooks, installed, program, skills
+from qmd.index import spaces, vectors
 from qmd.index.store import open_index
-from qmd.vectors import vectors
 from runtime.capture import indexing
 from runtime.capture.capture import capture
 from runtime.distill import due
@@ -106,7 +106,7 @@ def test_any_run_removes_a_copy_that_a_killed_process_left(well: Home) -> None:
 
 def test_a_corrupted_vector_table_is_found(well: Home) -> None:
     connection = open_index(well.index, write=True)
-    vectors.load(connection)
+    spaces.load(connection)
     space = vectors.ensure(connection, "local", "m", 4, "f", "l")
     table = space.table
     connection.execute(f"DROP TABLE {table}").fetchall()
@@ -227,7 +227,7 @@ def test_a_full_disk_is_not_taken_for_damage(well: Home, monkeypatch: pytest.Mon
 
     for name in ("known", "known_units"):
         monkeypatch.setattr(state, name, fails)
-    monkeypatch.setattr(vectors, "exist", fails)
+    monkeypatch.setattr(spaces, "exist", fails)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=1 << 30, f_bavail=0, f_frsize=1))
     found = examine(well)
     assert "vectors" not in ids(found)

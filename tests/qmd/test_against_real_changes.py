@@ -15,7 +15,8 @@ import apsw
 import pytest
 import yaml
 
-from qmd.vectors import models, vec0
+from qmd.index import spaces
+from qmd.vectors import models
 from tests.qmd.real import Pair, World, pair
 
 pytestmark = pytest.mark.long
@@ -322,7 +323,7 @@ def test_orphaned_vectors_are_removed_as_qmd_removes_them(worlds: Pair) -> None:
     worlds.same("collection", "add", "notes")
     for world in (worlds.real, worlds.ours):
         connection = apsw.Connection(str(world.database))
-        vec0.load(connection)
+        spaces.load(connection)
         connection.execute(
             "CREATE VIRTUAL TABLE vectors_vec USING vec0(hash_seq TEXT PRIMARY KEY,"
             " embedding float[4] distance_metric=cosine)"
@@ -344,7 +345,7 @@ def test_orphaned_vectors_are_removed_as_qmd_removes_them(worlds: Pair) -> None:
     kept = []
     for world in (worlds.real, worlds.ours):
         connection = apsw.Connection(str(world.database))
-        vec0.load(connection)
+        spaces.load(connection)
         kept.append(connection.execute("SELECT v.hash_seq, c.hash FROM vectors_vec v, content_vectors c").fetchall())
         connection.close()
     digest = _digest(texts["c.md"])

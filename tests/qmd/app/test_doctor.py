@@ -118,12 +118,12 @@ def test_vectors_of_several_fingerprints_are_told(notes: Path, qmd: Qmd, tmp_pat
 
 def test_a_sample_of_vectors_is_looked_at(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
     from core.config import embedder
+    from qmd.index import spaces, vectors
     from qmd.index.store import open_index
-    from qmd.vectors import vectors
 
     connection = open_index(str(tmp_path / "cache/qmd/index.sqlite"), write=True)
     provider, model = embedder({})
-    vectors.load(connection)
+    spaces.load(connection)
     connection.execute("BEGIN")
     space = vectors.ensure(connection, provider, model, 8, "f", "layout")
     digest: str = connection.execute("SELECT hash FROM documents LIMIT 1").get

@@ -9,9 +9,9 @@ import pytest
 
 from core.locks import FileLock
 from qmd import trust
+from qmd.index import spaces
 from qmd.index.store import open_index
 from qmd.settings import locate, read
-from qmd.vectors import vectors
 from tests.qmd.app.world import Qmd, stand, write
 from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint
 
@@ -90,7 +90,7 @@ def test_a_provider_for_once_changes_nothing(
         "local/all-MiniLM-L6-v2: 0 vectors (run 'qmd embed')",
     ]
     connection = open_index(locate().database)
-    (space,) = vectors.spaces(connection)
+    (space,) = spaces.listed(connection)
     assert space.dimensions == DIMENSIONS
     connection.close()
 

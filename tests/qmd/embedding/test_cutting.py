@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qmd.embedding import cutting
 from qmd.embedding.cutting import Sizes, Tokens
-from qmd.vectors.vectors import PIECE, SECTION
+from qmd.index.spaces import PIECE, SECTION
 
 SIZES = Sizes(20, 3, 5)
 _WORD = re.compile(r"\w+|[^\w\s]")

@@ -15,19 +15,19 @@ from core.errors import EngineTimeout, Internal, Refused
 from core.load import Load
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
+from qmd.index import spaces
 from qmd.index.store import open_index
 from qmd.index.update import update
 from qmd.index.writer import drop
-from qmd.vectors import vectors
 from tests.qmd.corpus import indexed, write
 from tests.qmd.embedding.fake import Fake
 
 
 def rows(connection: apsw.Connection, provider: Fake) -> int:
-    space = vectors.find(connection, provider.name, provider.model)
+    space = spaces.find(connection, provider.name, provider.model)
     assert space is not None
     count: int = connection.execute(f'SELECT count(*) FROM "{space.table}"').get
-    assert count == vectors.count(connection, space)
+    assert count == spaces.count(connection, space)
     return count
 
 
@@ -207,7 +207,7 @@ def test_vectors_of_another_model_of_that_name_are_refused_and_made_anew_by_forc
             embed(connection, changed, **options)  # type: ignore[arg-type]
     assert rows(connection, changed) == 3
     assert embed(connection, changed, force=True).chunks == 3
-    (space,) = vectors.spaces(connection)
+    (space,) = spaces.listed(connection)
     assert (space.fingerprint, space.dimensions) == ("g", 16)
 
 

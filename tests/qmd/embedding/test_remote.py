@@ -18,9 +18,9 @@ from qmd.embedding import embedder, wire
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import TextRefused, make
 from qmd.embedding.remote import Layout, OpenAI, tokens
+from qmd.index import spaces, vectors
+from qmd.index.spaces import PIECE
 from qmd.index.update import update
-from qmd.vectors import vectors
-from qmd.vectors.vectors import PIECE
 from tests.qmd.corpus import indexed, write
 from tests.qmd.embedding.clients import KEY, Slept, gemini, openai
 from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, answer, closes, good, half_closes, hangs, says, vector
@@ -284,9 +284,9 @@ def test_an_endpoint_that_breaks_down_in_the_middle_ends_the_run(endpoint: Endpo
     with pytest.raises(wire.Faulty, match="out of memory"):
         embed(connection, openai(endpoint, attempts=1))
     assert len(endpoint.requests) < 15
-    space = vectors.find(connection, "openai", "m")
+    space = spaces.find(connection, "openai", "m")
     assert space is not None
-    assert vectors.count(connection, space) == 128, "what was made before stays"
+    assert spaces.count(connection, space) == 128, "what was made before stays"
 
 
 def test_an_endpoint_that_is_slow_at_many_texts_is_given_fewer(endpoint: Endpoint) -> None:
@@ -429,7 +429,7 @@ def test_an_endpoint_whose_vectors_change_their_length_is_refused(endpoint: Endp
     connection, _ = indexed(tmp_path, {"a.md": "alpha"})
     embed(connection, openai(endpoint))
     connection.execute("UPDATE content SET doc = doc")
-    space = vectors.find(connection, "openai", "m")
+    space = spaces.find(connection, "openai", "m")
     assert space is not None
     vectors.clear(connection, space)
     endpoint.always = says({"data": [{"index": 0, "embedding": [1.0, 2.0]}]})
@@ -471,4 +471,4 @@ def test_an_endpoint_that_gives_another_length_now_is_embedded_anew_as_the_fix_s
     assert "brain embed -f" in refused.value.fix
     report = embed(connection, openai(endpoint), force=True)
     assert (report.space.dimensions, report.texts, report.pending) == (4, 2, {})
-    assert vectors.count(connection, report.space) == 2
+    assert spaces.count(connection, report.space) == 2

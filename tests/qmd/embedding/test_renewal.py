@@ -12,13 +12,13 @@ from core.errors import Internal, Refused
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import TextRefused, quantise
+from qmd.index import coarse, renewal, spaces, vectors
 from qmd.index.schema import SPAN
+from qmd.index.spaces import Space
 from qmd.index.store import open_index
 from qmd.index.update import update
 from qmd.index.writer import drop
 from qmd.search.semantic import Semantic
-from qmd.vectors import coarse, renewal, vectors
-from qmd.vectors.vectors import Space
 from tests.qmd.corpus import Folder, indexed, write
 from tests.qmd.embedding.fake import Fake, Words
 
@@ -35,7 +35,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[apsw.Connect
 
 
 def space(connection: apsw.Connection) -> Space:
-    (found,) = vectors.spaces(connection)
+    (found,) = spaces.listed(connection)
     return found
 
 
@@ -43,7 +43,7 @@ def stored(connection: apsw.Connection) -> int:
     """How many vectors answer; each is accounted for, and nothing is left of any other table."""
     of = space(connection)
     ids: Any = connection.execute(f'SELECT rowid FROM "{of.table}"').fetchall()
-    assert len(ids) == vectors.count(connection, of)
+    assert len(ids) == spaces.count(connection, of)
     return len(ids)
 
 
@@ -69,7 +69,7 @@ def test_the_old_vectors_answer_until_the_new_are_whole_and_nothing_is_made_twic
         embed(connection, killed, force=True)
     connection.close()
     connection = open_index(str(tmp_path / "index.sqlite"), write=True)
-    vectors.load(connection)
+    spaces.load(connection)
     of = space(connection)
     assert (of.table, of.fingerprint, stored(connection)) == (before.table, "f", 12)
     assert vectors.pending(connection, of) == {}

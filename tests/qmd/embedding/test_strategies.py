@@ -12,9 +12,10 @@ import core.grammars
 from core.errors import Internal
 from qmd.embedding import embedder, strategies
 from qmd.embedding.embedder import embed
+from qmd.index import renewal, spaces, vectors
 from qmd.index.store import open_index
 from qmd.index.update import update
-from qmd.vectors import renewal, syntax, vectors
+from qmd.vectors import syntax
 from tests.qmd.corpus import Folder, write
 from tests.qmd.embedding.fake import Fake
 
@@ -88,11 +89,11 @@ def many(world: tuple[apsw.Connection, Folder], monkeypatch: pytest.MonkeyPatch)
 
 def answering(connection: apsw.Connection) -> tuple[dict[str, int], int, int]:
     """(documents without vectors, documents with all of them, those of these that go over to another cut)."""
-    (space,) = vectors.spaces(connection)
+    (space,) = spaces.listed(connection)
     vectors.note(connection)
     whole: Any = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"embedded:{space.name}",)).get
     stored: Any = connection.execute(f'SELECT count(*) FROM "{space.table}"').get
-    assert stored == vectors.count(connection, space)
+    assert stored == spaces.count(connection, space)
     return vectors.pending(connection, space), whole, sum(renewal.pending(connection, space).values())
 
 
@@ -229,18 +230,6 @@ def test_a_new_version_of_the_rule_cuts_anew(
     again = Fake()
     assert embed(connection, again).texts == 1
     assert grammars(connection)["long.py"] == "python:99"
-
-
-def test_an_index_from_before_there_were_grammars_is_read_and_written(world: tuple[apsw.Connection, Folder]) -> None:
-    connection, _ = world
-    embed(connection, Fake())
-    connection.execute("ALTER TABLE brain_cuts DROP COLUMN grammar")
-    connection.execute("DROP TABLE brain_layouts")
-    idle = Fake()
-    embed(connection, idle)
-    assert idle.calls == []
-    embed(connection, idle, strategy=syntax.AUTO)
-    assert grammars(connection)["long.py"] == MARK
 
 
 def test_a_grammar_that_is_installed_later_cuts_what_was_cut_without_it(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from qmd.index import references, retrieve, virtual
 from qmd.index.retrieve import Document, NotFound
+from qmd.vectors import models
 from tests.qmd.corpus import indexed
 
 
@@ -143,7 +144,7 @@ def test_a_listing_is_of_a_folder_by_path(index: apsw.Connection) -> None:
 
 
 def test_the_status_counts_what_is_active(index: apsw.Connection) -> None:
-    status = retrieve.status(index)
+    status = models.status(index)
     assert (status["totalDocuments"], status["needsEmbedding"], status["hasVectorIndex"]) == (4, 4, False)
     assert [(row["name"], row["documents"]) for row in status["collections"]] == [("notes", 4)]
 

@@ -10,8 +10,8 @@ import pytest
 
 from core.errors import EngineMissing
 from qmd.embedding.embedder import embed
+from qmd.index import spaces
 from qmd.project import semantic
-from qmd.vectors import vectors
 from tests.qmd.corpus import indexed
 from tests.qmd.embedding.fake import Fake
 
@@ -32,11 +32,11 @@ def test_vectors_that_take_the_place_of_others_meanwhile_answer_the_question(
     index: apsw.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     renewing = apsw.Connection(str(tmp_path / "index.sqlite"))
-    vectors.load(renewing)
+    spaces.load(renewing)
     asked = Fake()
     monkeypatch.setattr(semantic, "provider", lambda: asked)
     before = [(near.path, near.score) for near in search(index)]
-    find = vectors.find
+    find = spaces.find
     looked: list[str] = []
 
     def anew() -> None:
@@ -50,7 +50,7 @@ def test_vectors_that_take_the_place_of_others_meanwhile_answer_the_question(
                 anew()
         return space
 
-    monkeypatch.setattr(vectors, "find", found)
+    monkeypatch.setattr(spaces, "find", found)
     if moment == "encoding":
         asked.then = anew
     assert [(near.path, near.score) for near in search(index)] == before

@@ -15,14 +15,15 @@ from core.errors import Internal
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import quantise
+from qmd.index import coarse, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
+from qmd.index.spaces import Space
 from qmd.index.store import Transaction, open_index
 from qmd.index.update import update
 from qmd.project import semantic as project
 from qmd.search.semantic import Semantic
-from qmd.vectors import coarse, knn, syntax, vectors
-from qmd.vectors.vectors import Space
+from qmd.vectors import knn, syntax
 from runtime.resident.matrix import Matrix
 from tests.qmd.corpus import Folder, indexed, write
 from tests.qmd.embedding.fake import Fake
@@ -51,7 +52,7 @@ class Halfway:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        (self.space,) = vectors.spaces(connection)
+        (self.space,) = spaces.listed(connection)
         row = connection.execute(
             "SELECT d.id, t.id, x.doc FROM documents d JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
             " JOIN content x ON x.hash = d.hash WHERE d.path = 'long.py'",
@@ -128,7 +129,7 @@ def test_the_old_cut_answers_until_the_new_one_is_whole(halfway: Halfway, signs:
 def test_a_new_cut_that_is_not_whole_takes_the_room_of_no_document(
     halfway: Halfway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = vectors.count(halfway.connection, halfway.space) - 16
+    old = spaces.count(halfway.connection, halfway.space) - 16
     monkeypatch.setattr(knn, "DEPTH", old)
     found = knn.nearest(halfway.connection, halfway.space, halfway.vector, Filters(), 1, restricted=False)
     assert len(found.documents) == 10
@@ -172,7 +173,7 @@ def crowded(tmp_path: Path) -> tuple[apsw.Connection, Space]:
     with Transaction(connection):
         space = vectors.ensure(connection, "local", "m", 8, "f", "1")
         for number, each in enumerate(sorted(vectors.waiting(connection, space), key=lambda each: each.path)):
-            cut = vectors.put_cut(connection, space, each.hash, [(0, 4, vectors.PIECE)] * 20)
+            cut = vectors.put_cut(connection, space, each.hash, [(0, 4, spaces.PIECE)] * 20)
             vectors.add(connection, space, cut, 0, [bytes([127 - number, number, *[0] * 6])] * 20)
     return connection, space
 
@@ -197,7 +198,7 @@ def test_the_chunks_of_a_restricted_search_are_looked_up_cut_by_cut(
     else:
         assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").get is None
     for filters in (Filters(), Filters(collections=("notes",)), Filters(until=1 << 40)):
-        among, bindings = knn.within(space, filters)
+        among, bindings = vectors.chunk_ids(space, filters)
         plan = [str(step[3]) for step in connection.execute(f"EXPLAIN QUERY PLAN {among}", bindings)]
         assert plan[-1] == "SEARCH c USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
         assert len(connection.execute(among, bindings).fetchall()) == 2000

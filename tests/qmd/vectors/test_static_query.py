@@ -13,10 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 from qmd.embedding.provider import quantise
+from qmd.index import spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.search import scoring, texture
 from qmd.search.search import Searcher
-from qmd.vectors import knn, static_fit, static_prior, static_query, vectors
+from qmd.vectors import knn, static_fit, static_prior, static_query
 from qmd.vectors.knn import Meaning
 from qmd.vectors.static_query import StaticQuery
 from tests.qmd.corpus import indexed
@@ -83,28 +84,28 @@ def connection(tmp_path: Path) -> apsw.Connection:
 
 
 @pytest.fixture
-def space(connection: apsw.Connection, model: Model) -> vectors.Space:
+def space(connection: apsw.Connection, model: Model) -> spaces.Space:
     """All of them embedded, one chunk each."""
     return _embedded(connection, model)
 
 
-def _embedded(connection: apsw.Connection, model: Model) -> vectors.Space:
+def _embedded(connection: apsw.Connection, model: Model) -> spaces.Space:
     space = vectors.ensure(connection, "local", "m", _DIMENSIONS, "print", "whole")
     for waiting in vectors.waiting(connection, space):
         text = str(connection.execute("SELECT doc FROM content WHERE hash = ?", (waiting.hash,)).get)
-        cut = vectors.put_cut(connection, space, waiting.hash, [(0, len(text), vectors.PIECE)])
+        cut = vectors.put_cut(connection, space, waiting.hash, [(0, len(text), spaces.PIECE)])
         vectors.add(connection, space, cut, 0, quantise(model.embed([text])))
     return space
 
 
-def table_of(connection: apsw.Connection, space: vectors.Space) -> StaticQuery:
+def table_of(connection: apsw.Connection, space: spaces.Space) -> StaticQuery:
     table = static_query.of(connection, space)
     assert isinstance(table, StaticQuery)
     return table
 
 
 def test_the_table_comes_near_the_model_for_questions_it_was_not_fitted_to(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     assert static_fit.due(connection, space)
     quality = static_fit.fit(connection, space, model, str(tmp_path))
@@ -128,7 +129,7 @@ def test_the_table_comes_near_the_model_for_questions_it_was_not_fitted_to(
 
 
 def test_a_fit_that_runs_out_of_time_goes_on_where_it_was(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     assert static_fit.fit(connection, space, model, str(tmp_path), deadline=0.0) is None
     said = static_query.of(connection, space)
@@ -150,7 +151,7 @@ def prose(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_words_that_only_prose_has_are_known_by_what_they_add_to_it(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path, prose: list[str]
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path, prose: list[str]
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     with_prose = table_of(connection, space)
@@ -171,7 +172,7 @@ def _cosine(table: StaticQuery, model: Model, question: str) -> float:
 
 @pytest.mark.usefixtures("prose")
 def test_what_the_model_says_of_prose_and_of_words_is_asked_once(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     first = static_prior.prior(model, len(_VOCABULARY), space, str(tmp_path), None, None)
     assert first is not None
@@ -184,7 +185,7 @@ def test_what_the_model_says_of_prose_and_of_words_is_asked_once(
 
 @pytest.mark.usefixtures("prose")
 def test_a_damaged_prior_is_made_again(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     first = static_prior.prior(model, len(_VOCABULARY), space, str(tmp_path), None, None)
     (file,) = tmp_path.glob("prior-*")
@@ -231,7 +232,7 @@ def test_few_chunks_are_enough_for_a_table(tmp_path: Path, model: Model) -> None
 
 
 def test_a_table_of_many_chunks_is_nearer_to_all_of_them(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     connection.execute("UPDATE brain_static_fits SET vectors = 10000")
@@ -240,7 +241,7 @@ def test_a_table_of_many_chunks_is_nearer_to_all_of_them(
 
 
 def test_a_table_of_other_vectors_is_not_used(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     space.fingerprint = "another"
@@ -249,7 +250,7 @@ def test_a_table_of_other_vectors_is_not_used(
 
 
 def test_a_damaged_row_of_the_table_is_none(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     table = table_of(connection, space)
@@ -264,7 +265,7 @@ def test_a_damaged_row_of_the_table_is_none(
 
 
 def test_a_weak_table_is_not_used(
-    connection: apsw.Connection, space: vectors.Space, model: Model, tmp_path: Path
+    connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     connection.execute("UPDATE brain_static_fits SET quality = 0.3")
@@ -274,7 +275,7 @@ def test_a_weak_table_is_not_used(
 
 
 def test_what_is_nearest_is_found_among_what_the_filters_let_through(
-    connection: apsw.Connection, space: vectors.Space, model: Model
+    connection: apsw.Connection, space: spaces.Space, model: Model
 ) -> None:
     texts: list[Any] = connection.execute(
         "SELECT d.id, c.doc FROM documents d JOIN content c ON c.hash = d.hash WHERE d.active = 1"
@@ -291,9 +292,7 @@ def test_what_is_nearest_is_found_among_what_the_filters_let_through(
     assert knn.nearest(connection, space, vector, only, 10).documents == {}
 
 
-def test_meaning_brings_up_what_no_word_matches(
-    connection: apsw.Connection, space: vectors.Space, model: Model
-) -> None:
+def test_meaning_brings_up_what_no_word_matches(connection: apsw.Connection, space: spaces.Space, model: Model) -> None:
     searcher = Searcher(connection)
     (vector,) = quantise(model.embed(["alra beno"]))
     meaning = Meaning(space, lambda: vector, {}, 0.5, 10)
@@ -354,5 +353,5 @@ def test_words_that_hardly_match_count_less_than_meaning() -> None:
 
 
 def test_no_table_is_asked_for_where_sqlite_has_none() -> None:
-    space = vectors.Space(1, "local", "m", 2, "x", "y", "z")
+    space = spaces.Space(1, "local", "m", 2, "x", "y", "z")
     assert isinstance(static_query.of(apsw.Connection(":memory:"), space), str)

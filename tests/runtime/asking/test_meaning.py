@@ -13,10 +13,11 @@ from cli.ask.explain_hit import lines
 from core.errors import BadInput
 from core.home import Home
 from qmd.embedding.provider import quantise
+from qmd.index import renewal, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.store import Transaction, open_index
 from qmd.search.parallel_read import Beside
-from qmd.vectors import renewal, static_fit, vectors
+from qmd.vectors import static_fit
 from qmd.vectors.knn import Look
 from qmd.vectors.static_query import Known
 from runtime.asking import ask as ask_module
@@ -60,7 +61,7 @@ def embed(home: Home, model: Model, fit: bool = True) -> None:
         space = vectors.ensure(connection, "local", _MODEL, 16, "print", "whole")
         for waiting in vectors.waiting(connection, space):
             text = str(connection.execute("SELECT doc FROM content WHERE hash = ?", (waiting.hash,)).get)
-            cut = vectors.put_cut(connection, space, waiting.hash, [(0, len(text), vectors.PIECE)])
+            cut = vectors.put_cut(connection, space, waiting.hash, [(0, len(text), spaces.PIECE)])
             vectors.add(connection, space, cut, 0, quantise(_means(model, text)))
         vectors.note(connection)
         vectors.stamp(connection, space, 1)
@@ -72,7 +73,7 @@ def embed(home: Home, model: Model, fit: bool = True) -> None:
 def make_anew(home: Home) -> None:
     """The same vectors, in another table."""
     connection = open_index(home.index, write=True)
-    (space,) = vectors.spaces(connection)
+    (space,) = spaces.listed(connection)
     with Transaction(connection):
         begun = renewal.begin(connection, space, 16, "print", "whole")
     renewal.take(connection, space, begun)
@@ -308,7 +309,7 @@ def test_where_meaning_is_damaged_words_answer_and_the_reason_says_so(shelf: She
     question = f"{_WORDS[0]} {_WORDS[1]}"
     words = [hit["uri"] for hit in ask(shelf, question, mode="lex")["hits"]]
     connection = open_index(shelf.home.index, write=True)
-    (space,) = vectors.spaces(connection)
+    (space,) = spaces.listed(connection)
     connection.execute(
         damage.format(vectors=f"{space.table}_vector_chunks00", chunks=f"{space.table}_chunks")
     ).fetchall()

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from core.errors import EngineMissing
+from qmd.index import coarse, rechunking, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
+from qmd.index.spaces import Space
 from qmd.index.store import Transaction
-from qmd.vectors import coarse, knn, rechunking, vectors
-from qmd.vectors.vectors import Space
+from qmd.vectors import knn
 from runtime.resident import matrix
 from runtime.resident.matrix import Matrix
 from tests.qmd.corpus import indexed
@@ -41,7 +42,7 @@ class World:
     def embed(self) -> None:
         with Transaction(self.connection):
             for each in vectors.waiting(self.connection, self.space):
-                spans = [(0, end + 1, vectors.PIECE) for end in range(_CHUNKS)]
+                spans = [(0, end + 1, spaces.PIECE) for end in range(_CHUNKS)]
                 cut = vectors.put_cut(self.connection, self.space, each.hash, spans)
                 vectors.add(self.connection, self.space, cut, 0, [self.vector() for _ in range(_CHUNKS)])
 
@@ -121,7 +122,7 @@ def test_while_a_cut_is_under_way_both_ways_leave_out_its_chunks_and_no_others(w
     with Transaction(world.connection):
         rechunking.begin(world.connection, world.space.layout, old, text, "code")
         following = rechunking.following(world.space)
-        spans = [(0, end + 1, vectors.PIECE) for end in range(_CHUNKS)]
+        spans = [(0, end + 1, spaces.PIECE) for end in range(_CHUNKS)]
         new = vectors.put_cut(world.connection, following, text, spans)
         vectors.add(world.connection, following, new, 0, [question] * (_CHUNKS // 2))
     assert knn.scan(world.connection, world.space, question, 1)[0][0] // SPAN == new

@@ -15,9 +15,10 @@ from core.config import load
 from core.errors import EngineMissing
 from core.home import Home
 from qmd.embedding.provider import make, quantise
+from qmd.index import spaces
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
-from qmd.vectors import knn, vectors
+from qmd.vectors import knn
 from runtime.resident import encoder
 from runtime.resident.client import caller
 from runtime.resident.encoder import Encoder, Model
@@ -94,9 +95,9 @@ def test_a_question_by_meaning_is_encoded_by_the_model(home: Home) -> None:
         assert envelope["hits"][0]["title"] == "1"
         # The child, which had the vectors in memory, finds what the index would.
         connection = open_index(home.index)
-        space = vectors.find(connection, "local", "all-MiniLM-L6-v2")
+        space = spaces.find(connection, "local", "all-MiniLM-L6-v2")
         assert space is not None
-        vectors.load(connection)
+        spaces.load(connection)
         begun = ready(model).begin("a pet on the couch", knn.Look(connection, space, Filters(), 10))
         assert begun.chunks() == knn.chunks(connection, space, begun.vector(), Filters(), False, 10)
         assert len(begun.chunks() or []) == 3

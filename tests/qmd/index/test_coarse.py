@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qmd.index import erase
+from qmd.index import coarse, erase, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
+from qmd.index.spaces import Space
 from qmd.index.store import Transaction, open_index
 from qmd.index.update import update
-from qmd.vectors import coarse, knn, vectors
-from qmd.vectors.vectors import Space
+from qmd.vectors import knn
 from tests.qmd.corpus import Folder, indexed
 
 DIMENSIONS = 64
@@ -44,7 +44,7 @@ def embed(connection: apsw.Connection, space: Space, chunks: int = _CHUNKS, seed
     found = rows(len(waiting) * chunks, seed)
     with Transaction(connection):
         for number, each in enumerate(waiting):
-            spans = [(0, end + 1, vectors.PIECE) for end in range(chunks)]
+            spans = [(0, end + 1, spaces.PIECE) for end in range(chunks)]
             cut = vectors.put_cut(connection, space, each.hash, spans)
             own = [row.tobytes() for row in found[number * chunks : (number + 1) * chunks]]
             assert vectors.add(connection, space, cut, 0, own)

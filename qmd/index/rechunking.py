@@ -6,8 +6,9 @@ table under ``<layout>>`` until it takes the old one's place. docs/index-schema.
 
 from __future__ import annotations
 
-from qmd.vectors import vectors
-from qmd.vectors.vectors import MOVES, Space, Waiting
+from qmd.index import vectors
+from qmd.index.spaces import MOVES, Space
+from qmd.index.vectors import Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,19 +84,12 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
 
 def pending(connection: apsw.Connection, space: Space) -> dict[str, int]:
     """How many active documents of each collection are answered for by a cut that is to be replaced."""
-    if not _may_be(connection, space):
-        return {}
+    asked = "SELECT 1 FROM brain_layouts WHERE layout = ?"
+    if connection.execute(asked, (space.layout,)).fetchone() is None:
+        return {}  # no grammar was ever asked for
     rows: Any = connection.execute(
         f"SELECT d.collection, count(*){_MOVES} AND t.chunks <= coalesce("
         "(SELECT done FROM brain_embedded WHERE model = ? AND cut = t.id), 0) GROUP BY 1",
         (space.layout, space.id),
     )
     return dict(rows.fetchall())
-
-
-def _may_be(connection: apsw.Connection, space: Space) -> bool:
-    """Whether a rule was ever asked for: an index from before there were rules lacks what is asked here."""
-    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'brain_layouts'").fetchone()
-    return bool(
-        known and connection.execute("SELECT 1 FROM brain_layouts WHERE layout = ?", (space.layout,)).fetchone()
-    )

@@ -9,57 +9,16 @@ from __future__ import annotations
 
 import apsw
 
+from qmd.index import catalogue, spaces
 from qmd.index.schema import SPAN
+from qmd.index.spaces import Space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-# What a chunk is: a piece of the whole text, or one numbered section of it (a turn of a conversation).
-PIECE = 0
-SECTION = 1
-# Stands before the grammar of a cut that is to be replaced, and behind the layout of the one that will (``moves``).
-MOVES = ">"
-# Whether a cut t is in force: the vectors of one that is not lie in the same tables.
-ANSWERS = f"t.layout NOT LIKE '%{MOVES}'"
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS brain_models (
-  id INTEGER PRIMARY KEY,
-  provider TEXT NOT NULL,
-  model TEXT NOT NULL,
-  dimensions INTEGER NOT NULL,
-  fingerprint TEXT NOT NULL,
-  layout TEXT NOT NULL,
-  tbl TEXT NOT NULL UNIQUE,
-  UNIQUE(provider, model)
-);
-CREATE TABLE IF NOT EXISTS brain_cuts (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  hash TEXT NOT NULL,
-  layout TEXT NOT NULL,
-  chunks INTEGER NOT NULL,
-  grammar TEXT NOT NULL DEFAULT '',
-  UNIQUE(hash, layout)
-);
-CREATE TABLE IF NOT EXISTS brain_layouts (
-  layout TEXT PRIMARY KEY,
-  strategy TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS brain_chunks (
-  id INTEGER PRIMARY KEY,
-  "start" INTEGER NOT NULL,
-  "end" INTEGER NOT NULL,
-  kind INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS brain_embedded (
-  model INTEGER NOT NULL,
-  cut INTEGER NOT NULL,
-  done INTEGER NOT NULL,
-  PRIMARY KEY (model, cut)
-) WITHOUT ROWID;
-"""
+    from qmd.index.catalogue import Filters
 
 # A document's place among what is embedded: t is how its text is cut, e how far that is embedded. Bound: layout, model.
 _JOINED = (
@@ -69,31 +28,6 @@ _JOINED = (
 # Where the text of d stands, whichever of its places is asked for.
 PATH = "(SELECT min(path) FROM documents WHERE hash = d.hash AND active = 1)"
 _WAITS = "d.active = 1 AND (t.id IS NULL OR t.chunks > coalesce(e.done, 0))"
-
-
-class Space:
-    """The vectors of one model of one provider: ``dimensions`` int8 each, in ``table``, rowid = id of the chunk.
-
-    ``fingerprint`` changes with whatever makes vectors incomparable, ``layout`` with how texts are cut.
-    """
-
-    __slots__ = ("dimensions", "fingerprint", "id", "layout", "model", "provider", "table")
-
-    def __init__(
-        self, id: int, provider: str, model: str, dimensions: int, fingerprint: str, layout: str, table: str
-    ) -> None:
-        self.id = id
-        self.provider = provider
-        self.model = model
-        self.dimensions = dimensions
-        self.fingerprint = fingerprint
-        self.layout = layout
-        self.table = table
-
-    @property
-    def name(self) -> str:
-        """``provider/model``."""
-        return f"{self.provider}/{self.model}"
 
 
 class Waiting:
@@ -113,40 +47,18 @@ class Waiting:
         self.moves = False
 
 
-def exist(connection: apsw.Connection) -> bool:
-    """Whether anything was ever embedded in this index."""
-    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'brain_embedded'").fetchone() is not None
-
-
 def are_of(connection: apsw.Connection, hash: str) -> bool:
     """Whether a text was cut for any model."""
     return (
-        exist(connection)
+        spaces.exist(connection)
         and connection.execute("SELECT 1 FROM brain_cuts WHERE hash = ?", (hash,)).fetchone() is not None
     )
 
 
-def spaces(connection: apsw.Connection) -> list[Space]:
-    """Every model that has vectors here, or had begun to."""
-    if not exist(connection):
-        return []
-    rows: Any = connection.execute(
-        "SELECT id, provider, model, dimensions, fingerprint, layout, tbl FROM brain_models ORDER BY id"
-    )
-    return [Space(*row) for row in rows]
-
-
-def find(connection: apsw.Connection, provider: str, model: str) -> Space | None:
-    """The space of a model; None where nothing was embedded by it."""
-    return next((each for each in spaces(connection) if (each.provider, each.model) == (provider, model)), None)
-
-
 def prepare(connection: apsw.Connection) -> None:
     """Make the tables that all spaces share, inside the caller's transaction; loads ``vec0``. Raises EngineMissing."""
-    load(connection)
-    connection.execute(_TABLES)
-    if "grammar" not in [name for _, name, *_ in connection.execute("PRAGMA table_info(brain_cuts)")]:
-        connection.execute("ALTER TABLE brain_cuts ADD COLUMN grammar TEXT NOT NULL DEFAULT ''")
+    spaces.load(connection)
+    connection.execute(spaces.TABLES)
 
 
 def ensure(
@@ -158,15 +70,15 @@ def ensure(
     taken over: what was cut by the old one waits again, and its vectors go. Raises EngineMissing.
     """
     prepare(connection)
-    known = find(connection, provider, model)
+    known = spaces.find(connection, provider, model)
     if known is None:
-        table = free_table(connection, provider, model)
+        table = spaces.free_table(connection, provider, model)
         connection.execute(
             "INSERT INTO brain_models(provider, model, dimensions, fingerprint, layout, tbl) VALUES(?, ?, ?, ?, ?, ?)",
             (provider, model, dimensions, fingerprint, layout, table),
         )
         known = Space(connection.last_insert_rowid(), provider, model, dimensions, fingerprint, layout, table)
-        create(connection, known)
+        spaces.create(connection, known)
     elif known.layout != layout and known.fingerprint == fingerprint:
         clear(connection, known)
         connection.execute("UPDATE brain_models SET layout = ? WHERE id = ?", (layout, known.id))
@@ -177,10 +89,10 @@ def ensure(
 
 def drop(connection: apsw.Connection, space: Space) -> None:
     """Forget a space with all of its vectors, inside the caller's transaction."""
-    from qmd.vectors import coarse, renewal
+    from qmd.index import coarse
 
-    load(connection)
-    renewal.drop(connection, space)
+    spaces.load(connection)
+    give_up_renewal(connection, space)
     coarse.drop(connection, space)
     connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
     connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
@@ -190,15 +102,25 @@ def drop(connection: apsw.Connection, space: Space) -> None:
     )
 
 
+def give_up_renewal(connection: apsw.Connection, space: Space) -> None:
+    """Drop what was computed to replace a space's vectors, inside the caller's transaction."""
+    begun = spaces.renewal_of(connection, space)
+    if begun is not None:
+        spaces.load(connection)
+        connection.execute(f'DROP TABLE IF EXISTS "{begun.space.table}"')
+        connection.execute("DELETE FROM brain_embedded WHERE model = ?", (begun.space.id,))
+        connection.execute("DELETE FROM brain_renewals WHERE model = ?", (space.id,))
+
+
 def clear(connection: apsw.Connection, space: Space) -> None:
     """Let every text of a space wait again, inside the caller's transaction; ``renewal`` keeps the old vectors."""
-    from qmd.vectors import coarse
+    from qmd.index import coarse
 
-    load(connection)
+    spaces.load(connection)
     coarse.drop(connection, space)
     connection.execute(f'DROP TABLE IF EXISTS "{space.table}"')
     connection.execute("DELETE FROM brain_embedded WHERE model = ?", (space.id,))
-    create(connection, space)
+    spaces.create(connection, space)
 
 
 def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str] = ()) -> list[Waiting]:
@@ -216,20 +138,11 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
 def pending(connection: apsw.Connection, space: Space | None) -> dict[str, int]:
     """How many active documents of each collection lack vectors of a space; collections that lack none are left out."""
     if space is None:
-        rows: Any = connection.execute("SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY 1")
-    else:
-        rows = connection.execute(
-            f"SELECT d.collection, count(*){_JOINED} WHERE {_WAITS} GROUP BY 1", (space.layout, space.id)
-        )
+        return catalogue.counts(connection)
+    rows: Any = connection.execute(
+        f"SELECT d.collection, count(*){_JOINED} WHERE {_WAITS} GROUP BY 1", (space.layout, space.id)
+    )
     return dict(rows.fetchall())
-
-
-def count(connection: apsw.Connection, space: Space) -> int:
-    """How many vectors a space has."""
-    found: int = connection.execute(
-        "SELECT coalesce(sum(done), 0) FROM brain_embedded WHERE model = ?", (space.id,)
-    ).get
-    return found
 
 
 def put_cut(
@@ -269,6 +182,63 @@ def spans(connection: apsw.Connection, cut: int) -> list[tuple[int, int, int]]:
     return list(rows)
 
 
+def span(connection: apsw.Connection, chunk: int) -> tuple[int, int] | None:
+    """Return (start, end) of a chunk in characters of its text, None if the chunk has gone."""
+    row: Any = connection.execute('SELECT "start", "end" FROM brain_chunks WHERE id = ?', (chunk,)).fetchone()
+    return tuple(row) if row else None
+
+
+def cuts(connection: apsw.Connection, layout: str) -> list[tuple[int, str, str, str]]:
+    """Return (cut, hash, path, grammar) of every text of a layout that a document has; of several paths the first."""
+    rows: Any = connection.execute(
+        "SELECT t.id, t.hash, min(d.path), t.grammar FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
+        " WHERE d.active = 1 AND t.layout = ? GROUP BY t.id",
+        (layout,),
+    ).fetchall()
+    return list(rows)
+
+
+def cut_names(connection: apsw.Connection, layout: str, filters: Filters) -> list[tuple[int, str]]:
+    """Return (cut, ``collection/path``) of the documents that ``filters`` let through, by cut and document."""
+    condition, bindings = filters.sql()
+    rows: Any = connection.execute(
+        "SELECT t.id, d.collection || '/' || d.path FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+        f" JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ? WHERE {condition} ORDER BY t.id, d.id",
+        (layout, *bindings),
+    ).fetchall()
+    return list(rows)
+
+
+def documents_of(connection: apsw.Connection, cuts: Iterable[int], filters: Filters) -> list[tuple[int, int, int]]:
+    """Return (cut, document, kind of the cut's last chunk) of those of ``cuts`` that are in force, as filtered.
+
+    The pieces of a cut come first: its last chunk says if there are sections.
+    """
+    condition, bindings = filters.sql()
+    # Facts are wide rows: if nothing is asked of them, they are not read.
+    facts = " JOIN brain_facts f ON f.document_id = d.id" if "f." in condition else ""
+    rows: Any = connection.execute(
+        "SELECT t.id, d.id, c.kind FROM brain_cuts t JOIN documents d ON d.hash = t.hash"
+        f"{facts} JOIN brain_chunks c ON c.id = t.id * {SPAN} + t.chunks - 1"
+        f" WHERE t.id IN ({','.join(map(str, cuts))}) AND {spaces.ANSWERS} AND {condition}",
+        bindings,
+    ).fetchall()
+    return list(rows)
+
+
+def chunk_ids(space: Space, filters: Filters) -> tuple[str, list[Any]]:
+    """Return SQL that selects the ids of the chunks of all documents that ``filters`` let through, and its bindings."""
+    condition, bindings = filters.sql()
+    # CROSS JOIN has the chunks looked up cut by cut: where nothing was analysed, SQLite would go through all cuts for
+    # each chunk (https://www.sqlite.org/optoverview.html#crossjoin).
+    return (
+        "SELECT c.id FROM documents d JOIN brain_facts f ON f.document_id = d.id"
+        " JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
+        f" CROSS JOIN brain_chunks c ON c.id BETWEEN t.id * {SPAN} AND t.id * {SPAN} + t.chunks - 1 WHERE {condition}",
+        [space.layout, *bindings],
+    )
+
+
 def add(connection: apsw.Connection, space: Space, cut: int, first: int, vectors: Sequence[bytes]) -> bool:
     """Write the vectors of the chunks from number ``first`` on, inside the caller's transaction.
 
@@ -281,7 +251,7 @@ def add(connection: apsw.Connection, space: Space, cut: int, first: int, vectors
     ).fetchone()
     if (row[0] if row else 0) != first:
         return False
-    from qmd.vectors import coarse
+    from qmd.index import coarse
 
     rows = [(cut * SPAN + first + offset, vector) for offset, vector in enumerate(vectors)]
     connection.executemany(f'INSERT INTO "{space.table}"(rowid, embedding) VALUES(?, vec_int8(?))', rows)
@@ -295,7 +265,7 @@ def add(connection: apsw.Connection, space: Space, cut: int, first: int, vectors
 
 def release(connection: apsw.Connection, hash: str) -> None:
     """A text has left the index, and its vectors leave with it, inside the caller's transaction."""
-    if exist(connection):
+    if spaces.exist(connection):
         for (cut,) in connection.execute("SELECT id FROM brain_cuts WHERE hash = ?", (hash,)).fetchall():
             drop_cut(connection, int(str(cut)))
 
@@ -305,14 +275,12 @@ def drop_orphans(connection: apsw.Connection) -> int:
 
     Returns how many texts' chunks went.
     """
-    if not exist(connection):
+    if not spaces.exist(connection):
         return 0
-    from qmd.vectors import renewal
-
-    also = " UNION SELECT layout FROM brain_renewals" if renewal.exist(connection) else ""
+    also = " UNION SELECT layout FROM brain_renewals" if spaces.renewals_exist(connection) else ""
     rows: Any = connection.execute(
         "SELECT id FROM brain_cuts WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
-        f" OR rtrim(layout, '{MOVES}') NOT IN (SELECT layout FROM brain_models{also})"
+        f" OR rtrim(layout, '{spaces.MOVES}') NOT IN (SELECT layout FROM brain_models{also})"
     ).fetchall()
     for (cut,) in rows:
         drop_cut(connection, cut)
@@ -321,9 +289,9 @@ def drop_orphans(connection: apsw.Connection) -> int:
 
 def drop_strays(connection: apsw.Connection, space: Space) -> int:
     """Remove vectors that no row accounts for, as a run without sqlite-vec leaves them; returns how many."""
-    from qmd.vectors import coarse
+    from qmd.index import coarse
 
-    load(connection)
+    spaces.load(connection)
     known: Any = connection.execute("SELECT cut, done FROM brain_embedded WHERE model = ?", (space.id,))
     ends = dict(known)
     strays = [
@@ -338,7 +306,7 @@ def drop_strays(connection: apsw.Connection, space: Space) -> int:
 
 def note(connection: apsw.Connection) -> None:
     """Note how many active documents each space covers, for readers with no time to count."""
-    for space in spaces(connection):
+    for space in spaces.listed(connection):
         connection.execute(
             "INSERT OR REPLACE INTO brain_state"
             f" SELECT ?, count(*){_JOINED} WHERE d.active = 1 AND t.chunks <= coalesce(e.done, 0)",
@@ -357,47 +325,16 @@ def settle(connection: apsw.Connection) -> None:
     note(connection)
 
 
-def load(connection: apsw.Connection) -> None:
-    """Make ``vec0`` usable on ``connection`` unless it is. Raises EngineMissing."""
-    try:
-        connection.execute("SELECT vec_version()").fetchall()
-    except apsw.SQLError:
-        from qmd.vectors import vec0
-
-        vec0.load(connection)
-
-
-def create(connection: apsw.Connection, space: Space) -> None:
-    """Make the table of a space's vectors, inside the caller's transaction; ``vec0`` must be loaded."""
-    # Vectors have length 127 (of 1): the order by L2 is the order by cosine, and the former has the faster code.
-    connection.execute(
-        f'CREATE VIRTUAL TABLE "{space.table}" USING vec0(embedding int8[{space.dimensions}] distance_metric=L2)'
-    )
-
-
-def free_table(connection: apsw.Connection, provider: str, model: str) -> str:
-    """A name for a space's table that nothing else has, not even a vec0 table's own tables behind it."""
-    plain = "".join(
-        letter if letter.isascii() and letter.isalnum() else "_" for letter in f"{provider}_{model}".lower()
-    )
-    name = base = f"brain_vec_{plain[:80]}"
-    number = 1
-    while connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?1 OR name GLOB ?1 || '_*'", (name,)).fetchone():
-        number += 1
-        name = f"{base}_{number}"
-    return name
-
-
 def drop_cut(connection: apsw.Connection, cut: int) -> None:
     """Let a text wait to be cut again, inside the caller's transaction; its vectors of every model go."""
     from core.errors import EngineMissing
 
     found: Any = connection.execute("SELECT model, done FROM brain_embedded WHERE cut = ?", (cut,)).fetchall()
     done = dict(found)
-    rows = [(space, done[space.id]) for space in every(connection) if space.id in done] if done else []
+    rows = [(space, done[space.id]) for space in spaces.every(connection) if space.id in done] if done else []
     try:
         if rows:
-            load(connection)
+            spaces.load(connection)
         for space, chunks in rows:
             _delete(connection, space, cut, chunks)
     except EngineMissing:
@@ -408,16 +345,8 @@ def drop_cut(connection: apsw.Connection, cut: int) -> None:
     connection.execute("DELETE FROM brain_cuts WHERE id = ?", (cut,))
 
 
-def every(connection: apsw.Connection) -> list[Space]:
-    """Every space, and what is being made in the place of one."""
-    from qmd.vectors import renewal
-
-    there = spaces(connection)
-    return there + [begun.space for space in there if (begun := renewal.of(connection, space)) is not None]
-
-
 def _delete(connection: apsw.Connection, space: Space, cut: int, done: int) -> None:
-    from qmd.vectors import coarse
+    from qmd.index import coarse
 
     chunks = list(range(cut * SPAN, cut * SPAN + done))
     connection.executemany(f'DELETE FROM "{space.table}" WHERE rowid = ?', [(chunk,) for chunk in chunks])

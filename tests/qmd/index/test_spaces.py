@@ -9,16 +9,15 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
-from qmd.index import orphans
+from qmd.index import orphans, spaces
 from qmd.index.store import open_index
 from qmd.index.update import update
-from qmd.vectors import vec0
 from tests.qmd.corpus import Folder
 
 
 def _vectors(connection: apsw.Connection, *hashes: str) -> None:
     """qmd's own table, as it creates it, with two chunks of each content."""
-    vec0.load(connection)
+    spaces.load(connection)
     connection.execute(
         "CREATE VIRTUAL TABLE vectors_vec USING vec0(hash_seq TEXT PRIMARY KEY,"
         " embedding float[4] distance_metric=cosine)"
@@ -34,16 +33,16 @@ def test_tables_of_vectors_are_readable_once_it_is_loaded_and_nothing_else_can_b
     connection = apsw.Connection(":memory:")
     with pytest.raises(apsw.SQLError, match="vec_version"):
         connection.execute("SELECT vec_version()")
-    vec0.load(connection)
-    vec0.load(connection)
+    spaces.load(connection)
+    spaces.load(connection)
     assert str(connection.execute("SELECT vec_version()").get).startswith("v0.")
     with pytest.raises(apsw.SQLError, match="not authorized"):
-        connection.execute("SELECT load_extension(?)", (vec0.path(),))
+        connection.execute("SELECT load_extension(?)", (spaces.extension_path(),))
 
 
 def test_the_package_around_it_is_not_imported() -> None:
     code = (
-        "import sys, apsw\nfrom qmd.vectors import vec0\nvec0.load(apsw.Connection(':memory:'))\n"
+        "import sys, apsw\nfrom qmd.index import spaces\nspaces.load(apsw.Connection(':memory:'))\n"
         "sys.exit(bool({'sqlite_vec', 'sqlite3', 'numpy'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -51,13 +50,13 @@ def test_the_package_around_it_is_not_imported() -> None:
 
 def test_without_it_the_reason_and_the_way_out_are_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     connection = apsw.Connection(":memory:")
-    monkeypatch.setattr(vec0, "path", lambda: str(tmp_path / "vec0"))
+    monkeypatch.setattr(spaces, "extension_path", lambda: str(tmp_path / "vec0"))
     with pytest.raises(EngineMissing, match=r"sqlite-vec does not load: .*vec0") as caught:
-        vec0.load(connection)
+        spaces.load(connection)
     assert "pip install" in caught.value.fix
-    monkeypatch.setattr(vec0, "path", lambda: None)
+    monkeypatch.setattr(spaces, "extension_path", lambda: None)
     with pytest.raises(EngineMissing, match="not installed"):
-        vec0.load(connection)
+        spaces.load(connection)
 
 
 @pytest.fixture
@@ -90,7 +89,7 @@ def test_vectors_that_cannot_be_reached_stay_whole_and_are_counted(
     index: apsw.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index.close()
-    monkeypatch.setattr(vec0, "path", lambda: None)
+    monkeypatch.setattr(spaces, "extension_path", lambda: None)
     connection = open_index(str(tmp_path / "index.sqlite"), write=True)
     counts = orphans.clean(connection)
     assert (counts.vectors, counts.kept) == (0, 2)

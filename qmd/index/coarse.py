@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from qmd.vectors.vectors import Space
+    from qmd.index.spaces import Space
 
 # Below so many vectors the plain scan costs no more than some 30 ms, and the table would only take room.
 LEAST = 50_000
@@ -83,8 +83,8 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
     Commits every few thousand vectors; where ``late()`` is true it stops, and the next call goes on. Nobody else may
     add vectors meanwhile, though texts may leave. ``vec0`` must be loaded.
     """
+    from qmd.index.spaces import count
     from qmd.index.store import Transaction
-    from qmd.vectors.vectors import count
 
     last = _state(connection, space)
     if last == WHOLE:
@@ -136,7 +136,7 @@ def mend(connection: apsw.Connection, space: Space) -> None:
     Inside the caller's transaction, and after ``vectors.drop_strays``; ``keep`` makes it anew.
     """
     if _state(connection, space) == WHOLE:
-        from qmd.vectors.vectors import count
+        from qmd.index.spaces import count
 
         if connection.execute(f'SELECT count(*) FROM "{table(space)}"').get != count(connection, space):
             drop(connection, space)

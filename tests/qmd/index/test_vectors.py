@@ -7,14 +7,13 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
-from qmd.index import orphans
+from qmd.index import orphans, spaces, vectors
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
+from qmd.index.spaces import Space
 from qmd.index.store import Transaction
 from qmd.index.update import update
 from qmd.index.writer import drop, put
-from qmd.vectors import vectors
-from qmd.vectors.vectors import Space
 from tests.qmd.corpus import Folder, indexed, write
 
 DIMENSIONS = 8
@@ -30,7 +29,7 @@ def embed(connection: apsw.Connection, of: Space, chunks: int = 2, collections: 
     waiting = vectors.waiting(connection, of, collections)
     with Transaction(connection):
         for each in waiting:
-            cut = vectors.put_cut(connection, of, each.hash, [(0, seq + 1, vectors.PIECE) for seq in range(chunks)])
+            cut = vectors.put_cut(connection, of, each.hash, [(0, seq + 1, spaces.PIECE) for seq in range(chunks)])
             assert vectors.add(connection, of, cut, each.done, [bytes([7] * DIMENSIONS)] * (chunks - each.done))
         vectors.note(connection)
     return len(waiting)
@@ -53,8 +52,8 @@ def rebuilt(connection: apsw.Connection, folder: Folder) -> None:
 
 def test_an_index_without_vectors_has_none_of_their_tables(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "alpha"})
-    assert not vectors.exist(connection)
-    assert vectors.spaces(connection) == []
+    assert not spaces.exist(connection)
+    assert spaces.listed(connection) == []
     assert vectors.pending(connection, None) == {"notes": 1}
     assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'brain_chunks'").fetchone() is None
 
@@ -70,9 +69,9 @@ def test_what_waits_is_what_lacks_vectors_of_that_model(tmp_path: Path) -> None:
     write(Path(folder.path), {"c.md": "gamma"})
     update(connection, [folder])
     assert vectors.pending(connection, first) == {"notes": 1}
-    assert [each.name for each in vectors.spaces(connection)] == ["local/m", "local/other"]
-    assert vectors.count(connection, first) == 4
-    assert vectors.count(connection, second) == 0
+    assert [each.name for each in spaces.listed(connection)] == ["local/m", "local/other"]
+    assert spaces.count(connection, first) == 4
+    assert spaces.count(connection, second) == 0
 
 
 def test_the_newest_document_is_embedded_first(tmp_path: Path) -> None:
@@ -264,7 +263,7 @@ def test_a_dropped_space_is_gone_with_everything(tmp_path: Path) -> None:
     with Transaction(connection):
         vectors.drop(connection, of)
         vectors.settle(connection)
-    assert vectors.spaces(connection) == []
+    assert spaces.listed(connection) == []
     assert connection.execute("SELECT name FROM sqlite_master WHERE name GLOB 'brain_vec_*'").fetchall() == []
     assert connection.execute("SELECT count(*) FROM brain_chunks").get == 0
     assert state(connection, "embedded:local/m") is None
@@ -289,7 +288,7 @@ def test_without_sqlite_vec_the_index_is_still_written_and_the_strays_are_found_
         def fail(connection: apsw.Connection) -> None:
             raise EngineMissing("sqlite-vec is not installed")
 
-        patched.setattr(vectors, "load", fail)
+        patched.setattr(spaces, "load", fail)
         Path(folder.path, "a.md").unlink()
         update(connection, [folder])
     assert vectors.pending(connection, of) == {}
