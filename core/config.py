@@ -60,12 +60,13 @@ class Config:
     """The validated configuration.
 
     ``path`` is the file it was read from; ``own`` names, in words, the file that a user edits. The other attributes are
-    what each question needs: ``timeout_s``; ``serve`` (``on-demand``, ``off`` or ""); ``reranks`` and
-    ``keeps_questions`` (in telemetry); ``space``, the ``provider/model`` of the vectors.
+    what each question needs: ``timeout_s``; ``serve`` (``on-demand``, ``off`` or ""); ``reranks``; ``keeps_questions``
+    (in telemetry); ``sources``, the section of that name; ``space``, the ``provider/model`` of the vectors.
     """
 
     __slots__ = (
-        "collections", "data", "keeps_questions", "own", "path", "reranks", "serve", "space", "timeout_s",
+        "collections", "data", "keeps_questions", "own", "path", "reranks", "serve", "sources", "space",
+        "timeout_s",
     )  # fmt: skip
 
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
@@ -82,6 +83,7 @@ class Config:
         self.serve: str = ask.get("serve") or ""
         self.reranks: bool = ask.get("rerank") is True
         self.keeps_questions: bool = self.section("telemetry").get("query_text") is True
+        self.sources = self.section("sources")
         self.space = "/".join(embedder(self.section("embedding")))
 
     def section(self, name: str) -> dict[str, Any]:

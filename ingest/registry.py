@@ -13,7 +13,8 @@ from os.path import join
 
 from core import jsonb
 from core.version import VERSION
-from ingest.source import Source, added, existing, expand
+from ingest import roots
+from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ BUILTIN = {
 }
 # Brain's own that are read only when they are named.
 ON_REQUEST = ("chrome", "code", "git")
-# ``state/roots``: the tables of roots, so that a question need not import every source.
-_TABLE = "roots"
 # The sources of other distributions, once they were looked for. (``functools.cache`` is too dear to import here.)
 _found: list[dict[str, Source]] = []
 
@@ -118,18 +117,19 @@ def every_root(home: Home, config: Config | None, environ: Mapping[str, str] | N
     of this version, only Brain's own sources are known: a question does not look for others.
     """
     env = os.environ if environ is None else environ
-    tables = _tables(home)
-    if tables is None:
-        own = [source(name) for name in BUILTIN if name not in ON_REQUEST]
-        return _there({each.name: each.places(env) for each in own}, config)
-    found = {name: source(name).places(env) if rows is None else expand(rows, env) for name, rows in tables.items()}
-    return _there(found, config)
+    found = roots.places(home, config, env)
+    if found is not None:
+        return found
+    noted = roots.noted(home)
+    own = (
+        [name for name in BUILTIN if name not in ON_REQUEST] if noted is None else [name for name, _ in noted["tables"]]
+    )
+    return _there({name: source(name).places(env) for name in own}, config)
 
 
 def _there(places: Mapping[str, list[str]], config: Config | None) -> dict[str, list[str]]:
-    section = {} if config is None else config.section("sources")
-    roots = {name: existing([*own, *added(section, name)]) for name, own in places.items()}
-    return {name: there for name, there in roots.items() if there}
+    found = {name: roots.existing([*own, *roots.added(config, name)]) for name, own in places.items()}
+    return {name: there for name, there in found.items() if there}
 
 
 def note_roots(home: Home) -> None:
@@ -137,13 +137,12 @@ def note_roots(home: Home) -> None:
     from core.files import write_atomic
 
     installed = _installed()
-    held = _held(home)
+    held = roots.noted(home)
     if held is not None and held.get("installed") == installed:
         return
-    # A source that overrides ``places`` is asked each time.
     tables = {each.name: each.roots if type(each).places is Source.places else None for each in collecting()}
     kept = {"version": VERSION, "installed": installed, "tables": [[name, rows] for name, rows in tables.items()]}
-    write_atomic(join(home.state, _TABLE), jsonb.pack(kept), sync=False)
+    write_atomic(join(home.state, roots.FILE), jsonb.pack(kept), sync=False)
 
 
 def _installed() -> list[list[Any]]:
@@ -152,27 +151,9 @@ def _installed() -> list[list[Any]]:
     return [[folder, os.stat(folder).st_mtime_ns] for folder in folders]
 
 
-def _tables(home: Home) -> dict[str, Any] | None:
-    held = _held(home)
-    try:
-        return None if held is None else dict(held["tables"])
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _held(home: Home) -> dict[str, Any] | None:
-    """Return what ``note_roots`` wrote, None if nothing of this version can be read."""
-    try:
-        with open(join(home.state, _TABLE), "rb") as stream:
-            held = jsonb.unpack(stream.read())
-    except (OSError, ValueError):
-        return None
-    return held if isinstance(held, dict) and held.get("version") == VERSION else None
-
-
 def present(home: Home) -> tuple[str, ...]:
     """Return the sources that have files here and need not be named, and Claude Code, which is always looked for."""
-    config, held = settled(home), _held(home)
+    config, held = settled(home), roots.noted(home)
     if held is not None and held.get("installed") == _installed():
         there = every_root(home, config)
     else:

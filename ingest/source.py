@@ -11,7 +11,9 @@ The module of a source is imported whenever sources are listed: it imports its p
 from __future__ import annotations
 
 import os
-from os.path import abspath, basename, dirname, exists, expanduser, isfile, join
+from os.path import basename, dirname, isfile, join
+
+from ingest.roots import added, existing, expand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,15 +28,12 @@ if TYPE_CHECKING:
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
     from ingest.raw.store import RawStore
+    from ingest.roots import Root
 
     Composed = tuple[dict[str, object], str] | str
     Progress = Callable[[int, int, str], None]
     OnWritten = Callable[[str, str, bytes, os.stat_result], None]
     Environ = Mapping[str, str]
-
-# One row of a table of roots: the environment variable that moves the folder ("" for none), the folder ("" for none but
-# the variable's), and what is looked at below it, where a star stands for anything within one name.
-Root = tuple[str, str, tuple[str, ...]]
 
 
 class Options:
@@ -246,53 +245,8 @@ class Collector(Source):
         return {**ledger.as_dict(), "would": shadow.as_dict(ledger.documents, SHOWN)}
 
 
-def expand(rows: Iterable[Root], environ: Environ) -> list[str]:
-    """Return the paths that a table of roots names in an environment, whether or not they exist."""
-    found: list[str] = []
-    for variable, folder, below in rows:
-        given = environ.get(variable) or folder
-        if not given:
-            continue
-        base = abspath(expanduser(given))
-        for part in below:
-            found += _below(base, part) if "*" in part else (join(base, part),)
-        if not below:
-            found.append(base)
-    return found
-
-
-def existing(paths: Iterable[str]) -> list[str]:
-    """Return the paths that exist, each once."""
-    return [path for path in dict.fromkeys(paths) if exists(path)]
-
-
 def configured(name: str, home: Home) -> list[str]:
     """Return the folders that collections.yml adds to a source's own. Raises BadInput if that file is not valid."""
     from core.config import load
 
-    return added(load(home).section("sources"), name)
-
-
-def added(section: Mapping[str, Any], name: str) -> list[str]:
-    """Return the folders that the section ``sources`` of collections.yml adds to a source's own."""
-    return [abspath(expanduser(str(root))) for root in (section.get(name) or {}).get("roots") or []]
-
-
-def _below(base: str, part: str) -> list[str]:
-    """Return the paths that ``part`` names below a folder, with every expansion of the stars in ``part``."""
-    found = [base]
-    for piece in part.split("/"):
-        begins, star, ends = piece.partition("*")
-        if star:
-            found = [join(each, name) for each in found for name in _names(each, begins, ends)]
-        else:
-            found = [join(each, piece) for each in found]
-    return found
-
-
-def _names(folder: str, begins: str, ends: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [name for name in names if name.startswith(begins) and name[len(begins) :].endswith(ends)]
+    return added(load(home), name)

@@ -13,7 +13,7 @@ from os.path import dirname, join
 
 from core import jsonb
 from core.errors import BrainError
-from ingest import registry
+from ingest import roots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +151,11 @@ def news(home: Home, config: Config | None) -> set[str]:
     ``config``: where it adds places to those of the sources.
     """
     found: set[str] = set()
-    places = registry.every_root(home, config)
+    places = roots.places(home, config, os.environ)
+    if places is None:
+        from ingest import registry
+
+        places = registry.every_root(home, config)
     for source in {**places, **dict.fromkeys(_names(home))}:
         pulse = _read(join(home.state, "pulse", source))
         read: list[str] = []
@@ -279,12 +283,15 @@ def waiting(home: Home, source_name: str | None = None) -> dict[str, int]:
     ``source_name``: that source alone. Before the first run, and after a change of the parser, all files wait. Raises
     BadInput for an unknown source, apsw.Error if the recorded state cannot be read.
     """
+    from ingest import registry
+
     names = registry.present(home) if source_name is None else (source_name,)
     return {name: len(paths(home, name)) for name in names}
 
 
 def paths(home: Home, source_name: str) -> list[str]:
     """Return the paths of the files of one source that the next run would read. Raises as ``waiting``."""
+    from ingest import registry
     from ingest.pipeline.state import known, with_hidden
 
     source = registry.source(source_name)

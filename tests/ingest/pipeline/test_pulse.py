@@ -95,8 +95,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     for variable in {variable for each in registry.collecting() for variable, _, _ in each.roots if variable}:
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+        monkeypatch.delenv(variable.rstrip(","), raising=False)
     return folder
 
 
