@@ -15,6 +15,7 @@
 ``teammate``    another agent's or a schedule's words, in a person's place
 ``interrupt``   the person stopped the assistant
 ``note``        anything else that happened, in one line
+``usage``       the model of an answer, and its output tokens
 ``pieces``      one text of a user message, as the tool's ``extract_user_text`` returned it
 =============== =====================================================================================
 
@@ -142,6 +143,13 @@ class SessionBuilder(Session):
     def note(self, text: str, at: str = "", record: str = "") -> None:
         """Add anything else that happened, in one line."""
         self.put(NOTE, one_line(text, 500), at, record)
+
+    def usage(self, model: object, tokens: object = 0, record: str = "") -> None:
+        """Add the model of an answer and the number of its output tokens; a value of another type is left out."""
+        if type(model) is str and model:
+            self.models.add(model)
+        if type(tokens) is int and tokens:
+            self.tokens[record] = tokens
 
     def pieces(self, text: UserText, at: str = "", record: str = "") -> str:
         """Add the pieces of one user text that are no prompt, and return the person's words.

@@ -35,9 +35,9 @@ from ingest.session import agent_calls, places
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, SUMMARY, TEXT
 from ingest.session.project_ids import digest_of, of_folders
-from ingest.session.values import exit_code, mapping, moment, string, vocabulary
+from ingest.session.values import exit_code, mapping, moment, string
 from ingest.sources.gemini.source import SOURCE
-from ingest.sources.gemini.user_text import extract_user_text
+from ingest.sources.gemini.user_text import KNOWN, extract_user_text, is_summary
 from ingest.sources.histories import reading as prompt_history
 from ingest.sources.histories.source import beside as transcripts_beside
 
@@ -50,42 +50,13 @@ NAME = SOURCE.name
 FOREIGN = "not a Gemini CLI session"
 REPEATED = "saved of a session that is there"
 
-_METADATA = vocabulary(
-    """
-    sessionId projectHash startTime lastUpdated summary directories kind activeExtensionName messages memoryScratchpad
-    """
-)
-_MESSAGE = vocabulary("id timestamp type content displayContent toolCalls thoughts tokens model")
-_CALL = vocabulary(
-    """
-    id name args result status timestamp agentId displayName description resultDisplay renderOutputAsMarkdown
-    approvalMode outcome
-    """
-)
-_DROPPED = vocabulary("info error warning")
-# The fields of google/genai's ``Part``.
-_PART = vocabulary(
-    """
-    text thought functionCall mediaResolution partMetadata inlineData fileData executableCode codeExecutionResult
-    functionResponse videoMetadata toolCall toolResponse thoughtSignature
-    """
-)
+_FIELDS = KNOWN.fields("fields")
+_DROPPED = KNOWN.words("dropped_messages")
+_ASSISTANT_TEXTS = KNOWN.texts("assistant_texts")
 # Metadata that only a session has.
 _MARKS = ("projectHash", "startTime")
-# The harness lets the assistant say this: to a summary, to a file, and for an answer that never came
-# (packages/core/src/core/geminiChat.ts).
-RECEIVED = "Got it. Thanks for the additional context!"
-_ASSISTANTS = (
-    RECEIVED,
-    "Binary content received. Proceeding with analysis.",
-    "[The previous response was interrupted before it completed.]",
-)
 # All sessions of the server behind the editors have this id, and no other (packages/a2a-server).
 _SERVER = "a2a-server"
-# The harness writes a command that was typed after ``!`` like this
-# (packages/cli/src/ui/hooks/shellCommandProcessor.ts).
-_RAN, _PRODUCED = "I ran the following shell command:\n```sh\n", "\n```\n\nThis produced the following result:"
-_SNAPSHOT, _SNAPSHOT_END = "<state_snapshot>", "</state_snapshot>"
 _FEEDBACK = "User feedback:"
 # Lines that the shell tool writes below an exit code.
 _SHELL, _BELOW_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
@@ -100,7 +71,7 @@ def read(path: str, raw: RawStore) -> Reading:
     if SOURCE.is_history(path):
         folder = dirname(path)
         return prompt_history.read(
-            NAME, path, raw, lambda later: _project_beside(join(folder, "chats", ""), basename(folder), raw, later)
+            NAME, path, raw, lambda later: _project_folder(join(folder, "chats", ""), basename(folder), raw, later)
         )
     return whole(path, raw, _document, FOREIGN)
 
@@ -160,7 +131,7 @@ class Conversation:
             self._unknown(f"record of {', '.join(sorted(one_line(key, 40) for key in record)[:4])}")
 
     def _set(self, values: dict[str, Any]) -> None:
-        self._check("session", values, _METADATA)
+        self._check("session", values)
         self._began = self._began or string(values.get("startTime"))
         messages = values.get("messages")
         if type(messages) is list:
@@ -241,7 +212,7 @@ class Conversation:
         session.extend_to(moment(self._began))
         session.title = string(metadata.get("summary"))
         digest = string(metadata.get("projectHash"))
-        session.cwd = _project_beside(path, digest, self._reading.raw, later)
+        session.cwd = _project_folder(path, digest, self._reading.raw, later)
         session.sign = of_folders(path, digest)
         if metadata.get("kind") == "subagent":
             parent = path_name(basename(dirname(path)))[:500]
@@ -255,7 +226,7 @@ class Conversation:
         return session
 
     def _message(self, session: SessionBuilder, name: str, message: dict[str, Any]) -> None:
-        self._check("message", message, _MESSAGE)
+        self._check("message", message)
         kind, at = message.get("type"), moment(message.get("timestamp"))
         session.extend_to(at)
         if kind == "user":
@@ -269,26 +240,12 @@ class Conversation:
         content, shown = message.get("content"), message.get("displayContent")
         for part in (*_parts(content), *_parts(shown)):
             self._part(part)
-        said, folder = extract_user_text(string(part.get("text")) for part in _parts(shown or content))
-        session.cwd = session.cwd or folder
-        if not said:
-            return
-        if said.startswith(_RAN) and _PRODUCED in said and said.endswith("```"):
-            session.command(f"! {said[len(_RAN) :].partition(_PRODUCED)[0].strip()}", at, name)
-        elif _is_summary(said):
-            session.summary(said[said.index(_SNAPSHOT) :], at, name)
-        elif said.startswith(("/", "!")) and "\n" not in said and said.count("/") <= 1:
-            session.command(f"! {said[1:].strip()}" if said[0] == "!" else said, at, name)
-        else:
-            session.prompt(said, at, name)
+        found = extract_user_text(string(part.get("text")) for part in _parts(shown or content))
+        session.cwd = session.cwd or found.directory
+        session.prompt(session.pieces(found, at, name), at, name)
 
     def _assistant(self, session: SessionBuilder, name: str, message: dict[str, Any], at: str) -> None:
-        model = message.get("model")
-        if type(model) is str and model:
-            session.models.add(model)
-        tokens = mapping(message.get("tokens")).get("output")
-        if type(tokens) is int and tokens:
-            session.tokens[name] = tokens
+        session.usage(message.get("model"), mapping(message.get("tokens")).get("output"), name)
         for thought in message.get("thoughts") or ():
             subject, said = string(mapping(thought).get("subject")), string(mapping(thought).get("description"))
             session.thought(f"**{subject}** {said}" if subject else said, at, name)
@@ -296,7 +253,7 @@ class Conversation:
         content = message.get("content") if "content" in message else message.get("parts")
         for part in _parts(content):
             self._part(part)
-            if part.get("text") in _ASSISTANTS:
+            if part.get("text") in _ASSISTANT_TEXTS:
                 continue
             if part.get("thought") is True:
                 session.thought(string(part.get("text")), at, name)
@@ -310,14 +267,16 @@ class Conversation:
 
     def _part(self, part: dict[str, Any]) -> None:
         """Count the unknown fields of a part, or the part if no field of it is known."""
-        if not part.keys() & _PART or (type(part.get("text")) is not str and part.keys() <= {"text", "thought"}):
+        if not part.keys() & _FIELDS["part"] or (
+            type(part.get("text")) is not str and part.keys() <= {"text", "thought"}
+        ):
             self._unknown(f"part of {', '.join(sorted(one_line(key, 40) for key in part)[:3])}", part)
         else:
-            self._check("part", part, _PART)
+            self._check("part", part)
 
     def _call(self, session: SessionBuilder, name: str, call: dict[str, Any], at: str) -> None:
         """Add a tool call and its outcome."""
-        self._check("tool call", call, _CALL)
+        self._check("tool call", call)
         tool, identity = string(call.get("name")), string(call.get("id"))
         at = moment(call.get("timestamp")) or at
         session.extend_to(at)
@@ -344,10 +303,9 @@ class Conversation:
         if agent:
             session.tool_note(identity, f"→ gemini__{one_line(agent, 100)}", at, name)
 
-    def _check(self, what: str, record: dict[str, Any], known: frozenset[str]) -> None:
-        """Count the fields of a record that are not ``known``."""
-        for field in sorted(record.keys() - known):
-            self._unknown(f"{what}: field {one_line(field, 60)}", record[field])
+    def _check(self, what: str, record: dict[str, Any]) -> None:
+        """Count the fields of a record that are not known."""
+        self._reading.count_fields(what, record, _FIELDS[what], self._line)
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)
@@ -368,15 +326,7 @@ def _is_compressed(messages: list[Any], replaced: dict[str, dict[str, Any]]) -> 
     """Return True if ``messages`` begin with a summary of those that they replace."""
     first = next((mapping(each) for each in messages if mapping(each).get("type") == "user"), {})
     texts = (string(part.get("text")) for part in _parts(first.get("content")))
-    return string(first.get("id")) not in replaced and any(map(_is_summary, texts))
-
-
-def _is_summary(text: str) -> bool:
-    """Return True if a text is a summary; the model's notes may come before it."""
-    text = text.lstrip()
-    if text.startswith("```"):
-        text = text.partition("\n")[2].lstrip()
-    return text.startswith((_SNAPSHOT, "<scratchpad>")) and _SNAPSHOT in text and _SNAPSHOT_END in text
+    return string(first.get("id")) not in replaced and any(map(is_summary, texts))
 
 
 def _plan_feedback(output: str) -> str:
@@ -488,7 +438,8 @@ def _beginning(messages: list[dict[str, Any]]) -> str:
     answers = [
         message["id"]
         for message in messages
-        if message["type"] == "gemini" and not any(part.get("text") == RECEIVED for part in message["content"])
+        if message["type"] == "gemini"
+        and not any(part.get("text") == _ASSISTANT_TEXTS[0] for part in message["content"])
     ]
     found: str = (answers or [message["id"] for message in messages[-1:]] or [""])[0]
     return found
@@ -545,8 +496,8 @@ def _contents(paths: Iterable[str], raw: RawStore) -> Iterator[bytes]:
 # The project's folder: sessions name it by its SHA-256 alone
 
 
-def _project_beside(path: str, digest: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
-    """Return the project's folder from the marker beside the sessions, or from the registry of names; or ""."""
+def _project_folder(path: str, digest: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
+    """Return the project's folder from the marker in its folder of sessions, or from the registry of names; or ""."""
     chats = dirname(path)
     while chats and basename(chats) != "chats" and dirname(chats) != chats:
         chats = dirname(chats)

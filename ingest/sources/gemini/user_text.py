@@ -1,7 +1,8 @@
 """The words that a person typed to Gemini CLI, without the texts of its harness around, between and instead of them.
 
 Sources: the vendor's packages/core/src/utils/environmentContext.ts (``getDirectoryContextString``),
-approvalModeUtils.ts and fastAckHelper.ts, core/client.ts, packages/cli/src/ui/hooks/atCommandProcessor.ts.
+approvalModeUtils.ts and fastAckHelper.ts, core/client.ts, packages/cli/src/ui/hooks/atCommandProcessor.ts and
+shellCommandProcessor.ts.
 
 People quote these marks, too: a sentence counts if it begins a text and fills its line, a block if it is closed at one
 end of a text.
@@ -10,55 +11,73 @@ end of a text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from core.text import clean
-from ingest.session.user_text import is_whole
+from ingest.session.events import SUMMARY
+from ingest.session.user_text import UserText, command, is_whole, paragraphs, piece, prompt
+from ingest.session.vocabulary import Vocabulary
 
-_CONTEXTS = ("session_context", "system_context", "hook_context")
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KNOWN = Vocabulary(__file__)
+
+_CONTEXTS = KNOWN.texts("contexts")
 # A session's context before it had a block of its own; a tree of the folder ends its text.
-_SETTING_UP = re.compile(
-    r"This is the Gemini CLI\. We are setting up the context for our chat\.\s{1,20}"
-    r"(?:Today's date is |My operating system is: )"
-)
-# A context names folders like this, until 2025 and since; the first that it lists is the session's.
-_ONE, _FOLDERS = "I'm currently working in the directory: ", "- **Workspace Directories:**\n"
-_SEVERAL = "I'm currently working in the following directories:\n"
-_STRUCTURE = ("- **Directory Structure:**", "Here is the folder structure of the current working directories:")
+_EARLY_CONTEXT = KNOWN.pattern("early_contexts")
+# A context names folders after these lines; the first folder is the session's.
+_FOLDERS, _TREES = KNOWN.texts("folders"), KNOWN.texts("folder_trees")
 _LOOP, _LOOP_ENDS = (
     "System: Potential loop detected. Details: ",
     " Avoid repeating the same tool calls or responses without new results.",
 )
-_SENTENCE = re.compile(
-    r"(?:User has manually exited Plan Mode\. Switching to [^\n()]{1,60} \([^\n()]{1,100}\)\."
-    r"|System: Please continue\.)[ \t]*(?=\n|\Z)"
-)
+_SENTENCE = KNOWN.pattern("sentences", r"{}[ \t]*(?=\n|\Z)")
 # Words that were typed while the assistant worked; the end of something in the background.
-_HINTS = ("User steering update:\n<user_input>\n", "User hints:\n<user_input>\n")
+_HINTS = KNOWN.texts("hints")
 _HINT_ENDS = re.compile(r"\n</user_input>\n{1,2}Internal instruction: [^\n]*\Z")
 _ENDED = ("Background execution update:\n<background_output>\n", "</background_output>")
-_REFERENCED, _REFERENCED_END = "\n--- Content from referenced files ---", "\n--- End of content ---"
-# The state of an editor, before or instead of typed words (core/client.ts).
-_EDITOR = (
-    "Here is the user's editor context as a JSON object.",
-    "Here is a summary of changes in the user's editor context, in JSON format.",
-)
+_REFERENCED, _REFERENCED_ENDS = "\n--- Content from referenced files ---", "\n--- End of content ---"
+# The state of an editor, before or instead of typed words.
+_EDITOR = KNOWN.texts("editor_states")
 # The whole of a message that only the harness sends.
 _GO_ON = "Please continue."
+# A command that was typed after ``!``.
+_RAN, _PRODUCED = "I ran the following shell command:\n```sh\n", "\n```\n\nThis produced the following result:"
+_SNAPSHOT, _SNAPSHOT_ENDS = "<state_snapshot>", "</state_snapshot>"
 
 
-def extract_user_text(texts: Iterable[str]) -> tuple[str, str]:
-    """Return (the words that a person typed, the folder that the harness names) of a message; either may be ""."""
-    said: list[str] = []
+def extract_user_text(texts: Iterable[str]) -> UserText:
+    """Return the words of a person in one message, and the folder that the harness names in it.
+
+    The harness divides what it adds over several ``texts`` of a message.
+    """
+    kept: list[str] = []
     folder = ""
     for text in texts:
         text = clean(_without_editor(text)).strip()
-        kept = _without_harness(text)
-        if kept != text:
+        kept.append(_without_harness(text))
+        if kept[-1] != text:
             folder = folder or _folder(text)
-        said.append(kept)
-    words = _without_references("\n\n".join(text for text in said if text)).strip()
-    return ("" if words == _GO_ON else words), folder
+    return _classified(_without_references(paragraphs(*kept)).strip())._replace(directory=folder)
+
+
+def _classified(words: str) -> UserText:
+    if words.startswith(_RAN) and _PRODUCED in words and words.endswith("```"):
+        return command(f"! {words[len(_RAN) :].partition(_PRODUCED)[0].strip()}".rstrip())
+    if is_summary(words):
+        return piece(SUMMARY, words[words.index(_SNAPSHOT) :])
+    if words.startswith(("/", "!")) and "\n" not in words and words.count("/") <= 1:
+        return command(f"! {words[1:].strip()}".rstrip() if words[0] == "!" else words)
+    return prompt("" if words == _GO_ON else words)
+
+
+def is_summary(text: str) -> bool:
+    """Return True if a text is a summary of the conversation; the model's notes may come before it."""
+    text = text.lstrip()
+    if text.startswith("```"):
+        text = text.partition("\n")[2].lstrip()
+    return text.startswith((_SNAPSHOT, "<scratchpad>")) and _SNAPSHOT in text and _SNAPSHOT_ENDS in text
 
 
 def _without_editor(text: str) -> str:
@@ -74,9 +93,8 @@ def _without_editor(text: str) -> str:
 
 def _without_harness(text: str) -> str:
     """Return ``text`` without the harness's sentences and blocks at its ends; "" if it is all the harness's."""
-    if _SETTING_UP.match(text) or _is_added_folder(text):
-        return ""
-    if text.startswith(_ENDED[0]) and _ENDED[1] in text:
+    is_folder = text.startswith(_FOLDERS) and any(mark in text for mark in _TREES)
+    if is_folder or _EARLY_CONTEXT.match(text) or (text.startswith(_ENDED[0]) and _ENDED[1] in text):
         return ""
     for tag in _CONTEXTS:
         opening, closing = f"<{tag}>", f"</{tag}>"
@@ -99,14 +117,9 @@ def _without_harness(text: str) -> str:
     return text
 
 
-def _is_added_folder(text: str) -> bool:
-    """Return True if a text describes a folder that was added to a session."""
-    return text.startswith((_ONE, _SEVERAL, _FOLDERS)) and any(mark in text for mark in _STRUCTURE)
-
-
 def _folder(text: str) -> str:
     """Return the session's folder as a context names it, or ""."""
-    for mark in (_ONE, _FOLDERS, _SEVERAL):
+    for mark in _FOLDERS:
         head, found, rest = text.partition(mark)
         if found and (not head or head.endswith("\n")):
             return rest.partition("\n")[0].strip().removeprefix("- ")
@@ -116,7 +129,6 @@ def _folder(text: str) -> str:
 def _without_references(text: str) -> str:
     """Return ``text`` without the contents of files that it refers to by ``@``, from the one mark to the other."""
     head, mark, rest = f"\n{text}".partition(_REFERENCED)
-    if not mark or not ("@" in head or "\nContent from @" in rest or _REFERENCED_END in rest):
+    if not mark or not ("@" in head or "\nContent from @" in rest or _REFERENCED_ENDS in rest):
         return text
-    after = rest.rpartition(_REFERENCED_END)[2] if _REFERENCED_END in rest else ""
-    return "\n\n".join(filter(None, [head.strip(), after.strip()]))
+    return paragraphs(head, rest.rpartition(_REFERENCED_ENDS)[2] if _REFERENCED_ENDS in rest else "")

@@ -418,6 +418,6 @@ def test_a_document_that_two_files_make_is_counted_as_written_once(home: Home, t
 @pytest.mark.parametrize("tag", ["session_context", "system_context", "hook_context"])
 def test_a_context_that_quotes_its_own_closing_tag_is_nobodys_prompt(tag: str) -> None:
     said = f"<{tag}>\nIt ends at `</{tag}>`.\nAll of it.\n</{tag}>"
-    assert extract_user_text([said]) == ("", "")
-    assert "Why?" in extract_user_text([f"{said}\n\nWhy?"])[0]
-    assert "Why?" in extract_user_text([f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>"])[0]
+    assert extract_user_text([said]).pieces == ()
+    assert "Why?" in extract_user_text([f"{said}\n\nWhy?"]).typed
+    assert "Why?" in extract_user_text([f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>"]).typed
