@@ -16,36 +16,22 @@ from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
 from ingest.pipeline.units import path_name
 from ingest.session.builder import SessionBuilder
-from ingest.session.events import TEAMMATE
-from ingest.session.user_text import cut_blocks
-from ingest.session.values import blocks, mapping, moment, string, vocabulary
+from ingest.session.user_text import UserText, cut_blocks, paragraphs, prompt
+from ingest.session.values import blocks, mapping, moment, string
+from ingest.session.vocabulary import Vocabulary
+from ingest.sources.amp.source import SOURCE
 
 if TYPE_CHECKING:
     from ingest.raw.store import RawStore
 
-NAME = "amp"
+NAME = SOURCE.name
 FOREIGN = "not an Amp thread"
-
-
-_THREAD = vocabulary(
-    """
-    v id created title messages env meta agentMode mainThreadID originThreadID relationships queuedMessages draft
-    nextMessageId activatedSkills usageLedger creatorUserID updatedAt archived labels maxTokens pendingNavigation
-    autoSubmitDraft summaryStats diffStats visibility debug ~debug forkedFromThreadID reasoningEffort
-    """
-)
-_MESSAGE = vocabulary(
-    """
-    role messageId content state usage meta userState agentMode id dtwMessageID timestamp parentToolUseId
-    parentToolUseID fileMentions discoveredGuidanceFiles turnElapsedMs readAt compactedHistoryMessageIndices
-    originalToolUseInput createdAt updatedAt hidden
-    """
-)
-_ASIDES = ("attached-files", "system-reminder", "user-state", "environment", "attachedFiles")
-_DROPPED = vocabulary("image redacted_thinking manual_bash_invocation_result summary_marker")
-_REFUSED = ("rejected-by-user", "cancelled", "cancelled:user")
-# Other senders of a user's message (``meta``): another thread's agent, a rule, the manager of agents.
-_SENDERS = ("fromExecutorThreadID", "fromAutomation", "fromAggman")
+KNOWN = Vocabulary(__file__)
+_FIELDS = KNOWN.fields("fields")
+_DROPPED = KNOWN.words("dropped_blocks")
+_REFUSALS = KNOWN.words("refusals")
+_SENDERS = KNOWN.texts("senders")
+_ASIDES = KNOWN.texts("asides")
 # A refusal with a person's words is recorded as an error (flitter, packages/agent-core).
 _FEEDBACK = "ejected by user with feedback:"
 
@@ -61,8 +47,7 @@ def _thread(value: Any, reading: Reading) -> None:
     if type(messages) is not list or not ("created" in thread or string(thread.get("id")).startswith("T-")):
         return
     unit = one_line(string(thread.get("id")), 4000) or path_name(basename(reading.path).removesuffix(".json"))
-    for field in sorted(thread.keys() - _THREAD):
-        reading.count(f"thread: field {one_line(field, 60)}", 0, thread[field])
+    reading.count_fields("thread", thread, _FIELDS["thread"])
     session = SessionBuilder(unit, NAME)
     session.extend_to(moment(thread.get("created")))
     session.title = string(thread.get("title"))
@@ -112,19 +97,14 @@ def _origin(thread: dict[str, Any]) -> str:
 
 def _message(session: SessionBuilder, reading: Reading, message: dict[str, Any], name: str) -> None:
     is_inner = bool(string(message.get("parentToolUseId")) or string(message.get("parentToolUseID")))
-    for field in sorted(message.keys() - _MESSAGE):
-        reading.count(f"message: field {one_line(field, 60)}", 0, message[field])
+    reading.count_fields("message", message, _FIELDS["message"])
     role, usage = message.get("role"), mapping(message.get("usage"))
     meta = mapping(message.get("meta"))
     at = moment(meta.get("sentAt")) or moment(usage.get("timestamp"))
     at = at or moment(message.get("timestamp")) or moment(message.get("createdAt"))
     session.extend_to(at)
     session.uuids.add(name)
-    model, tokens = string(usage.get("model")), usage.get("outputTokens")
-    if model:
-        session.models.add(model)
-    if type(tokens) is int and tokens:
-        session.tokens[name] = tokens
+    session.usage(usage.get("model"), usage.get("outputTokens"), name)
     if role not in ("user", "assistant", "info"):
         reading.count(f"message role {one_line(str(role), 60)}")
     said: list[str] = []
@@ -133,7 +113,7 @@ def _message(session: SessionBuilder, reading: Reading, message: dict[str, Any],
         if kind in ("text", "thinking") and (is_inner or block.get("hidden") is True):
             continue  # a subagent's words or task; Amp's additions for the model alone
         if kind == "text" and role == "user":
-            said.append(extract_user_text(string(block.get("text"))))
+            said.append(extract_user_text(string(block.get("text"))).typed)
         elif kind == "text" and role != "info":
             add = session.commentary if meta.get("openAIResponsePhase") == "commentary" else session.reply
             add(string(block.get("text")), at, name)
@@ -152,11 +132,8 @@ def _message(session: SessionBuilder, reading: Reading, message: dict[str, Any],
                 session.command(f"! {command}", at, name)
         elif kind not in _DROPPED and kind != "text":
             reading.count(f"block {one_line(kind, 60)}")
-    typed = "\n\n".join(text for text in said if text)
-    if not any(meta.get(sender) for sender in _SENDERS):
-        session.prompt(typed, at, name)
-    elif typed:
-        session.put(TEAMMATE, typed, at, name)
+    add_words = session.teammate if any(meta.get(sender) for sender in _SENDERS) else session.prompt
+    add_words(paragraphs(*said), at, name)
     if mapping(message.get("state")).get("type") == "cancelled":
         session.interrupt(at, f"{name} cancelled")
 
@@ -165,7 +142,7 @@ def _outcome(session: SessionBuilder, block: dict[str, Any], at: str, name: str)
     call = string(block.get("toolUseID")) or string(block.get("tool_use_id"))
     run = mapping(block.get("run")) or block
     status, result, error = string(run.get("status")), run.get("result"), run.get("error")
-    if status in _REFUSED or status.startswith("rejected"):
+    if status in _REFUSALS or status.startswith("rejected"):
         session.tool_note(call, "rejected by the user", at, name)
     elif status == "error" or block.get("is_error") is True:
         text = string(mapping(error).get("message")) or string(error) or string(result) or string(run.get("output"))
@@ -182,6 +159,6 @@ def _outcome(session: SessionBuilder, block: dict[str, Any], at: str, name: str)
         session.tool_note(call, f"→ amp__{one_line(mapping(result)['threadID'], 100)}", at, name)
 
 
-def extract_user_text(text: str) -> str:
-    """Return the words that a person typed of a user's text."""
-    return cut_blocks(clean(text), _ASIDES).strip()
+def extract_user_text(text: str) -> UserText:
+    """Return a user's text without the blocks that Amp puts into it."""
+    return prompt(cut_blocks(clean(text), _ASIDES).strip())

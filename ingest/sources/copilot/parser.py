@@ -35,9 +35,8 @@ from ingest.raw import databases, records
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TEXT
 from ingest.session.values import blocks, mapping, moment, string
-from ingest.sources.copilot import vocabulary
 from ingest.sources.copilot.source import ABOUT, EDITORS, SOURCE, newest_companion
-from ingest.sources.copilot.user_text import extract_user_text
+from ingest.sources.copilot.user_text import KNOWN, extract_user_text
 from ingest.sources.histories import source as histories
 from ingest.sources.histories.reading import typed as add_prompt
 
@@ -54,6 +53,11 @@ if TYPE_CHECKING:
 NAME = SOURCE.name
 FOREIGN = "not a Copilot CLI session"
 
+_FIELDS = KNOWN.fields("fields")
+_ENDS_OF_SUBAGENTS = KNOWN.words("ends_of_subagents")
+_EVENTS, _DROPPED_EVENTS = KNOWN.words("events") | _ENDS_OF_SUBAGENTS, KNOWN.words("dropped_events")
+_MACHINES = tuple(KNOWN.words("machines"))
+_DROPPED_ENTRIES = KNOWN.words("dropped_entries")
 # The assistant asks a person with these tools; the result is the person's answer.
 _QUESTIONS = ("ask_user", "ask_question")
 _ANSWERED = ("User selected: ", "User responded: ", "User answered: ")
@@ -113,13 +117,13 @@ class Conversation:
         if type(kind) is not str or type(data) is not dict:
             self._unknown("record without type or data")
             return
-        if kind not in vocabulary.READ and kind not in vocabulary.DROPPED:
+        if kind not in _EVENTS and kind not in _DROPPED_EVENTS:
             self._unknown(f"event {one_line(kind, 60)}")
             return
         self._recognised = self._recognised or "parentId" in record or kind == "session.start"
-        self._check("event", record, vocabulary.EVENT)
-        if kind in vocabulary.DATA:
-            self._check(kind, data, vocabulary.DATA[kind])
+        self._check("event", record)
+        if kind in _FIELDS:
+            self._check(kind, data)
         session, event = self._session, one_line(string(record.get("id")), 200)
         session.records += 1
         if event:
@@ -127,7 +131,7 @@ class Conversation:
                 session.repeated += 1
                 return
             session.uuids.add(event)
-        if kind in vocabulary.READ:
+        if kind in _EVENTS:
             by_agent = bool(record.get("agentId") or data.get("parentToolCallId"))
             self._event(kind, data, event, moment(record.get("timestamp")), by_agent)
 
@@ -168,7 +172,7 @@ class Conversation:
                 self._running[call] = task
             name = string(data.get("agentDisplayName")) or string(data.get("agentName"))
             session.tool_note(call, f"→ agent {one_line(name, 100)}", at, event)
-        elif kind in vocabulary.SUBAGENT_ENDED:
+        elif kind in _ENDS_OF_SUBAGENTS:
             # From here on a person may type the same words.
             self._running.pop(string(data.get("toolCallId")), None)
         elif kind == "exit_plan_mode.completed":
@@ -203,11 +207,11 @@ class Conversation:
     def _user(self, data: Record, event: str, at: str, by_agent: bool) -> None:
         if data.get("isAutopilotContinuation") is True:
             return  # the harness goes on by itself
-        said, source = extract_user_text(string(data.get("content"))), string(data.get("source"))
+        said, source = extract_user_text(string(data.get("content"))).typed, string(data.get("source"))
         if source in ("", "user"):
             if not self._is_task(said) and not by_agent and not self._is_imported(said):
                 self._session.prompt(said, at, event)
-        elif not source.startswith(vocabulary.MACHINES):
+        elif not source.startswith(_MACHINES):
             self._unknown(f"user.message: source {one_line(source, 40)}")
 
     def _is_task(self, said: str) -> bool:
@@ -229,12 +233,9 @@ class Conversation:
 
     def _assistant(self, data: Record, event: str, at: str, by_agent: bool) -> None:
         session = self._session
-        model, tokens = string(data.get("model")), data.get("outputTokens")
-        if model:
-            session.models.add(model)
-        if type(tokens) is int and tokens:
-            # Several messages may be of one call of the model, each with the count of all.
-            session.tokens[string(data.get("apiCallId")) or string(data.get("messageId")) or event] = tokens
+        # Several messages may be of one call of the model, each with the count of all.
+        call = string(data.get("apiCallId")) or string(data.get("messageId")) or event
+        session.usage(data.get("model"), data.get("outputTokens"), call)
         if by_agent:
             return  # thoughts, and words to the agent that started it
         session.thought(string(data.get("reasoningText")), at, event)
@@ -294,7 +295,7 @@ class Conversation:
 
     def _result(self, record: Record) -> None:
         """Add how a run without a terminal ended; only this record of its output has the session's id."""
-        self._check("result", record, vocabulary.RESULT)
+        self._check("result", record)
         session, at, code = self._session, moment(record.get("timestamp")), record.get("exitCode")
         session.records += 1
         session.unit = session.unit or one_line(string(record.get("sessionId")), 4000)
@@ -323,11 +324,9 @@ class Conversation:
         self._reading.parts[session.unit] = session
         raw.keep_with(self._reading, later)
 
-    def _check(self, what: str, record: Record, known: frozenset[str]) -> None:
-        """Count the fields of a record that are not ``known``."""
-        if not record.keys() <= known:
-            for field in sorted(record.keys() - known):
-                self._unknown(f"{what}: field {one_line(field, 60)}", record[field])
+    def _check(self, what: str, record: Record) -> None:
+        """Count the fields of a record that are not known."""
+        self._reading.count_fields(what, record, _FIELDS[what], self._line)
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, self._line, value)
@@ -362,8 +361,6 @@ def _exit_error(content: str, code: Any = None) -> str:
 
 # Documents of 2025
 
-_DROPPED = frozenset(("info", "warning", "error", "login", "help"))
-
 
 def _document(value: Any, reading: Reading) -> None:
     found = mapping(value)
@@ -377,9 +374,7 @@ def _document(value: Any, reading: Reading) -> None:
 def _add_document(session: SessionBuilder, value: Record, reading: Reading) -> None:
     """Add a document's session as it was shown, or as the model was sent it if that is missing."""
     session.extend_to(moment(value.get("startTime")))
-    model = string(value.get("selectedModel"))
-    if model:
-        session.models.add(one_line(model, 200))
+    session.usage(one_line(string(value.get("selectedModel")), 200))
     shown = [mapping(entry) for entry in _list(value.get("timeline"))]
     if any(entry.get("type") == "user" and string(entry.get("text")) for entry in shown):
         entries, add = shown, _add_shown
@@ -404,7 +399,7 @@ def _add_shown(session: SessionBuilder, reading: Reading, entry: Record, number:
     name, text = one_line(string(entry.get("id")), 200), string(entry.get("text"))
     session.extend_to(at)
     if kind == "user":
-        session.prompt(extract_user_text(text), at, name)
+        session.prompt(extract_user_text(text).typed, at, name)
     elif kind in ("copilot", "assistant"):
         session.reply(text, at, name)
     elif kind in ("reasoning", "thinking"):
@@ -423,7 +418,7 @@ def _add_shown(session: SessionBuilder, reading: Reading, entry: Record, number:
             session.tool_error(call, log or "error", at, name)
         elif error := _exit_error(log):
             session.tool_error(call, error, at, name)
-    elif kind not in _DROPPED:
+    elif kind not in _DROPPED_ENTRIES:
         reading.count(f"timeline entry {one_line(kind, 60)}", 0, entry)
 
 
@@ -432,7 +427,7 @@ def _add_sent(session: SessionBuilder, reading: Reading, entry: Record, number: 
     role, name = entry.get("role"), f"m{number}"
     said = "\n\n".join(string(part.get("text")) for part in blocks(entry.get("content")) if part.get("text"))
     if role == "user":
-        session.prompt(extract_user_text(said), "", name)
+        session.prompt(extract_user_text(said).typed, "", name)
     elif role == "assistant":
         session.reply(said, "", name)
         for given in _list(entry.get("tool_calls")):
@@ -523,5 +518,5 @@ def _add_turn(session: SessionBuilder, turn: tuple[Any, ...], reading: Reading) 
     at = moment(stamp)
     session.records += 1
     session.extend_to(at)
-    add_prompt(session, extract_user_text(clean(string(asked), reading.redacted)), at)
+    add_prompt(session, extract_user_text(clean(string(asked), reading.redacted)).typed, at)
     session.reply(clean(string(answered), reading.redacted), at)

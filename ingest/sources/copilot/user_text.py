@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from core.text import clean
-from ingest.session.user_text import cut_blocks, trimmed
+from ingest.session.user_text import UserText, cut_blocks, prompt, trimmed
+from ingest.session.vocabulary import Vocabulary
 
-_ASIDES = ("system_reminder", "system-reminder", "skill-context")
+KNOWN = Vocabulary(__file__)
+
+_ASIDES = KNOWN.texts("asides")
 # A person may write such blocks, too: only those at a text's ends are the harness's.
-_AROUND = tuple((f"<{tag}>", f"</{tag}>") for tag in ("current_datetime", "reminder", "attached_files"))
+_AROUND = KNOWN.pairs("around")
 # VS Code repeats the words below what it attached to them.
 _REPEAT, _REPEAT_END = "\n<userRequest>\n", "\n</userRequest>"
 _ATTACHED, _ATTACHED_END = "\n<attachments>\n<attachment ", "</attachment>\n\n</attachments>"
 
 
-def extract_user_text(text: str) -> str:
-    """Return the words that a person typed of a user's text."""
+def extract_user_text(text: str) -> UserText:
+    """Return the words that a person typed."""
     text = clean(text).rstrip()
     if text.endswith(_REPEAT_END) and _REPEAT in text:
         # If the words hold such a block themselves, the repetition begins with the block in the middle.
@@ -25,7 +28,7 @@ def extract_user_text(text: str) -> str:
             text = again
     elif text.endswith(_ATTACHED_END) and _ATTACHED in f"\n{text}":
         text = f"\n{text}".rpartition(_ATTACHED)[0]
-    return trimmed(cut_blocks(text, _ASIDES), _AROUND)
+    return prompt(trimmed(cut_blocks(text, _ASIDES), _AROUND))
 
 
 def _words(text: str) -> list[str]:

@@ -256,9 +256,7 @@ def _add_part(
 ) -> None:
     """Add a part of an assistant's or a tool's message."""
     kind = str(block.get("type"))
-    model = string(_options(block).get("modelName"))
-    if model:
-        session.models.add(one_line(model, 200))
+    session.usage(one_line(string(_options(block).get("modelName")), 200))
     if kind == "text":
         # Cursor replaced the model's reasoning by this line.
         shown = [text for text in string(block.get("text")).split("\n") if text.strip() != "[REDACTED]"]

@@ -321,7 +321,7 @@ class EditorConversation:
         session.extend_to(moment(data.get("createdAt")))
         place = mapping(mapping(data.get("workspaceIdentifier")).get("uri"))
         session.cwd = string(place.get("fsPath")) or string(place.get("path")) or folder or _agent_folder(data)
-        self._model(mapping(data.get("modelConfig")).get("modelName"))
+        session.usage(_known_model(mapping(data.get("modelConfig")).get("modelName")))
         session.parent = one_line(string(mapping(data.get("subagentInfo")).get("parentComposerId")), 500)
         if data.get("isBestOfNSubcomposer") is True:
             # A person asked all models and may go on with any of them: the conversation is no agent's.
@@ -391,10 +391,8 @@ class EditorConversation:
             return
         if kind not in (2, "ai", "assistant"):
             self._reading.count(f"bubble type {one_line(str(kind), 60)}")
-        self._model(string(mapping(bubble.get("modelInfo")).get("modelName")) or bubble.get("modelType"))
-        tokens = mapping(bubble.get("tokenCount")).get("outputTokens")
-        if type(tokens) is int and tokens:
-            session.tokens[name] = tokens
+        model = string(mapping(bubble.get("modelInfo")).get("modelName")) or bubble.get("modelType")
+        session.usage(_known_model(model), mapping(bubble.get("tokenCount")).get("outputTokens"), name)
         thinking = bubble.get("thinking")
         session.thought(string(mapping(thinking).get("text")) or string(thinking), at, name)
         tool = bubble.get("toolFormerData")
@@ -417,9 +415,9 @@ class EditorConversation:
         elif tool.get("name") in _QUESTIONS and tool.get("result"):
             session.tool_note(call, f"answer: {answer(tool['result'])}", at, name)
 
-    def _model(self, model: Any) -> None:
-        if model and model != "default" and type(model) is str:
-            self.session.models.add(model)
+
+def _known_model(model: Any) -> str:
+    return "" if model == "default" else string(model)
 
 
 def _time(bubble: Record) -> str:
@@ -462,9 +460,7 @@ def _agent(connection: apsw.Connection, reading: Reading) -> None:
         session.extend_to(moment(about.get(key)))
     session.cwd = string(about.get("workspacePath")) or _root_workspace(root) or string(about.get("cwd"))
     session.extra["surface"] = "agent"
-    model = string(about.get("lastUsedModel"))
-    if model and model != "default":
-        session.models.add(model)
+    session.usage(_known_model(about.get("lastUsedModel")))
     for name in _message_order(root, blobs) or list(blobs):
         data = _bytes(blobs[name])
         if not data.startswith(b"{"):

@@ -53,6 +53,7 @@ REPEATED = "saved of a session that is there"
 _FIELDS = KNOWN.fields("fields")
 _DROPPED = KNOWN.words("dropped_messages")
 _ASSISTANT_TEXTS = KNOWN.texts("assistant_texts")
+_RECEIVED = _ASSISTANT_TEXTS[0]
 # Metadata that only a session has.
 _MARKS = ("projectHash", "startTime")
 # All sessions of the server behind the editors have this id, and no other (packages/a2a-server).
@@ -267,9 +268,8 @@ class Conversation:
 
     def _part(self, part: dict[str, Any]) -> None:
         """Count the unknown fields of a part, or the part if no field of it is known."""
-        if not part.keys() & _FIELDS["part"] or (
-            type(part.get("text")) is not str and part.keys() <= {"text", "thought"}
-        ):
+        is_odd = type(part.get("text")) is not str and part.keys() <= {"text", "thought"}
+        if is_odd or not part.keys() & _FIELDS["part"]:
             self._unknown(f"part of {', '.join(sorted(one_line(key, 40) for key in part)[:3])}", part)
         else:
             self._check("part", part)
@@ -438,8 +438,7 @@ def _beginning(messages: list[dict[str, Any]]) -> str:
     answers = [
         message["id"]
         for message in messages
-        if message["type"] == "gemini"
-        and not any(part.get("text") == _ASSISTANT_TEXTS[0] for part in message["content"])
+        if message["type"] == "gemini" and not any(part.get("text") == _RECEIVED for part in message["content"])
     ]
     found: str = (answers or [message["id"] for message in messages[-1:]] or [""])[0]
     return found

@@ -24,10 +24,12 @@ from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import databases, records, store
 from ingest.session.builder import SessionBuilder
+from ingest.session.events import COMMAND
 from ingest.session.lineage import generations
-from ingest.session.values import blocks, mapping, moment, plain, string, vocabulary
+from ingest.session.user_text import paragraphs
+from ingest.session.values import blocks, mapping, moment, plain, string
 from ingest.sources.opencode.source import SOURCE, tree_of
-from ingest.sources.opencode.user_text import extract_user_text, repeats_command
+from ingest.sources.opencode.user_text import KNOWN, extract_user_text, repeats_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -237,7 +239,7 @@ def _identity(part: Any) -> Record:
 
 # A database
 
-_SESSION = vocabulary("directory title version slug parent_id agent time_created fork_session_id")
+_SESSION = frozenset("directory title version slug parent_id agent time_created fork_session_id".split())
 # Tables of sessions, the later version's last.
 _SESSIONS = ("session", "session_v2")
 # Other tables → the columns that are read, and the order.
@@ -383,24 +385,10 @@ def _cell(data: Any, reading: Reading, where: str) -> Record | None:
 
 # Messages of every form
 
-_FIELDS = {
-    "message user": vocabulary(
-        "id sessionID role time agent model format summary system tools variant metadata parts path parentID"
-    ),
-    "message assistant": vocabulary(
-        """
-        id sessionID role time parentID modelID providerID mode agent path cost tokens error finish variant summary
-        system metadata parts model structured_output structured
-        """
-    ),
-    "part text": vocabulary("id sessionID messageID type text synthetic ignored time metadata"),
-    "part reasoning": vocabulary("id sessionID messageID type text time metadata"),
-    "part tool": vocabulary("id sessionID messageID type callID tool state metadata time"),
-}
-# Marks of steps and snapshots, and attached files.
-_DROPPED_PARTS = vocabulary("step-start step-finish snapshot patch file agent retry compaction")
-_DROPPED_ROWS = vocabulary("agent-switched model-switched location-switched synthetic system skill")
-_UNNAMED = ("New session - ", "Child session - ")
+_FIELDS = KNOWN.fields("fields")
+_DROPPED_PARTS, _DROPPED_ROWS = KNOWN.words("dropped_parts"), KNOWN.words("dropped_rows")
+_UNNAMED = KNOWN.texts("unnamed")
+_REFUSALS = KNOWN.texts("refusals")
 # A person's words to a refused call follow this (packages/core/src/v1/permission.ts, ``CorrectedError``).
 _FEEDBACK = "with the following feedback: "
 
@@ -467,7 +455,8 @@ class Conversation:
             self._unknown(f"message role {one_line(str(role), 60)}")
             return
         self._check("message assistant", info)
-        self._model(string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID")), info, name)
+        model = string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID"))
+        session.usage(model, mapping(info.get("tokens")).get("output"), name)
         session.cwd = session.cwd or string(mapping(info.get("path")).get("cwd"))
         is_summary = info.get("summary") is True or info.get("mode") == "compaction"
         for part in parts:
@@ -476,7 +465,7 @@ class Conversation:
             session.interrupt(at, f"{name} aborted")
 
     def _user(self, parts: list[Any], at: str) -> None:
-        said: list[str] = []
+        typed: list[str] = []
         first = command_text = ""
         for entry in parts:
             part = mapping(entry)
@@ -486,19 +475,17 @@ class Conversation:
                 text = string(part.get("text"))
                 # The harness adds files that were read, reminders and its own prompts as synthetic parts.
                 if not part.get("synthetic") and not part.get("ignored") and not repeats_command(text, command_text):
-                    words, command = extract_user_text(text, to_subagent=bool(self.session.parent))
+                    found = extract_user_text(text, to_subagent=bool(self.session.parent))
                     first = first or one_line(string(part.get("id")), 200)
-                    if command:
+                    if any(kind == COMMAND for kind, _ in found.pieces):
                         command_text = text
-                        self.session.command(command, at, f"{first} command")
-                    if words:
-                        said.append(words)
+                    typed.append(self.session.pieces(found, at, f"{first} command"))
             elif kind == "subtask":
                 given = {name: part.get(name) for name in ("agent", "description", "prompt")}
                 self.session.tool_call("task", given, at, string(part.get("id")))
             elif kind not in _DROPPED_PARTS:
                 self._unknown(f"user part {one_line(str(kind), 60)}")
-        self.session.prompt("\n\n".join(said), at, first)
+        self.session.prompt(paragraphs(*typed), at, first)
 
     def _part(self, part: Record, at: str, *, is_summary: bool) -> None:
         """Add a part of an assistant's message."""
@@ -531,7 +518,7 @@ class Conversation:
         code, error = details.get("exit"), state.get("error")
         if state.get("status") == "error":
             text = string(error) or string(mapping(error).get("message")) or "error"
-            if text.startswith(("The user rejected permission", "The user dismissed")):
+            if text.startswith(_REFUSALS):
                 session.tool_note(call, "rejected by the user", at, name)
                 session.prompt(text.partition(_FEEDBACK)[2], at, f"{name} feedback {call}")
             else:
@@ -553,11 +540,10 @@ class Conversation:
         session.uuids.add(name)
         session.extend_to(at)
         if kind == "user":
-            words, command = extract_user_text(string(data.get("text")), to_subagent=bool(session.parent))
-            session.command(command, at, name)
-            session.prompt(words, at, name)
+            found = extract_user_text(string(data.get("text")), to_subagent=bool(session.parent))
+            session.prompt(session.pieces(found, at, name), at, name)
         elif kind == "assistant":
-            self._model(string(mapping(data.get("model")).get("id")), data, name)
+            session.usage(mapping(data.get("model")).get("id"), mapping(data.get("tokens")).get("output"), name)
             session.extend_to(moment(mapping(data.get("time")).get("completed")))
             for number, block in enumerate(blocks(data.get("content"))):
                 self._block(block, at, name, number)
@@ -588,18 +574,9 @@ class Conversation:
         else:
             self._unknown(f"assistant block {one_line(str(kind), 60)}")
 
-    def _model(self, model: str, record: Record, name: str) -> None:
-        if model:
-            self.session.models.add(model)
-        tokens = mapping(record.get("tokens")).get("output")
-        if type(tokens) is int and tokens:
-            self.session.tokens[name] = tokens
-
     def _check(self, what: str, record: Record) -> None:
         """Count the fields of a record that are not known."""
-        if not record.keys() <= _FIELDS[what]:
-            for field in sorted(record.keys() - _FIELDS[what]):
-                self._unknown(f"{what}: field {one_line(field, 60)}", record[field])
+        self._reading.count_fields(what, record, _FIELDS[what])
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, 0, value)

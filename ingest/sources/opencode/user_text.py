@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 
 from core.text import clean
-from ingest.session.user_text import between, cut_blocks
+from ingest.session.user_text import NOTHING, UserText, between, command, cut_blocks, paragraphs, prompt
+from ingest.session.vocabulary import Vocabulary
 
-_MARKS = ("<!-- OMO_INTERNAL_INITIATOR -->", "<!-- OMO_INTERNAL_NOREPLY -->")
-# The plugin's modes; anyone may write a block of another name.
-_MODE = re.compile(
-    r"\[(?:search|analyze|ultrawork|ultrawork-autonomous|hyperplan|hyperplan-ultrawork|team)-mode\]\n"
-    r"|<((?:search|analyze|ultrawork|hyperplan|hyperplan-ultrawork)-mode)>"
-)
+KNOWN = Vocabulary(__file__)
+
+_MARKS = KNOWN.texts("marks")
+_MODE = re.compile(rf"\[{KNOWN.pattern('modes').pattern}-mode\]\n|<({KNOWN.pattern('tagged_modes').pattern}-mode)>")
 _END = "\n\n---\n\n"
 _GAP = re.compile(r"\s*(?:---\n\s*)*")
 # The first line of an order, which fills its line; an order without an end is the whole text.
@@ -28,20 +27,20 @@ _NAME = re.compile(r"\s*# (/\S{1,100}) Command\n")
 _ARGUMENTS = "**User Arguments**: "
 
 
-def extract_user_text(text: str, *, to_subagent: bool = False) -> tuple[str, str]:
-    """Return (typed words, typed slash command) of a user's text; the words come after the command if both are given.
+def extract_user_text(text: str, *, to_subagent: bool = False) -> UserText:
+    """Return the slash command and the words that a person typed.
 
     Args:
         to_subagent: the session is a subagent's; there the plugin's mark ends the task itself.
     """
     said = clean(text).strip()
     if "<" not in said and "[" not in said:
-        return said, ""
+        return prompt(said)
     said = cut_blocks(said, ("system-reminder",)).strip()
     # The mark is the last line; elsewhere a person quotes it.
     while mark := next((mark for mark in _MARKS if said == mark or said.endswith(f"\n{mark}")), ""):
         if not to_subagent:
-            return "", ""
+            return NOTHING
         said = said.removesuffix(mark).strip()
     said = _without_modes(said)
     if order := _ORDER.match(said):
@@ -52,17 +51,18 @@ def extract_user_text(text: str, *, to_subagent: bool = False) -> tuple[str, str
         inner = between(said, _COMMAND)
         if name := _NAME.match(inner):
             given = inner.partition(_ARGUMENTS)[2].partition("\n\n**")[0].partition(_END)[0].strip()
-            return said.partition(f"</{_COMMAND}>")[2].strip(), f"{name[1]} {given}".rstrip()
+            below = prompt(said.partition(f"</{_COMMAND}>")[2].strip())
+            return UserText((*command(f"{name[1]} {given}".rstrip()).pieces, *below.pieces))
     if said.startswith("<command-instruction>") and "</user-request>" in said.partition("<user-request>")[2]:
         asked, _, after = said.partition("<user-request>")[2].rpartition("</user-request>")
-        return "\n\n".join(filter(None, [asked.strip(), after.strip()])), ""
-    return said, ""
+        return prompt(paragraphs(asked, after))
+    return prompt(said)
 
 
-def repeats_command(text: str, command: str) -> bool:
-    """Return True if ``text`` is whole lines of a slash command's text: its message repeats the command's own words."""
+def repeats_command(text: str, command_text: str) -> bool:
+    """Return True if ``text`` is whole lines of a slash command's text, which the same message repeats."""
     said = clean(text).strip()
-    return bool(said and command) and f"\n{said}\n" in f"\n{clean(command)}\n"
+    return bool(said and command_text) and f"\n{said}\n" in f"\n{clean(command_text)}\n"
 
 
 def _without_modes(said: str) -> str:

@@ -438,7 +438,7 @@ PASTED = "Why is\n<attachments>\n{thing}\n</attachments>\nempty?"
     (f"{PASTED}\n<attachments>\nx\n</attachments>\n<userRequest>\n{PASTED}\n</userRequest>", PASTED),
 ])  # fmt: skip
 def test_blocks_that_a_person_wrote_are_no_editors(said: str, words: str) -> None:
-    assert extract_user_text(said) == words
+    assert extract_user_text(said).typed == words
 
 
 def test_what_stands_for_more_than_itself_is_no_news(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from ingest.sources.opencode.user_text import extract_user_text as typed
+from ingest.session.events import COMMAND, PROMPT
+from ingest.sources.opencode.user_text import extract_user_text
 from tests.ingest.sources.test_opencode import INFO, document, export, ingest
 
 MARK = "\n<!-- OMO_INTERNAL_INITIATOR -->"
@@ -62,27 +63,27 @@ the shed
         "[SYSTEM DIRECTIVE: is ended by\n[END SYSTEM DIRECTIVE]\n, why?")),
 ])  # fmt: skip
 def test_a_plugins_words_are_no_persons(said: str, words: str) -> None:
-    assert typed(said) == (words, "")
+    assert extract_user_text(said).pieces == ((PROMPT, words),) * bool(words)
 
 
 def test_a_subagents_task_is_kept_without_the_mark() -> None:
     said = f"<system-reminder>\nOne task only.\n</system-reminder>\n\nFind the lock{MARK}"
-    assert typed(said, to_subagent=True) == ("Find the lock", "")
+    assert extract_user_text(said, to_subagent=True).typed == "Find the lock"
 
 
 def test_what_stands_below_a_commands_text_is_kept() -> None:
-    assert typed(f"{SLASH}\n\nAnd sweep.") == ("And sweep.", "/tidy the shed")
+    assert extract_user_text(f"{SLASH}\n\nAnd sweep.").pieces == ((COMMAND, "/tidy the shed"), (PROMPT, "And sweep."))
     asked = (
         "<command-instruction>\nStart.\n</command-instruction>\n<user-request>\nthe <user-request> tag\n</user-request>"
     )
-    assert typed(f"{asked}\nMend it.") == ("the <user-request> tag\n\nMend it.", "")
-    assert typed("<command-instruction> and <user-request> are tags. Whose?")[0].endswith("Whose?")
+    assert extract_user_text(f"{asked}\nMend it.").typed == "the <user-request> tag\n\nMend it."
+    assert extract_user_text("<command-instruction> and <user-request> are tags. Whose?").typed.endswith("Whose?")
 
 
 def test_many_modes_take_no_longer_than_their_text() -> None:
     for mode in ("<ultrawork-mode></ultrawork-mode>\n", "[search-mode]\n\n", "[search-mode]\n\n\n---\n\n"):
         begun = time.process_time()
-        typed(mode * 60_000 + "Do it")
+        extract_user_text(mode * 60_000 + "Do it")
         assert time.process_time() - begun < 5
 
 
