@@ -28,7 +28,7 @@ def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] |
     if path.endswith(databases.SUFFIXES) or is_history(source, path):
         return [(rows.unit_of(data), data)]
     if source == "shell":
-        from ingest.sources.shell import reading as shell
+        from ingest.sources.shell import parser as shell
 
         return shell.pieces(path, data)
     if source in _IN_LINES:
@@ -64,7 +64,7 @@ def dropped(source: str, path: str, held: bytes, before: bytes, now: bytes, read
     """
     if source != "shell":
         return held
-    from ingest.sources.shell import reading as shell
+    from ingest.sources.shell import parser as shell
 
     return shell.dropped(path, held, before, now, read)
 
@@ -73,6 +73,6 @@ def redacted(source: str, path: str, data: bytes, counts: dict[str, int]) -> byt
     """A file that is one document or text without secrets; what was replaced is added to ``counts``."""
     if source != "shell" or path.endswith(databases.SUFFIXES):
         return clean_document(data, counts)
-    from ingest.sources.shell import reading as shell
+    from ingest.sources.shell import parser as shell
 
     return shell.without_secrets(path, data, counts)

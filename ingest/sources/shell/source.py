@@ -1,6 +1,6 @@
 """The histories of shells: zsh, bash and fish, and Atuin's database; one document a day.
 
-Formats: ``ingest.sources.shell.reading``.
+Formats: ``ingest.sources.shell.parser``.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class Shell(Source):
         return list(with_logs(super().discover(roots)))
 
     def peek(self, path: str) -> str:
-        """Group all files: all histories tell of the same days, and are read once, together."""
+        """Group all files: histories share days, so they are read together."""
         del path
         return self.name
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.shell.reading import read
+        from ingest.sources.shell.parser import read
 
         yield read(path, raw)
 
     def compose(self, unit: str, parts: list[Any], link: str = "", mtime_ns: int = 0) -> Composed:
-        """Return one day from all the histories that know of it."""
-        from ingest.sources.shell.reading import compose
+        """Return one day from all its histories."""
+        from ingest.sources.shell.parser import compose
 
         return compose(unit, parts, link, mtime_ns)
 

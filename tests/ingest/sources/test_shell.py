@@ -18,7 +18,7 @@ from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.reading import Reading
 from ingest.pipeline.run import run
 from ingest.raw.store import RawStore
-from ingest.sources.shell import reading as _shell
+from ingest.sources.shell import parser as _shell
 from ingest.sources.shell import source as shell
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 

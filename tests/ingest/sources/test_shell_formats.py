@@ -12,8 +12,8 @@ from core.redaction import clean_document
 from ingest.pipeline.reading import Reading
 from ingest.raw.store import DISK
 from ingest.sources.shell import formats
-from ingest.sources.shell import reading as shell
-from ingest.sources.shell.redaction import Redaction
+from ingest.sources.shell import parser as shell
+from ingest.sources.shell.formats import Redaction
 
 LINES = {
     "zsh": [

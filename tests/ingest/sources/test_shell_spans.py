@@ -17,7 +17,7 @@ from ingest.archive import archive, rewriting
 from ingest.pipeline.reading import Reading
 from ingest.pipeline.run import run
 from ingest.raw.store import DISK
-from ingest.sources.shell import reading as _shell
+from ingest.sources.shell import parser as _shell
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 AT = 1_777_367_643

@@ -1,7 +1,11 @@
-"""Shells' histories → the commands of a day (UTC), each with its time; Atuin also knows where, and how it ended.
+"""The commands of a day (UTC) from shells' histories, with their times; Atuin's also have a folder and an exit code.
 
-Formats: zsh with ``EXTENDED_HISTORY`` (zshoptions(1); the bytes are metafied), bash with ``HISTTIMEFORMAT`` (bash(1):
-a line ``#<seconds>`` before each command), fish (fish_history, a subset of YAML), Atuin (``history.db``).
+Histories that are text: ``ingest.sources.shell.formats``. Atuin's ``history.db`` has a table ``history``: ``timestamp``
+(ns), ``command``, ``cwd`` ("unknown" if imported), ``exit`` (-1: unknown), ``id``, ``hostname`` (``host:user``) and
+``deleted_at``. Since the spring of 2026 it has ``author`` (by default the user; an agent's hooks give the agent's name)
+and ``intent`` (the purpose), since the autumn ``author_kind`` (1 a person, 2 an agent, null unknown). Source:
+https://github.com/atuinsh/atuin, crates/atuin-client: migrations, src/database.rs (``apply_author_filter``),
+src/history/builder.rs.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections import Counter
 from functools import lru_cache
 from itertools import groupby, islice, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import clock
 from core.counting import add
@@ -27,14 +31,12 @@ from ingest.raw.records import BINARY, is_binary
 from ingest.raw.store import DISK
 from ingest.session import markdown, tool_calls
 from ingest.session.session import Part
-from ingest.sources.shell import atuin
-from ingest.sources.shell import formats as shell_formats
-from ingest.sources.shell.formats import How
-from ingest.sources.shell.redaction import MAX_COMMAND, Redaction, is_clean
-from ingest.sources.shell.spans import without_spans
+from ingest.session.values import string
+from ingest.sources.shell import formats
+from ingest.sources.shell.formats import MAX_COMMAND, How, Redaction, is_clean, without_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     import apsw
 
@@ -48,30 +50,62 @@ if TYPE_CHECKING:
 NAME = "shell"
 FOREIGN = "not a shell's history"
 UNDATED = "undated"
-# A pause after which the next command begins another section.
+# A section ends at a pause of this length.
 _PAUSE_S = 30 * 60
-# Commands that are looked at together.
+# Commands that are screened together.
 _BATCH = 1024
 _DAY_S = 86_400
-# So many bytes tell where in a history that was longer this one begins.
+# So many bytes at the start of a history find its place in a longer one.
 _SAME = 512
-# HH:MM and SS, looked up: formatting them for each command took as long as all the rest of a document.
+# HH:MM and SS are looked up: formatting them for each command doubled the time for a document.
 _MINUTES = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(24 * 60)]
 _SECONDS = [f"{second:02}" for second in range(60)]
-# Where a command begins, as the parsers below see it; what follows is a part of it.
+# The start of a command, as in ``ingest.sources.shell.formats``.
 _PIECES = {
     "zsh": re.compile(rb"(?<!\\\n)^(?:: +(?P<at>[0-9]{1,20}) *(?::[^;\n]*)?;)?", re.MULTILINE),
     "bash": re.compile(rb"^#(?P<at>[0-9]{9,12})$", re.MULTILINE),
     "fish": re.compile(rb"^- cmd: [^\n]*(?:\n(?!- cmd: )[^\n]*)*", re.MULTILINE),
 }
 _WHEN = re.compile(rb"^  when: (?P<at>[0-9]{1,20})", re.MULTILINE)
-_FIRST, _LAST = 631_152_000, 4_102_444_800  # the years 1990 to 2099: other numbers are no times
+_FIRST, _LAST = 631_152_000, 4_102_444_800  # the years 1990 to 2099; other numbers are no times
+_TABLE = "history"
+_USER, _AGENT = 1, 2
+# Atuin's own names of agents, for rows without ``author_kind``; and the name of an agent without one.
+_AGENTS = frozenset(("claude-code", "codex", "copilot", "opencode", "pi"))
+_NAMELESS = "agent"
+_UNKNOWN_FOLDER, _UNKNOWN_CODE, _UNKNOWN_USER = "unknown", -1, "unknown-user"
+
+
+class AtuinRow(NamedTuple):
+    """A command as it is read, and as the archive keeps it; ``timestamp`` in ns.
+
+    ``author``: the author if that was not the person, else None. The last two are kept only of databases with authors.
+    """
+
+    timestamp: Any
+    command: Any
+    cwd: Any
+    exit: Any
+    id: Any
+    author: str | None
+    intent: Any
+
+    @property
+    def folder(self) -> str:
+        """Return the folder in which the command ran, or ""."""
+        cwd = string(self.cwd)
+        return "" if cwd == _UNKNOWN_FOLDER else cwd
+
+    @property
+    def code(self) -> int:
+        """Return the exit code, 0 if it is unknown."""
+        return self.exit if type(self.exit) is int and self.exit != _UNKNOWN_CODE else 0
 
 
 class Day(Part):
-    """What one file tells of one day; ``commands`` in the order of the file.
+    """One day in one history; ``commands`` in the order of the file.
 
-    ``knows_more`` than when and what: where a command ran, how it ended, and who had it run.
+    ``knows_more`` than time and text: the folder, the exit code and the author of a command.
     """
 
     __slots__ = ("_uuids", "commands", "hidden", "knows_more")
@@ -85,7 +119,7 @@ class Day(Part):
 
     @property
     def distinct(self) -> int:
-        """How many commands the history has, also ``hidden`` ones, without which it does not say less than before."""
+        """Return the number of commands, with ``hidden`` ones: excluding commands does not make a history shorter."""
         every = len(self.commands)
         return self.hidden + (every if len(set(map(_time, self.commands))) == every else len(self.uuids))
 
@@ -98,13 +132,13 @@ class Day(Part):
 
     @property
     def uuids(self) -> set[Identity]:
-        """What tells the commands apart; asked for once the file has been read."""
+        """Return the identities of the commands; used after the file was read."""
         if not self._uuids:
             self._uuids = set(self.identities())
         return self._uuids
 
     def identities(self) -> Iterable[Identity]:
-        """What tells each command apart: time and text, and who had it run where that was not the person."""
+        """Return the identity of each command: time, text, and the author if that was not the person."""
         if not self.knows_more:
             return map(_identity, self.commands)
         return [
@@ -113,24 +147,24 @@ class Day(Part):
 
 
 def read(path: str, raw: RawStore) -> Reading:
-    """Read one history. Never raises for what is in it or for its not being readable: see ``Reading.failed``."""
+    """Read one history. Raises nothing: an unreadable file is ``Reading.failed``."""
     if path.endswith(databases.SUFFIXES):
         return databases.read(path, raw, _atuin)
     return whole(path, raw, _history, FOREIGN, as_bytes=True)
 
 
 def _history(data: bytes, reading: Reading) -> bytes:
-    """Take a history in; returns ``data`` as it is kept.
+    """Read a history that is text; return ``data`` as the archive keeps it.
 
-    The whole of it is looked through for what is to be redacted, on the other core; where something may be, the parts
-    that it may be in are told, and of these each command is looked at. Documents are made of what is kept.
+    Another core screens the whole history for secrets. Each command of a suspicious part is then examined. Documents
+    are made of the kept bytes.
     """
     if is_binary(data):
         reading.failed = Failure(reading.path, BINARY)
         return b""
-    data = data.replace(b"\0", b"")  # what a crash of the machine left: no shell writes one
-    kind = shell_formats.kind_of(reading.path, data)
-    places = list(shell_formats.parts(kind, data))
+    data = data.replace(b"\0", b"")  # no shell writes a NUL byte: a crash of the machine left it
+    kind = formats.kind_of(reading.path, data)
+    places = list(formats.parts(kind, data))
     looked = ahead(data, places)
     read = [_read_part(kind, data[place]) for place in places]
     suspicious, rules = looked()
@@ -139,7 +173,7 @@ def _history(data: bytes, reading: Reading) -> bytes:
     whole: list[Entry] = []
     if data is not before:
         whole = [entry for entries, _ in read for entry in entries]
-        places = list(shell_formats.parts(kind, data))
+        places = list(formats.parts(kind, data))
         read = [_read_part(kind, data[place]) for place in places]
         suspicious = [suspects(data[place]) for place in places]
     taking = _Taking(reading, kind)
@@ -150,7 +184,7 @@ def _history(data: bytes, reading: Reading) -> bytes:
             piece, counts = taking.redaction.archived(kind, piece)
         if counts is not None:
             add(reading.redacted, counts)
-            taking.look(shell_formats.entries(kind, piece)[0])
+            taking.look(formats.entries(kind, piece)[0])
         elif as_written and not may_hold:
             taking.add(entries)
         else:
@@ -163,7 +197,7 @@ def _history(data: bytes, reading: Reading) -> bytes:
 
 
 def without_secrets(path: str, data: bytes, counts: dict[str, int]) -> bytes:
-    """A history that is a text, as ``read`` has it kept; what was replaced is added to ``counts``."""
+    """Return a history that is text as the archive keeps it; replacements are added to ``counts``."""
     reading = Reading(path, DISK)
     kept = _history(data, reading)
     if reading.failed is not None:
@@ -173,14 +207,14 @@ def without_secrets(path: str, data: bytes, counts: dict[str, int]) -> bytes:
 
 
 def _read_part(kind: str, part: bytes) -> tuple[list[Entry], bool]:
-    """The commands of a part of a history, and whether they stay as they are where there is nothing to redact."""
-    entries, as_written = shell_formats.entries(kind, part)
+    """Return the commands of a part, and True if only redaction could change them."""
+    entries, as_written = formats.entries(kind, part)
     longest = max(map(len, map(_command, entries)), default=0)
     return entries, as_written and longest <= MAX_COMMAND and is_clean(part)
 
 
 class _Taking:
-    """Takes the commands of one history into its reading."""
+    """Adds the commands of one history to its reading."""
 
     def __init__(self, reading: Reading, kind: str) -> None:
         self.redaction = Redaction()
@@ -189,10 +223,10 @@ class _Taking:
         self._days: dict[int, Day] = {}
 
     def look(self, entries: Iterable[Entry]) -> None:
-        """Take commands that may hold something, as what is left of them."""
+        """Add commands that may contain secrets, redacted."""
         left = iter(entries)
         while batch := list(islice(left, _BATCH)):
-            shown = self.redaction.of([entry[1] for entry in batch])
+            shown = self.redaction.shown([entry[1] for entry in batch])
             self.add(
                 [entry if it is None else self._replaced(entry, *it) for entry, it in zip(batch, shown, strict=True)]
             )
@@ -202,7 +236,7 @@ class _Taking:
         return entry[0], command, entry[2], entry[3]
 
     def add(self, entries: list[Entry]) -> None:
-        """Take commands as they are, without those that are empty."""
+        """Add commands unchanged, without empty ones."""
         for number, run in groupby(filter(_command, entries), _day):
             found = list(run)
             if not _is_dated(found[0][0]):
@@ -234,8 +268,8 @@ def _unit_of(day: int, kind: str) -> str:
 
 
 def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """(unit, bytes) of each command of a history that is a text, in order; together they are ``data``."""
-    kind = shell_formats.kind_of(path, data)
+    """Yield (unit, bytes) of each command of a history that is text, in order; together they are ``data``."""
+    kind = formats.kind_of(path, data)
     start = at = 0
     for match in _PIECES[kind].finditer(data):
         if match.start() > start:
@@ -248,13 +282,13 @@ def pieces(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def dropped(path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
-    """A history of the commands of ``held``, and of those that ``before`` has beyond them and ``now`` has not.
+    """Return a history of the commands of ``held``, and of those of ``before`` that neither ``held`` nor ``now`` has.
 
-    ``now`` is what is kept of ``read``: what only a command that came later has made a secret was not dropped.
+    ``now`` is the kept form of ``read``: a command that became a secret by a later command was not dropped.
     """
     start = before.find(now[:_SAME])
     if start > 0 and before[start - 1 : start] == b"\n" and now.startswith(before[start:]):
-        before, there = before[:start], set()  # as a history that is full goes on
+        before, there = before[:start], set()  # a full history drops its oldest commands
     else:
         there = {piece for _, piece in _commands_of(path, now)}
         if suspected(read, OVER_LINES):
@@ -263,30 +297,64 @@ def dropped(path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> b
     known = list(_commands_of(path, held))
     there.update(piece for _, piece in known)
     known += [each for each in _commands_of(path, before) if each[1] not in there]
-    # Bash takes a line that follows a time for part of that command; by a zsh history's first line its kind is told.
-    dated_first = shell_formats.kind_of(path, now) != "bash"
+    # Bash adds a line after a time to that command. The first line of a zsh history identifies it.
+    dated_first = formats.kind_of(path, now) != "bash"
     known.sort(key=lambda each: each[0] is not dated_first)
     return b"".join(piece + b"\n" for _, piece in known)
 
 
 def _commands_of(path: str, data: bytes) -> Iterator[tuple[bool, bytes]]:
-    """(whether its time is known, text without the last line's end) of each command, in order."""
+    """Yield (True if its time is known, text without the last line's end) of each command, in order."""
     for unit, piece in pieces(path, data):
         dated = not unit.startswith(UNDATED)
-        # What bash writes without times is told apart by lines alone.
+        # Without times, each line of bash's is a command.
         whole = dated or not unit.endswith("bash")
         yield from ((dated, each) for each in ((piece.rstrip(b"\n"),) if whole else piece.splitlines()) if each)
 
 
+def _is_atuins(columns: Collection[str]) -> bool:
+    """Return True if a table of these columns is Atuin's."""
+    return {"timestamp", "command"} <= set(columns)
+
+
+def _kept(columns: Collection[str]) -> tuple[str, ...]:
+    """Return the columns of a row that the archive keeps."""
+    return AtuinRow._fields if "author" in columns else AtuinRow._fields[:5]
+
+
+def _rows(connection: apsw.Connection, columns: Collection[str]) -> Iterator[AtuinRow]:
+    """Yield the commands that were not deleted, oldest first. Raises apsw.Error."""
+
+    def column(name: str, otherwise: str = "null") -> str:
+        return name if name in columns else otherwise
+
+    where = "where deleted_at is null" if "deleted_at" in columns else ""
+    found = connection.execute(
+        f"select timestamp, command, {column('cwd')}, {column('exit')}, id, {column('author')}, {column('intent')},"
+        f" {column('author_kind')}, {column('hostname')} from {_TABLE} {where} order by timestamp, id"
+    )
+    for at, command, cwd, code, name, author, intent, kind, host in found:
+        yield AtuinRow(at, command, cwd, code, name, _other(string(author).strip(), kind, string(host)) or None, intent)
+
+
+def _other(author: str, kind: Any, host: str) -> str:
+    """Return the author of a command if that was not the person, or "". The user's own name means the person."""
+    machine, _, user = host.partition(":")
+    default = user if user and user != _UNKNOWN_USER else machine
+    if kind == _AGENT:
+        return author if author and (author != default or author in _AGENTS) else _NAMELESS
+    return "" if kind == _USER or author == default else author
+
+
 def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf) -> Iterator[None]:
-    columns = there.get(atuin.TABLE, set())
-    if not atuin.is_ours(columns):
+    columns = there.get(_TABLE, set())
+    if not _is_atuins(columns):
         reading.skipped = FOREIGN
         return
     shown: dict[tuple[str, int], tuple[str, dict[str, int]]] = {}
 
     def line(value: object, length: int = 1000) -> str:
-        """A folder, a name or an intent as it is shown; there are few, and each is looked at once."""
+        """Return a folder, a name or an intent as it is shown. There are few; each is examined once."""
         if type(value) is not str or not value:
             return ""
         if (value, length) not in shown:
@@ -296,7 +364,7 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
         add(reading.redacted, counts)
         return found
 
-    held = [row for row in atuin.rows(connection, columns) if type(row.timestamp) is int]
+    held = [row for row in _rows(connection, columns) if type(row.timestamp) is int]
     rows, hidden = _left(held, reading)
     found = (
         (
@@ -314,16 +382,16 @@ def _atuin(connection: apsw.Connection, there: dict[str, set[str]], reading: Rea
             reading.parts[unit].hidden = count
     if not reading.parts:
         reading.skipped = next(iter(reading.dropped), EMPTY)
-    kept = atuin.kept(columns)
-    shelf.tables = {atuin.TABLE: kept}
+    kept = _kept(columns)
+    shelf.tables = {_TABLE: kept}
     shelf.keep(_by_day([row[: len(kept)] for row in rows]))
     yield
 
 
-def _left(rows: list[atuin.Row], reading: Reading) -> tuple[list[atuin.Row], Counter[str]]:
-    """The commands that ran in no excluded folder, and day → how many others there are, which are ``dropped``."""
+def _left(rows: list[AtuinRow], reading: Reading) -> tuple[list[AtuinRow], Counter[str]]:
+    """Return the commands outside excluded folders, and day → number of the others, which are ``dropped``."""
     hidden: Counter[str] = Counter()
-    left: list[atuin.Row] = []
+    left: list[AtuinRow] = []
     why: dict[str, str] = {}
     for row in rows:
         folder = row.folder
@@ -339,10 +407,10 @@ def _left(rows: list[atuin.Row], reading: Reading) -> tuple[list[atuin.Row], Cou
 
 
 def _by_day(rows: list[tuple[Any, ...]]) -> Groups:
-    """What of Atuin's database the archive keeps."""
+    """Return the rows by day that the archive keeps of Atuin's database."""
     days: dict[str, list[Row]] = {}
     for row in rows:
-        days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append((atuin.TABLE, row))
+        days.setdefault(_unit(row[0] // 1_000_000_000, "atuin"), []).append((_TABLE, row))
     return days.items()
 
 
@@ -350,12 +418,12 @@ _identity: Callable[[Entry], tuple[int, str]] = itemgetter(0, 1)
 _time, _command = itemgetter(0), itemgetter(1)
 
 
-def _told(entry: Entry) -> tuple[bool, int, str]:
+def _richness(entry: Entry) -> tuple[bool, int, str]:
     return bool(entry[2]), entry[3].code, entry[2]
 
 
 def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
-    """(frontmatter, body) of one day from all the histories that know of it; copies of a command are one."""
+    """Return (frontmatter, body) of one day from all its histories; copies of a command are one."""
     commands = sorted(_united(parts), key=_time)
     if not commands:
         return "no command"
@@ -364,7 +432,7 @@ def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> 
     authors: set[str] = set()
     if knows_more:
         authors = {entry[3].author for entry in commands} - {""}
-        # A day is of the project that the person worked in, where they did.
+        # The project of a day is where the person worked, if they did.
         folders = [entry[2] for entry in commands if entry[2] and not entry[3].author]
         folders = folders or [entry[2] for entry in commands if entry[2]]
     first, last = commands[0][0], commands[-1][0]
@@ -386,25 +454,25 @@ def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> 
 
 
 def _united(parts: list[Day]) -> list[Entry]:
-    """The commands of all histories, each of which may know of some that others know of, too."""
+    """Return the commands of all histories, each once."""
     if len(parts) == 1 and not parts[0].knows_more:
         return parts[0].commands
     known: dict[Identity, Entry] = {}
     united: list[tuple[Identity, Entry]] = []
     for part in sorted(parts, key=lambda part: (-len(part.uuids), part.digest)):
-        # What one history repeats was run again; what another one also has is the same.
+        # A command that one history repeats was run again; a command in two histories is the same.
         named = list(zip(part.identities(), part.commands, strict=True))
         united += [each for each in named if each[0] not in known]
         for same, entry in named:
-            # What one history knows of where a command ran, and how it ended, the others lack.
+            # One history may have the folder and the exit code that the others lack.
             before = known.setdefault(same, entry)
-            if before is not entry and _told(entry) > _told(before):
+            if before is not entry and _richness(entry) > _richness(before):
                 known[same] = entry
     return [known[same] for same, _ in united]
 
 
 class _Section:
-    """Commands that follow each other closely: a turn, as ``ingest.session.markdown`` writes it."""
+    """Commands that follow each other closely: a turn for ``ingest.session.markdown``."""
 
     def __init__(self, at: int, lines: list[str]) -> None:
         self.role = "command"
@@ -419,7 +487,7 @@ class _Section:
 
 
 def _runs(commands: list[Entry]) -> list[list[Entry]]:
-    """``commands``, which are sorted by time, cut where there is a pause."""
+    """Return ``commands``, which are sorted by time, in runs without a pause."""
     times = list(map(_time, commands))
     starts = [at for at, (before, after) in enumerate(pairwise(times), 1) if after - before > _PAUSE_S]
     return [commands[start:end] for start, end in pairwise((0, *starts, len(commands)))]
