@@ -85,6 +85,8 @@ class Source:
     history = ""
     beside: tuple[str, ...] = ()
     companion_names: tuple[str, ...] = ()
+    # True if ``pieces`` needs the whole file: an earlier line may name the session of a line.
+    pieces_need_whole = False
 
     def places(self, environ: Environ | None = None) -> list[str]:
         """Return where the tool keeps its files according to its variables and settings, whether or not they exist."""
@@ -195,6 +197,29 @@ class Source:
         """
         del raw
         return [join(dirname(path), name) for name in self.companion_names]
+
+    def pieces(self, path: str, data: bytes) -> Iterable[tuple[str, bytes]] | None:
+        """Return (unit, bytes) of the pieces of an archived file that units share, together ``data``.
+
+        The unit is "" if it is uncertain. None means that the file cannot be taken apart.
+        """
+        del path, data
+        return None
+
+    def dropped(self, path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
+        """Return the content that a file has dropped: ``held``, and the pieces of ``before`` that ``now`` lacks.
+
+        ``held`` was dropped earlier; ``now`` is the kept form of the bytes that were ``read``.
+        """
+        del path, before, now, read
+        return held
+
+    def redacted(self, path: str, data: bytes, counts: dict[str, int]) -> bytes:
+        """Return an archived text without secrets; replacements are added to ``counts``, by kind."""
+        from core.redaction import clean_document
+
+        del path
+        return clean_document(data, counts)
 
     def is_restless(self, path: str) -> bool:
         """Return True if the tool writes to a file whatever becomes of its sessions: a change of it is no news."""

@@ -34,8 +34,6 @@ _CATALOGUE = ("raw", "catalogue.sqlite")
 _OFF = "off"
 # Agents of agents: so far up a session's exclusion is looked for.
 _DEEP = 64
-# Sources with databases: what was read before the archive took in rows, one object a unit, is read once more.
-_DATABASES = frozenset(("cursor", "openclaw", "opencode", "shell"))
 
 
 class Policy:
@@ -125,8 +123,7 @@ class Keeping(RawStore):
             inode = os.stat(self._home.path(*_CATALOGUE)).st_ino
         except FileNotFoundError:
             inode = 0
-        rows = " units" if self._source in _DATABASES else ""
-        return f"{inode} {self._policy.redact} {rules}{rows}"
+        return f"{inode} {self._policy.redact} {rules}"
 
     def is_of(self, source: str, path: str, unit: str) -> bool:
         """Whether another source has made a document of a file, or one of its that was forgotten is of this unit."""

@@ -9,7 +9,7 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ingest.pipeline.reading import Reading
     from ingest.raw.store import RawStore
@@ -23,6 +23,7 @@ class Claude(Source):
     roots = (("CLAUDE_CONFIG_DIR,", "~/.claude,~/.config/claude", ("projects|history.jsonl",)),)
     history = "history.jsonl"
     beside = ("projects",)
+    pieces_need_whole = True
     skip_files: Mapping[str, str] = {"journal.jsonl": "workflow journal"}
     skip_folders: Mapping[str, str] = {"memory": "memory folder", "tool-results": "tool result"}
 
@@ -40,6 +41,12 @@ class Claude(Source):
         from ingest.sources.claude.parser import read
 
         yield read(path, raw)
+
+    def pieces(self, path: str, data: bytes) -> Iterable[tuple[str, bytes]] | None:
+        """Return (unit, bytes) of the lines: a file may have records of several sessions."""
+        from ingest.sources.claude.parser import pieces
+
+        return pieces(path, data)
 
 
 SOURCE = Claude()

@@ -56,5 +56,21 @@ class Shell(Source):
 
         return compose(unit, parts, link, mtime_ns)
 
+    def pieces(self, path: str, data: bytes) -> Iterable[tuple[str, bytes]]:
+        """Return (day, bytes) of each command."""
+        from ingest.sources.shell.parser import pieces
+
+        return pieces(path, data)
+
+    def dropped(self, path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
+        from ingest.sources.shell.parser import dropped
+
+        return dropped(path, held, before, now, read)
+
+    def redacted(self, path: str, data: bytes, counts: dict[str, int]) -> bytes:
+        from ingest.sources.shell.parser import without_secrets
+
+        return without_secrets(path, data, counts)
+
 
 SOURCE = Shell()

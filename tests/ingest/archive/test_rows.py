@@ -218,24 +218,6 @@ def test_samples_of_databases_are_made_again(home: Home, shared: Path, tmp_path:
             shutil.rmtree(home.path("brain"))
 
 
-def test_a_database_that_was_read_before_it_was_archived_is_read_once_more(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "there"
-    cursor(folder)
-    (folder / "agent-transcripts").mkdir()
-    line = {"role": "user", "message": {"content": [{"type": "text", "text": "Hi"}]}}
-    (folder / "agent-transcripts/t1.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    with monkeypatch.context() as before:
-        before.setattr("ingest.archive.rows.Shelf.put", lambda *_, **__: None)
-        before.setattr("ingest.archive.keeping._DATABASES", frozenset())
-        ingest(home, folder, "cursor")
-        ingest(home, folder, "cursor")
-    assert not any(path.endswith(".vscdb") for path in archive.read(home, "cursor"))
-    ingest(home, folder, "cursor")
-    assert any(path.endswith(".vscdb") for path in archive.read(home, "cursor"))
-
-
 def _pair(folder: Path) -> Path:
     tabs = [
         {"tabId": f"t{n}", "bubbles": [{"type": "user", "text": f"{n} said"}, {"type": "ai", "text": "So."}]}
