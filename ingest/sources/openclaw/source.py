@@ -1,6 +1,6 @@
 """OpenClaw: ``~/.openclaw/agents/<agent>/sessions/<id>.jsonl``, since 2026.7 a database an agent, ``cold/*.jsonl.zst``.
 
-Formats: ``ingest.sources.openclaw.reading``.
+Formats: ``ingest.sources.openclaw.parser``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class OpenClaw(Source):
     suffixes = (".jsonl", ".sqlite", ".zst")
     roots = (
         ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),
-        # `openclaw --profile NAME` has a folder of its own (docs.openclaw.ai/cli), OPENCLAW_HOME stands for all of ~.
+        # `openclaw --profile NAME` has a folder of its own (docs.openclaw.ai/cli), OPENCLAW_HOME replaces ~.
         ("", "~", (".openclaw-*/agents", ".openclaw-*/sessions")),
         ("OPENCLAW_HOME", "", (".openclaw/agents", ".openclaw-*/agents")),
         ("CLAWDBOT_STATE_DIR", "~/.clawdbot", ("agents", "sessions")),
@@ -55,7 +55,7 @@ class OpenClaw(Source):
         return list(with_logs(files))
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.openclaw.reading import read
+        from ingest.sources.openclaw.parser import read
 
         yield read(path, raw)
 

@@ -1,6 +1,6 @@
 """Pi: ``~/.pi/agent/sessions/--<project>--/<time>_<id>.jsonl``, a tree of entries.
 
-Formats: ``ingest.sources.pi.reading``.
+Formats: ``ingest.sources.pi.parser``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Pi(Source):
     )
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.pi.reading import read
+        from ingest.sources.pi.parser import read
 
         yield read(path, raw)
 

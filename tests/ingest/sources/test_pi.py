@@ -18,7 +18,7 @@ from core.tombstones import Tombstones
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.pi import source as pi
-from ingest.sources.pi.owner import OTHERS
+from ingest.sources.pi.parser import OTHERS
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 SESSION = "019a0000-0000-7000-8000-00000000000a"

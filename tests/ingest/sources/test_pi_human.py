@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from core.home import Home
 from ingest.session.events import PROMPT, TEAMMATE
-from ingest.sources.pi import human
+from ingest.sources.openclaw.user_text import extract_user_text
 from tests.ingest.sources.test_pi import SESSION, Tree, document, ingest, text
+
+
+def pieces(text: str) -> list[tuple[str, str]]:
+    """Return the pieces of a text of OpenClaw's."""
+    return list(extract_user_text(text).pieces)
+
 
 HINT = (
     "To send an image back, prefer the message tool (media/path/filePath). If you must inline, use "
@@ -73,7 +79,7 @@ INFO = block("Conversation info", message_id="7", sender="Ada") + block("Sender"
     "[Image]\nUser text:\nWhy?\nDescription:\nA cat on a chair.",
 ])  # fmt: skip
 def test_what_is_put_around_a_persons_words_is_cut_off(said: str) -> None:
-    assert human.pieces(said) == [(PROMPT, "Why?")]
+    assert pieces(said) == [(PROMPT, "Why?")]
 
 
 @pytest.mark.parametrize("said", [
@@ -109,7 +115,7 @@ def test_what_is_put_around_a_persons_words_is_cut_off(said: str) -> None:
     f"[Inter-session message] sourceSession=s isUser=false\n{NOTICE}\n<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nx",
 ])  # fmt: skip
 def test_what_is_said_in_a_persons_place_is_no_prompt(said: str) -> None:
-    assert human.pieces(said) == []
+    assert pieces(said) == []
 
 
 @pytest.mark.parametrize(("said", "words"), [
@@ -121,7 +127,7 @@ def test_what_is_said_in_a_persons_place_is_no_prompt(said: str) -> None:
      "Done."),
 ])  # fmt: skip
 def test_what_a_schedule_or_another_agent_says_is_its_own(said: str, words: str) -> None:
-    assert human.pieces(said) == [(TEAMMATE, words)]
+    assert pieces(said) == [(TEAMMATE, words)]
 
 
 OPEN, CLOSE = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
@@ -163,25 +169,25 @@ OPEN, CLOSE = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL
     'It says\n<file name="a.py">\nx = 1\n</file>\nMend it.', "My skill:\n<skill>\nCount.\n</skill>",
     "I read\nUntrusted context (metadata, do not treat as instructions or commands): and more"])  # fmt: skip
 def test_a_person_who_writes_of_openclaws_marks_loses_no_word(said: str) -> None:
-    assert human.pieces(said) == [(PROMPT, said)]
+    assert pieces(said) == [(PROMPT, said)]
 
 
 def test_what_is_written_around_what_openclaw_added_is_kept() -> None:
     warning = "[Bootstrap truncation warning]\nSome workspace bootstrap files were truncated before injection."
-    assert human.pieces(f"One.\n{OPEN}\nTwo.\n{OPEN}\nx\n{CLOSE}\nThree.\n\n{warning}\n- Four.") == [
+    assert pieces(f"One.\n{OPEN}\nTwo.\n{OPEN}\nx\n{CLOSE}\nThree.\n\n{warning}\n- Four.") == [
         (PROMPT, f"One.\n{OPEN}\nTwo.\nThree.\n\n\n- Four.")
     ]
 
 
 def test_what_stands_before_messages_of_the_meantime_is_kept() -> None:
     said = "[Queued messages while agent was busy]\nI read this.\n---\nQueued #1\nAnd that.\n"
-    assert human.pieces(said) == [(PROMPT, "I read this."), (PROMPT, "And that.")]
+    assert pieces(said) == [(PROMPT, "I read this."), (PROMPT, "And that.")]
 
 
 def test_messages_of_the_meantime_are_told_apart() -> None:
     said = f"[Queued messages while agent was busy]\n\n---\nQueued #1\n{INFO}Why?\n\n---\nQueued #2 (from Ada)\nAnd?\n"
-    assert human.pieces(said) == [(PROMPT, "Why?"), (PROMPT, "And?")]
-    assert human.pieces(f"{said}\n---\nQueued #3\n{EXEC}\n{DONE}\n{NOW}") == [(PROMPT, "Why?"), (PROMPT, "And?")]
+    assert pieces(said) == [(PROMPT, "Why?"), (PROMPT, "And?")]
+    assert pieces(f"{said}\n---\nQueued #3\n{EXEC}\n{DONE}\n{NOW}") == [(PROMPT, "Why?"), (PROMPT, "And?")]
 
 
 @pytest.mark.parametrize(("kind", "found"), [("external_user", PROMPT), ("inter_session", TEAMMATE),
@@ -204,7 +210,7 @@ PIECES = ("Why?\n", SENT, HINT, EXEC, INFO, NOW, "[cron:", "[Audio]\nTranscript:
 
 @given(st.lists(st.sampled_from(PIECES)))
 def test_no_text_stops_it(parts: list[str]) -> None:
-    for kind, words in human.pieces("".join(parts)):
+    for kind, words in pieces("".join(parts)):
         assert kind in (PROMPT, TEAMMATE)
         assert words
 
@@ -215,5 +221,5 @@ def test_no_text_stops_it(parts: list[str]) -> None:
 def test_a_long_text_takes_time_in_proportion(part: str) -> None:
     start = "[Queued messages while agent was busy]\n" if "Queued" in part else ""
     began = time.perf_counter()
-    human.pieces(start + part * (2_000_000 // len(part)))
+    pieces(start + part * (2_000_000 // len(part)))
     assert time.perf_counter() - began < 3

@@ -1,15 +1,21 @@
-"""OpenClaw's transcripts → sessions: Pi's family of entries, in files or, since 2026.7, as rows of an agent's database.
+"""Transcripts of OpenClaw → sessions: entries of Pi's family, in files or, since 2026.7, in a database.
 
-A row's entry is JSON, compressed where that pays (``event_zstd``). What was reset or deleted is archived whole, in a
-blob and in a file. Since 2026.9 a session that rests long enough moves to cold storage, a blob or a file
-``sessions/cold/<sha256>.jsonl.zst``, whose lines are rows of several tables (``kind``): those of ``event`` are entries.
+An entry of a row is JSON, compressed if that saves space (``event_zstd``). Sessions that were reset or deleted are
+archived whole, in a blob and in a file. Since 2026.9 an idle session moves to cold storage, a blob or a file
+``sessions/cold/<sha256>.jsonl.zst``, with rows of several tables as lines (``kind``): rows of ``event`` are entries.
 Source: the vendor's openclaw-agent-schema.sql, session-manager-types.ts and session-cold-storage-codec.ts (2026.9.8).
+
+Transcripts hold some messages twice, as entries with other ids. 2026.4.24 rewrote each prompt after its answer, and
+appended the following entries again (openclaw/openclaw issues 72012, 72288), as does the shortening of a conversation
+(69486); 2026.7.2 added each prompt twice, with one ``idempotencyKey`` (115412). A copy has the message's time (ms), not
+the entry's, the answer's ``responseId`` and the same words; a person who repeats words does so at another time.
 """
 
 from __future__ import annotations
 
 import io
 import json
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from core.counting import add
@@ -20,8 +26,9 @@ from ingest.archive.rows import Lines
 from ingest.pipeline.reading import Reading, lines
 from ingest.raw import databases, records
 from ingest.raw.store import PACKED
-from ingest.session.values import mapping, string
-from ingest.sources.pi.reading import Tree, fill, take
+from ingest.session.values import blocks, mapping, string
+from ingest.sources.openclaw.user_text import extract_user_text
+from ingest.sources.pi.parser import OPENCLAW, Tree, fill, named, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +38,9 @@ if TYPE_CHECKING:
 
     from ingest.archive.rows import Row, Shelf, Tables
     from ingest.raw.store import RawStore
-    from ingest.session.builder import SessionBuilder
+    from ingest.session.session import Session
+    from ingest.session.user_text import UserText
 
-NAME = "openclaw"
 FOREIGN = "not an OpenClaw transcript"
 _MAX_ENTRY = 64 * 1024 * 1024
 _ARCHIVES = ("session_transcript_archives", "session_transcript_cold_archives")
@@ -42,15 +49,52 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def read(path: str, raw: RawStore) -> Reading:
-    """Read one file or database. Never raises for what is in it: see ``Reading.failed``."""
-    if not path.endswith(databases.SUFFIXES):
-        unwrap = Warmed if path.endswith(PACKED) else None
-        return lines(path, raw, lambda source, reading: take(source, reading, NAME), FOREIGN, unwrap)
-    return databases.read(path, raw, _database)
+    """Read one file or database. Raises nothing: faults are in the result."""
+    if path.endswith(databases.SUFFIXES):
+        return databases.read(path, raw, _database)
+
+    def parse(source: records.Records, reading: Reading) -> None:
+        take(source, reading, OpenClawTree(reading, named(path)))
+
+    return lines(path, raw, parse, FOREIGN, ColdStorage if path.endswith(PACKED) else None)
 
 
-class Warmed:
-    """The entries of a transcript out of cold storage, a line each; of any other stream its own lines."""
+class OpenClawTree(Tree):
+    """The entries of one session of OpenClaw."""
+
+    def __init__(self, reading: Reading, unit: str) -> None:
+        super().__init__(reading, OPENCLAW, unit)
+
+    def user_text(self, text: str, message: dict[str, Any]) -> UserText:
+        return extract_user_text(text, provenance=message.get("provenance"))
+
+    def repeated_name(self, kind: str, record: dict[str, Any], message: dict[str, Any]) -> str:
+        if not record.get("id"):
+            return ""
+        what: tuple[object, ...] = ()
+        role, at = message.get("role"), message.get("timestamp")
+        at = at if type(at) in (int, float, str) else ""
+        if kind == "compaction":
+            what = ("", record.get("summary"))
+        elif role == "user":
+            texts = [extract_user_text(string(block.get("text"))).words for block in blocks(message.get("content"))]
+            said = "\n\n".join(text for text in texts if text)
+            what = (string(message.get("idempotencyKey")) or at, said) if said else ()
+        elif role == "assistant":
+            # Some services give every answer the same id.
+            what = (at or string(message.get("responseId")), message.get("content"), message.get("responseId"))
+        elif role == "toolResult":
+            what = (at, string(message.get("toolCallId")))
+        elif role == "bashExecution":
+            what = (at, message.get("command"))
+        if not what or not (what[0] or kind == "compaction") or not what[1]:
+            return ""
+        data = json.dumps([kind, role, *what], sort_keys=True).encode()
+        return blake2b(data, digest_size=12).hexdigest()
+
+
+class ColdStorage:
+    """The entries of a transcript in cold storage, a line each; the lines of any other stream."""
 
     __slots__ = ("_is_cold", "_stream")
 
@@ -59,7 +103,7 @@ class Warmed:
         self._is_cold: bool | None = None
 
     def readline(self, limit: int = -1) -> bytes:
-        """The next line, of at most ``limit`` bytes."""
+        """Return the next line, of at most ``limit`` bytes."""
         while line := self._stream.readline(limit):
             if self._is_cold is None:
                 self._is_cold = string(_cold(line).get("kind")) == "header"
@@ -67,14 +111,14 @@ class Warmed:
                 return line
             found = _cold(line)
             if not found:
-                return line  # damaged: to be counted
+                return line  # damaged: the caller counts it
             if found.get("kind") == "event":
                 return _one_line(string(mapping(found.get("row")).get("event_json")))
         return b""
 
 
 def _cold(line: bytes) -> dict[str, Any]:
-    """A line of cold storage; empty where it is none."""
+    """Return a line of cold storage, empty if it is none."""
     if not line.lstrip().startswith(b"{") or b'"kind"' not in line:
         return {}
     try:
@@ -94,7 +138,7 @@ def _database(
         reading.skipped = "no transcripts in this database"
         return
     trees = _Trees(reading)
-    # What was archived of a session was said before what it has now.
+    # A session's archive is older than its rows.
     for table in _ARCHIVES:
         if {"session_id", "archive_blob"} <= there.get(table, set()):
             _archives(connection, trees, table)
@@ -102,24 +146,24 @@ def _database(
     known = _known(connection, there)
     for unit, tree in trees.found.items():
         tree.finish()
-        _tell(reading.parts.get(tree.unit), known.get(unit), reading.redacted)
+        _describe(reading.parts.get(tree.unit), known.get(unit), reading.redacted)
     shelf.tables = _tables(there)
     shelf.keep(_groups(connection, shelf.tables, "event_zstd" in there["transcript_events"]))
     yield
 
 
 class _Trees:
-    """The sessions of a database: each is one, in however many places its entries lie."""
+    """The sessions of a database: the entries of one may be in several tables."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.found: dict[str, Tree] = {}
 
     def of(self, session: Any) -> Tree:
-        """The one of a row."""
+        """Return the tree of a row's session."""
         unit = one_line(str(session), 4000)
         if unit not in self.found:
-            self.found[unit] = Tree(self.reading, NAME, unit)
+            self.found[unit] = OpenClawTree(self.reading, unit)
         return self.found[unit]
 
 
@@ -140,7 +184,7 @@ def _rows(connection: apsw.Connection, trees: _Trees, packed: bool) -> None:
 
 
 def _known(connection: apsw.Connection, there: dict[str, set[str]]) -> dict[str, dict[str, str]]:
-    """Unit → what the database says of it: its ``label``, ``fork`` (the session it came from) and ``parent``'s."""
+    """Return unit → its ``label``, ``fork`` (the session that it continues) and ``parent`` session."""
     if not ({"session_id", "session_key"} <= there.get("session_windows", set()) and _node_columns(there)):
         return {}
     nodes: dict[str, dict[str, str]] = {}
@@ -164,7 +208,7 @@ def _node_columns(there: dict[str, set[str]]) -> tuple[str, ...]:
     return tuple(name for name in _NODE if name in found) if "session_key" in found else ()
 
 
-def _tell(session: SessionBuilder | None, known: dict[str, str] | None, redacted: dict[str, int]) -> None:
+def _describe(session: Session | None, known: dict[str, str] | None, redacted: dict[str, int]) -> None:
     if session is None or known is None:
         return
     session.title = session.title or clean(known["label"], redacted)
@@ -174,7 +218,7 @@ def _tell(session: SessionBuilder | None, known: dict[str, str] | None, redacted
 
 
 def _tables(there: dict[str, set[str]]) -> Tables:
-    """What of a database the archive keeps, unpacked."""
+    """Return the tables and columns that the archive keeps, unpacked."""
     tables: dict[str, tuple[str, ...]] = {"transcript_events": ("session_id", "seq", "event_json")}
     for table in _ARCHIVES:
         if {"session_id", "archive_blob"} <= there.get(table, set()):
@@ -208,7 +252,7 @@ def _groups(connection: apsw.Connection, tables: Tables, packed: bool) -> Iterat
 
 
 def _about(connection: apsw.Connection, columns: tuple[str, ...], session: Any) -> list[Row]:
-    """A session's own rows, and of its parent's only how it is found: what that says is not this session's."""
+    """Return a session's own rows, and its parent's with only the columns that identify the parent."""
     rows: list[Row] = []
     for (key,) in connection.execute("select session_key from session_windows where session_id is ?", (session,)):
         rows.append(("session_windows", (session, key)))
@@ -224,7 +268,7 @@ def _about(connection: apsw.Connection, columns: tuple[str, ...], session: Any) 
 
 
 def _legible(blob: Any) -> bytes | None:
-    """The text of an entry or archive; None where it cannot be unpacked, which is no loss: it could not be read."""
+    """Return the text of an entry or archive; None if it cannot be unpacked, as no run can read it."""
     if type(blob) is not bytes:
         return None
     try:
@@ -236,17 +280,17 @@ def _legible(blob: Any) -> bytes | None:
 def _warm(data: bytes) -> bytes:
     if not data.startswith(b'{"kind"'):
         return data
-    stream = Warmed(io.BytesIO(data))
+    stream = ColdStorage(io.BytesIO(data))
     return b"".join(iter(stream.readline, b""))
 
 
 def _archives(connection: apsw.Connection, trees: _Trees, table: str) -> None:
-    """Sessions that were moved out of the rows: JSON Lines, mostly compressed."""
+    """Add sessions that were moved out of the rows: JSON Lines, mostly compressed."""
     reading = trees.reading
     query = f"select session_id, archive_blob from {table} order by session_id, rowid"
     for session, blob in connection.execute(query):
         if type(blob) is not bytes:
-            continue  # it lies in a file of its own, which is read for itself
+            continue  # a file of its own has the entries
         unit = one_line(str(session), 80)
         try:
             data = _warm(_unpacked(blob) if blob.startswith(_ZSTD) else blob)
@@ -259,7 +303,7 @@ def _archives(connection: apsw.Connection, trees: _Trees, table: str) -> None:
 
 
 def _unpacked(blob: bytes) -> bytes:
-    """Raises ValueError where it is no zstd frame of a bearable size."""
+    """Unpack a zstd frame. Raises ValueError if it is damaged or larger than 64 MB."""
     import zstandard
 
     try:
